@@ -1,0 +1,1 @@
+"""What a device is: where arrays live and kernels run."""

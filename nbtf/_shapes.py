@@ -317,7 +317,7 @@ class TensorSpec:
 
     def is_subtype_of(self, other: TensorSpec) -> bool:
         """Returns whether every tensor described by this spec is described by the other one."""
-        return isinstance(other, TensorSpec) and other._dtype is self._dtype and self._shape.is_subtype_of(other._shape)
+        return other._dtype is self._dtype and self._shape.is_subtype_of(other._shape)
 
     def __eq__(self, other: object) -> bool:
         """Equal if shape, dtype and name are."""
@@ -369,8 +369,8 @@ def _lengths_of(dims: Any) -> tuple[int | None, ...]:
         except TypeError as error:
             # TensorFlow's text; the blank it lacks is lacking there.
             raise TypeError(
-                f"Failed to convert '{dims!r}' to a shape: '{value!r}'could not be converted to a dimension. "
-                "A shape should either be single dimension (e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
+                f"Failed to convert '{dims!r}' to a shape: '{value!r}'could not be converted to a dimension. A shape "
+                "should either be single dimension (e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
             ) from error
     return tuple(found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -128,6 +128,11 @@ class DType:
         return {complex64: float32, complex128: float64}.get(self, self)
 
     @property
+    def is_quantized(self) -> bool:
+        """Never: nbtf has no quantized dtypes."""
+        return False
+
+    @property
     def base_dtype(self) -> DType:
         """Itself: nbtf has no reference dtypes."""
         return self
@@ -218,7 +223,7 @@ _BY_CLASS: dict[type[Any], DType] = {
     for integer in (np.intc, np.uintc, np.long, np.ulong, np.longlong, np.ulonglong)
 }
 _BY_CLASS.update({kind.np_dtype.type: kind for kind in ALL})
-# Python's float is float32, as literals are; its int is nothing, since 1 may be int32 or int64. TensorFlow does the same.
+# As in TensorFlow, Python's float is float32, as literals are, and its int is nothing: 1 may be int32 or int64.
 _BY_CLASS.update({float: float32, bool: bool_, object: string, np.str_: string, np.bytes_: string})
 
 
@@ -239,9 +244,8 @@ class HasDType(Protocol):
 DTypeLike: TypeAlias = DType | str | int | type[Any] | np.dtype[Any]
 """What `as_dtype` takes."""
 
-TensorLike: TypeAlias = Union[
-    HasDType, complex, str, bytes, np.ndarray[Any, Any], np.generic, Sequence["TensorLike"]
-]  # int and float are complex numbers to a type checker
+# A type checker takes int and float for complex numbers.
+TensorLike: TypeAlias = HasDType | complex | str | bytes | np.ndarray[Any, Any] | np.generic | Sequence[Any]
 """What an op takes for a tensor: one, or numbers, texts, arrays and nested lists of them."""
 
 
@@ -258,14 +262,14 @@ def as_dtype(type_value: DTypeLike) -> DType:
     >>> tf.as_dtype("int32"), tf.as_dtype(np.float64), tf.as_dtype(float)
     (tf.int32, tf.float64, tf.float32)
     """
-    if type_value.__class__ is DType:
-        return cast(DType, type_value)
+    if isinstance(type_value, DType):
+        return type_value
     if isinstance(type_value, str):
         found = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):
         found = _BY_CLASS.get(type_value)
-    elif type_value.__class__ is int:
-        found = _BY_ENUM.get(cast(int, type_value))
+    elif isinstance(type_value, int) and not isinstance(type_value, bool):
+        found = _BY_ENUM.get(type_value)
     else:
         found = _of_array(type_value)
     if found is None:
@@ -274,7 +278,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
 
 
 def _of_array(value: Any) -> DType | None:
-    dtype = value if isinstance(value, np.dtype) else getattr(value, "dtype", None)
+    dtype: Any = value if isinstance(value, np.dtype) else getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
-        return _BY_CLASS.get(dtype.type)
+        return _BY_CLASS.get(cast("np.dtype[Any]", dtype).type)
     return dtype if isinstance(dtype, DType) else None

@@ -27,7 +27,6 @@ Source of the codes: `tensorflow::error::Code`, the same numbers as gRPC's statu
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -71,6 +70,7 @@ class OpError(Exception):
     def __init__(
         self, node_def: Any = None, op: Any = None, message: str | None = None, error_code: int | None = None
     ) -> None:
+        """Keeps what is known of the failure."""
         if message is None and op is None and isinstance(node_def, str):
             node_def, message = None, node_def
         super().__init__("" if message is None else message)
@@ -102,7 +102,7 @@ class OpError(Exception):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
         """Pickles all but `op`, which belongs to a graph of this process."""
         # Not through __init__: a subclass may ask for other arguments than we have.
-        return copyreg.__newobj__, (self.__class__, *self.args), {**self.__dict__, "_op": None}  # type: ignore[attr-defined]  # typeshed leaves it out
+        return _blank, (self.__class__, *self.args), {**self.__dict__, "_op": None}
 
 
 class CancelledError(OpError):
@@ -211,3 +211,7 @@ class UnauthenticatedError(OpError):
 
 class OperatorNotAllowedInGraphError(TypeError):
     """A graph tensor was used where Python needs its value, such as `if tensor:`."""
+
+
+def _blank(kind: type[OpError], *args: Any) -> OpError:
+    return kind.__new__(kind, *args)

@@ -24,7 +24,7 @@ class Fields(NamedTuple):
 
     def merged_with(self, inner: Fields) -> Fields:
         """Returns what `inner` says, and what this says where `inner` is silent."""
-        return Fields(*(mine if theirs is None else theirs for mine, theirs in zip(self, inner, strict=True)))
+        return Fields._make(mine if theirs is None else theirs for mine, theirs in zip(self, inner, strict=True))
 
     def to_string(self) -> str:
         """Returns the text form, `/job:worker/task:1/device:GPU:*`."""
@@ -89,7 +89,7 @@ class DeviceSpec:
         >>> tf.DeviceSpec.from_string("/task:1/gpu:0").to_string()
         '/task:1/device:GPU:0'
         """
-        return cls(*parse(spec))
+        return cls._of(parse(spec))
 
     def parse_from_string(self, spec: str | None) -> Self:
         """Returns a new spec from a device string; this one stays as it is."""
@@ -106,7 +106,7 @@ class DeviceSpec:
         """
         # By name, not `dev._fields`: anything with these five attributes will do, and a text is an AttributeError.
         inner = Fields(dev.job, dev.replica, dev.task, dev.device_type, dev.device_index)
-        return self.__class__(*self._fields.merged_with(inner))
+        return self._of(self._fields.merged_with(inner))
 
     def replace(self, **kwargs: Any) -> Self:
         """Returns a copy with some fields changed; None empties a field.
@@ -119,6 +119,12 @@ class DeviceSpec:
     def to_string(self) -> str:
         """Returns the device string; `*` stands for a missing index, an index without a type is not printed."""
         return self._fields.to_string()
+
+    @classmethod
+    def _of(cls, fields: Fields) -> Self:
+        spec = cls.__new__(cls)
+        spec._fields = fields
+        return spec
 
     @property
     def job(self) -> str | None:

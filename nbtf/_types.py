@@ -278,7 +278,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
 
 
 def _of_array(value: Any) -> DType | None:
-    dtype: Any = value if isinstance(value, np.dtype) else getattr(value, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        return _BY_CLASS.get(cast("np.dtype[Any]", dtype).type)
-    return dtype if isinstance(dtype, DType) else None
+    dtype = getattr(value, "dtype", value)
+    if isinstance(dtype, DType):
+        return dtype
+    return _BY_CLASS.get(cast("np.dtype[Any]", dtype).type) if isinstance(dtype, np.dtype) else None

@@ -193,12 +193,10 @@ def parse(text: str | None) -> Fields:
                 device_type, device_index = long, _index(index)
             case ["", *_]:
                 pass
-            case [unknown, *_]:
+            case parts:
                 raise ValueError(
-                    f"Unknown attribute '{unknown}' is encountered while parsing the device spec: '{text}'."
+                    f"Unknown attribute '{parts[0]}' is encountered while parsing the device spec: '{text}'."
                 )
-            case _:
-                raise AssertionError("str.split returns at least one part")
     return Fields(job, _number(replica), _number(task), _usual_case(device_type), device_index)
 
 
@@ -209,7 +207,7 @@ def full_name(device_type: str, index: int) -> str:
 
 def short_name(full: str) -> str:
     """Returns the name people say, `GPU:1`, for a full one or for `/device:GPU:1` and `/physical_device:GPU:1`."""
-    found = re.search(r"([^/:]+:\d+)$", full)
+    found = re.fullmatch(r"(?:.*device:)?([^/:]+:\d+)", full)
     if found is None:
         raise ValueError(f"Expected the name of one device, such as {full_name('GPU', 1)}. Got {full!r}")
     return found[1]

@@ -1,0 +1,180 @@
+"""What every device can do: the contract behind the runtime."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from nbtf._types import DType
+
+
+class Buffer:
+    """An array on a device, and what keeps its memory charged.
+
+    Only the device that made a buffer may look into `_array`. Buffers that show the same memory (a tensor and its
+    reshaped view) share one `_hold`; the memory is given back when the last of them dies, on whatever thread.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array")
+
+    # On the class, not a slot: most buffers are on the CPU, which is not accounted, and a fast lane need not set it.
+    _hold: object | None = None
+
+    _array: Any
+
+
+def buffer_of(array: Any, hold: object | None = None) -> Buffer:
+    """Returns a buffer for an array that its device has just made."""
+    buffer = Buffer()
+    buffer._array = array
+    if hold is not None:
+        buffer._hold = hold
+    return buffer
+
+
+class Spec(NamedTuple):
+    """Shape and dtype of a tensor, before it exists; None stands for an unknown length."""
+
+    shape: tuple[int | None, ...]
+    dtype: DType
+
+
+class Label(NamedTuple):
+    """What a piece of memory is for: shown by memory maps and out-of-memory tables."""
+
+    op: str
+    dtype: str
+    shape: tuple[int, ...]
+    site: tuple[str, int] | None = None
+
+
+class Runnable(Protocol):
+    """An op, as far as a device needs to know it: it can be sent by name."""
+
+    type: str
+    kernel: Any
+    shares_memory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """The account of one device, in bytes.
+
+    `in_use` is the allocator's figure (multiples of 256 on simulated GPUs), `requested` what tensors asked for.
+    """
+
+    in_use: int
+    peak: int
+    requested: int
+    pool: int
+    limit: int
+    num_allocs: int
+    largest_alloc: int
+    largest_free: int
+
+
+class Memory(Protocol):
+    """The memory of one logical device."""
+
+    def stats(self) -> MemoryStats:
+        """Returns the account; from any thread, without waiting for the device."""
+        ...
+
+    def reset_peak(self) -> None:
+        """Sets the peak to what is in use now."""
+        ...
+
+    def map(self) -> Sequence[Any] | None:
+        """Returns regions and chunks where the allocator knows them."""
+        ...
+
+    def trim(self) -> int:
+        """Gives cached memory back to the card; returns the bytes."""
+        ...
+
+
+class Device(ABC):
+    """One logical device.
+
+    Arrays belong to the device that made them. Inputs of `run` are on this device already: the runtime copies.
+    `label` and the result `specs` name what is allocated; the device is asked for memory before a kernel runs.
+    """
+
+    name: str
+    """TensorFlow's full name, `/job:localhost/replica:0/task:0/device:GPU:1`."""
+    type: str
+    """`"CPU"` or `"GPU"`."""
+    index: int
+    xp: ModuleType
+    memory: Memory | None = None
+    """None where memory is not accounted (the CPU)."""
+    simulated: bool = False
+    constants: dict[Any, Any]
+    """Scalars that an express lane remembers; they go with the device."""
+
+    @property
+    def short_name(self) -> str:
+        """The name people say: `GPU:1`."""
+        return f"{self.type}:{self.index}"
+
+    @abstractmethod
+    def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
+        """Copies a host array in; the caller may change it afterwards."""
+
+    @abstractmethod
+    def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """Copies a buffer out, into a fresh host array; waits until its value is there."""
+
+    @abstractmethod
+    def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
+        """Copies a buffer of another device to this one."""
+
+    @abstractmethod
+    def run(
+        self,
+        op: Runnable,
+        buffers: Sequence[Any],
+        attrs: Mapping[str, Any],
+        specs: Sequence[Spec] | None = None,
+        site: tuple[str, int] | None = None,
+    ) -> list[Buffer]:
+        """Runs a kernel on buffers of this device.
+
+        Args:
+          op: has a `kernel` to be called with `xp`, the arrays and the attributes.
+          buffers: one per input; a list of buffers where the op takes a list.
+          attrs: the kernel's keyword arguments.
+          specs: shapes and dtypes of the results where they are known before it runs.
+          site: file and line that asked for it, for labels.
+
+        Raises:
+          ResourceExhaustedError: the results do not fit; nothing has changed.
+        """
+
+    def time_of(
+        self, op: Runnable, buffers: Sequence[Any], outputs: Sequence[Buffer], seconds: float
+    ) -> tuple[float, str]:
+        """Returns how long a run took and what kind of time that is: `finished`, `launch` or `modelled`."""
+        return seconds, "finished"
+
+    def copy_time_of(self, nbytes: int, seconds: float) -> tuple[float, bool]:
+        """Returns how long a copy to or from this device took, and whether that time is modelled."""
+        return seconds, False
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Waits for everything that was started; raises errors that were pending."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Gives the device's resources back; its buffers can still be read on the host where that is possible."""
+
+
+def arrays_of(buffers: Sequence[Any]) -> list[Any]:
+    """Returns the arrays behind the inputs of a run, lists of buffers as lists of arrays."""
+    return [[b._array for b in x] if x.__class__ is list else x._array for x in buffers]

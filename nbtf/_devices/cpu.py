@@ -1,0 +1,60 @@
+"""The CPU: NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.names import full_name
+
+
+class CPU(Device):
+    """One logical CPU. Several of them share the same cores and the same memory, as in TensorFlow.
+
+    Memory is not accounted: NumPy and the operating system look after it.
+    """
+
+    type = "CPU"
+    xp = np
+
+    def __init__(self, index: int) -> None:
+        """Makes `CPU:index`."""
+        self.index = index
+        self.name = full_name("CPU", index)
+        self.constants = {}
+
+    def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
+        """Copies a host array in."""
+        return buffer_of(array.copy())
+
+    def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """Copies a buffer out."""
+        return buffer._array.copy()
+
+    def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
+        """Copies a buffer of another device to this one."""
+        return buffer_of(source.get(buffer))
+
+    def run(
+        self,
+        op: Runnable,
+        buffers: Sequence[Any],
+        attrs: Mapping[str, Any],
+        specs: Sequence[Spec] | None = None,
+        site: tuple[str, int] | None = None,
+    ) -> list[Buffer]:
+        """Runs a kernel with NumPy, silently on overflow and division by zero as TensorFlow is."""
+        with np.errstate(all="ignore"):
+            results = op.kernel(np, *arrays_of(buffers), **attrs)
+        if results.__class__ is tuple or results.__class__ is list:
+            return [buffer_of(np.asarray(array)) for array in results]
+        return [buffer_of(np.asarray(results))]
+
+    def synchronize(self) -> None:
+        """Does nothing: NumPy has finished when it returns."""
+
+    def close(self) -> None:
+        """Does nothing: there is nothing to give back."""

@@ -1,0 +1,62 @@
+"""How attributes are read: shapes, axes and other numbers that a kernel needs on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Buffer
+from nbtf.errors import InvalidArgumentError
+
+Axis = Any
+"""None, a number, a list of numbers, or an integer tensor."""
+
+
+def as_int(value: Any) -> int:
+    """Returns one integer; from a tensor, its value."""
+    return value.__index__()
+
+
+def as_ints(value: Any) -> tuple[int, ...]:
+    """Returns integers as a tuple; one integer counts as a list of one."""
+    if isinstance(value, Buffer):
+        value = value.numpy()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a Tensor or Variable
+    if hasattr(value, "__index__") and not getattr(value, "shape", ()):
+        return (value.__index__(),)
+    return tuple(as_int(item) for item in value)
+
+
+def as_shape(value: Any) -> tuple[int, ...]:
+    """Returns the lengths of a shape: of a number, a list (tensors may stand in it), a TensorShape or a tensor.
+
+    Raises:
+      TypeError: a length is not an integer, or not known.
+    """
+    try:
+        return as_ints(value)
+    except (AttributeError, TypeError):
+        raise TypeError(f"a shape is made of integers, got {value!r}") from None
+
+
+def as_axis(value: Axis) -> int | tuple[int, ...] | None:
+    """Returns an axis or a tuple of them; None stays None."""
+    if value is None:
+        return None
+    axes = as_ints(value)
+    many = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
+    return axes if many else axes[0]
+
+
+def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
+    """Returns axes counted from the front; all of them for None.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`, in TensorFlow's words.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for one in axes:
+        if not -rank <= one < rank:
+            text = f"Invalid reduction dimension ({one} for input with {rank} dimension(s)"
+            raise InvalidArgumentError(None, None, text)
+    return tuple(one % rank for one in axes)

@@ -1,0 +1,188 @@
+"""How shapes are made to fit each other: reshape, broadcast_to, reduce_sum, and the way back for gradients.
+
+They stand together, at the bottom of `_ops`, because each is the other's gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import Axis, as_axis, as_shape, positive_axes
+from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, NUMBERS, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+
+@op("T -> T", T=ALL, host={"shape": as_shape}, shares_memory=True)
+def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
+    return tensor.reshape(shape)
+
+
+@Reshape.express
+def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """Gives a tensor another shape; the order of its elements stays.
+
+    Args:
+      tensor: any dtype.
+      shape: lengths of the new axes, as a list or an integer tensor; one of them may be -1: whatever fits.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same values, sharing memory with `tensor` where they are on one device.
+
+    Raises:
+      InvalidArgumentError: the number of elements does not fit.
+
+    >>> tf.reshape([1, 2, 3, 4], [2, -1]).numpy()
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    return Reshape(tensor, shape=shape, name=name)
+
+
+@Reshape.infer
+def _(tensor: Spec, shape: tuple[int, ...]) -> Spec:
+    free = [i for i, n in enumerate(shape) if n == -1]
+    if len(free) > 1:
+        text = f"Only one input size may be -1, not both {free[0]} and {free[1]}"
+        raise InvalidArgumentError(None, None, text)
+    negative = next((i for i, n in enumerate(shape) if n < -1), None)
+    if negative is not None:
+        text = f"Size {negative} must be non-negative, not {shape[negative]}"
+        raise InvalidArgumentError(None, None, text)
+    known = math.prod(n for n in shape if n != -1)
+    if None in tensor.shape:
+        return Spec(tuple(None if n == -1 else n for n in shape), tensor.dtype)
+    size = math.prod(n for n in tensor.shape if n is not None)
+    if free and (known == 0 or size % known):
+        _refuse_free(size, known)
+    if not free and known != size:
+        text = f"Input to reshape is a tensor with {size} values, but the requested shape has {known}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec(tuple(size // known if n == -1 else n for n in shape), tensor.dtype)
+
+
+def _refuse_free(size: int, known: int) -> None:
+    if known == 0:
+        text = "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
+        raise InvalidArgumentError(None, None, text + "are non-zero")
+    text = f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}"
+    raise InvalidArgumentError(None, None, text)
+
+
+@Reshape.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [reshape(grad, call.inputs[0].shape)]
+
+
+@op("T -> T", T=ALL, host={"shape": as_shape})
+def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
+    return xp.broadcast_to(input, shape)
+
+
+@BroadcastTo.express
+def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """Repeats a tensor along axes of length 1, and along new ones in front, until it has a shape.
+
+    Args:
+      input: any dtype.
+      shape: the lengths to reach.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of that shape.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit.
+
+    >>> tf.broadcast_to([1, 2], [2, 2]).numpy()
+    array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
+    return BroadcastTo(input, shape=shape, name=name)
+
+
+@BroadcastTo.infer
+def _(input: Spec, shape: tuple[int, ...]) -> Spec:
+    if len(input.shape) > len(shape):
+        text = f"Rank of input ({len(input.shape)}) must be no greater than rank of output shape ({len(shape)})."
+        raise InvalidArgumentError(None, None, text)
+    if broadcast_shapes(input.shape, shape) != shape:
+        text = f"Incompatible shapes: {bracketed(input.shape)} vs. {bracketed(shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec(shape, input.dtype)
+
+
+@BroadcastTo.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [unbroadcast(grad, call.inputs[0])]
+
+
+@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis.__class__ is list:
+        axis = tuple(axis)
+    return xp.add.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
+
+
+@Sum.express
+def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Adds a tensor over some of its axes.
+
+    Args:
+      input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the summed axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The sum, of `input_tensor`'s dtype.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
+    array([4., 6.], dtype=float32)
+    """
+    return Sum(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+@Sum.infer
+def _(input_tensor: Spec, axis: int | tuple[int, ...] | None, keepdims: bool) -> Spec:
+    return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
+
+
+def reduced_shape(
+    shape: tuple[int | None, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> tuple[int | None, ...]:
+    """Returns the shape that is left when axes are reduced."""
+    axes = positive_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+@Sum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [spread(grad, call)]
+
+
+def spread(grad: Tensor, call: Call) -> Tensor:
+    """Returns the gradient of a reduction, repeated to the shape of what was reduced."""
+    shape = call.inputs[0].shape.as_list()
+    kept = reduced_shape(tuple(shape), call.attrs["axis"], True)
+    return broadcast_to(grad if call.attrs["keepdims"] else reshape(grad, kept), shape)
+
+
+def unbroadcast(grad: Tensor, like: Any) -> Tensor:
+    """Returns a gradient summed back to the shape of an operand that was broadcast."""
+    shape: tuple[int, ...] = like._array.shape
+    if grad._array.shape == shape:
+        return grad
+    extra = grad._array.ndim - len(shape)
+    axes = [*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and grad._array.shape[i + extra] != 1)]
+    return reshape(reduce_sum(grad, axes), shape)

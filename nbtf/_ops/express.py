@@ -1,0 +1,172 @@
+"""The express lane: one generated frame in front of a public op, for the common case.
+
+The lane serves tensors on the current device, of one dtype, with nobody listening; everything else is handed to the
+road, the public function as it is written. Stale state can only send an op to the road, never the other way.
+"""
+
+from __future__ import annotations
+
+import linecache
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nbtf._devices.cpu import CPU
+from nbtf._runtime.conversion import host_array
+from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tensor import Tensor
+from nbtf import _types
+
+if TYPE_CHECKING:
+    from nbtf._ops.op import Op
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+HANDED_OVER = (
+    AttributeError,
+    TypeError,
+    ValueError,
+    IndexError,
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    RuntimeWarning,
+)
+"""What makes a lane give up: the road runs the op again and says properly what is wrong."""
+
+# NumPy warns of overflow and division by zero, TensorFlow does not. Turned into an error by the user's settings,
+# the warning hands the op to the road, which is silent by itself.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._ops(\.|$)")
+
+LANE = """\
+def {name}({params}):
+{scalar}    try:
+        device = {first}._device
+        if device is {others}HERE.device and {dtypes}:
+            scope = SCOPE()
+            if scope is None or scope.lane is device:
+                array = {call}
+                if array.__class__ is not ndarray: array = asarray(array)
+                result = Tensor()
+                result._array = array; result._dtype = {result}; result._device = device; result._watch = None
+                if scope is not None and scope.tape is not None and ({watched}):
+                    scope.tape.hear(op, ({inputs},), {attrs}, result)
+                return result
+    except HANDED_OVER: pass
+    return road({args})
+"""
+
+SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x, y)\n"
+
+
+def constant_like(x: Any, value: float) -> Any:
+    """Returns a remembered scalar tensor of `x`'s dtype and device; `value` itself where that would not be the same.
+
+    0.0 and -0.0 share a key and nan never matches itself: neither is remembered.
+    """
+    device = getattr(x, "_device", None)
+    if device is None or device is not HERE.device:
+        return value
+    key = (x._dtype, value, value.__class__)
+    known = device.constants.get(key)
+    if known is not None:
+        return known
+    if value == 0 or value != value or not _exact(x._dtype, value):
+        return value
+    known = Tensor()
+    known._array, known._dtype = host_array(value, x._dtype)
+    known._device = device
+    known._watch = None
+    if len(device.constants) < 1000:  # a loop over floats must not fill the memory
+        device.constants[key] = known
+    return known
+
+
+def _exact(dtype: _types.DType, value: float) -> bool:
+    return dtype.is_floating if value.__class__ is float else dtype.is_floating or dtype.is_integer
+
+
+def express(op: Op, road: F) -> F:
+    """Returns a public function with its lane in front; the checker sees `road`, unchanged."""
+    names = road.__code__.co_varnames[: road.__code__.co_argcount]
+    _check_names(op, names)
+    text, filename = _text(op, road.__name__, names), f"<express lane of {op.type}>"
+    space = _space(op, road)
+    exec(compile(text, filename, "exec"), space)  # noqa: S102  # the one place that generates code
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    return _dressed_as(road, space[road.__name__])
+
+
+def _check_names(op: Op, names: tuple[str, ...]) -> None:
+    """The lane passes attributes by position, so function and kernel must agree on them."""
+    attrs = names[len(op.inputs) : -1]
+    if attrs != op.attrs or names[-1] != "name" or op.many or any(token[-1] == "*" for token in op.tokens):
+        raise TypeError(f"{op.type}: {names} of the public function does not match {op.inputs + op.attrs} and `name`")
+
+
+def _text(op: Op, name: str, names: tuple[str, ...]) -> str:
+    inputs, attrs = names[: len(op.inputs)], names[len(op.inputs) : -1]
+    arrays = [f"{x}._array" for x in inputs]
+    call = ", ".join(arrays) if op.function else ", ".join(["xp", *arrays, *attrs])
+    return LANE.format(
+        name=name,
+        params=", ".join(names),
+        scalar=SCALAR if op.function and inputs == ("x", "y") else "",
+        first=inputs[0],
+        others="".join(f"{x}._device is " for x in inputs[1:]),
+        dtypes=_dtype_test(op, inputs),
+        call=f"kernel({call})",
+        result=_result(op, inputs),
+        watched=" or ".join(f"{x}._watch is not None" for x in inputs),
+        inputs=", ".join(inputs),
+        attrs="{" + ", ".join(f"{a!r}: {a}" for a in attrs) + "}",
+        args=", ".join(names),
+    )
+
+
+def _dtype_test(op: Op, inputs: tuple[str, ...]) -> str:
+    """Returns the condition that the dtypes fit the rule; one test for the first of a letter, identity after it."""
+    first: dict[str, str] = {}
+    tests: list[str] = []
+    for token, x in zip(op.tokens, inputs, strict=True):
+        if token in first:
+            tests.append(f"{x}._dtype is {first[token]}._dtype")
+        else:
+            tests.append(f"{x}._dtype in DTYPES_{token}")
+            first[token] = x
+    return " and ".join(tests)
+
+
+def _result(op: Op, inputs: tuple[str, ...]) -> str:
+    token = op.results[0]
+    return f"{inputs[op.tokens.index(token)]}._dtype" if token in op.tokens else "RESULT"
+
+
+def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
+    xp = CPU.xp
+    sets = {token: op.sets.get(token) or frozenset({_types.as_dtype(token)}) for token in op.tokens}
+    token = op.results[0]
+    return {
+        "__name__": road.__module__,
+        "op": op,
+        "road": road,
+        "xp": xp,
+        "kernel": getattr(xp, op.function) if op.function else op.kernel,
+        "HERE": HERE,
+        "SCOPE": SCOPE,
+        "Tensor": Tensor,
+        "ndarray": xp.ndarray,
+        "asarray": xp.asarray,
+        "HANDED_OVER": HANDED_OVER,
+        "constant_like": constant_like,
+        "RESULT": None if token in op.tokens else _types.as_dtype(token),
+        **{f"DTYPES_{token}": dtypes for token, dtypes in sets.items()},
+    }
+
+
+def _dressed_as(road: F, lane: Any) -> F:
+    """Makes a lane look like its road: text, defaults, annotations; `__wrapped__` is the road alone."""
+    for name in ("__doc__", "__defaults__", "__kwdefaults__", "__module__", "__qualname__", "__annotations__"):
+        setattr(lane, name, getattr(road, name))
+    lane.__wrapped__ = road
+    return lane

@@ -1,0 +1,165 @@
+"""What has been asked of the devices before first use: which are visible, how they are split, how memory is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine, gpus, machine_from_environment
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of this machine, before it is split: `tf.config.PhysicalDevice`."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device that ops can be placed on: `tf.config.LogicalDevice`."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDeviceConfiguration(NamedTuple):
+    """How to make one logical device: `tf.config.LogicalDeviceConfiguration`.
+
+    Attributes:
+      memory_limit: MiB of the physical GPU; needed for GPUs, refused for CPUs.
+      experimental_priority: accepted for GPUs and ignored.
+      experimental_device_ordinal: accepted for GPUs and ignored.
+    """
+
+    memory_limit: float | None = None
+    experimental_priority: int | None = None
+    experimental_device_ordinal: int | None = None
+
+
+class Configuration:
+    """The wishes, each with TensorFlow's checks; plain data for whoever builds the devices.
+
+    The environment is read once, when the physical devices are first asked for.
+    """
+
+    def __init__(self, environ: Mapping[str, str], machine: SimulatedMachine | None = None) -> None:
+        """Starts with every device visible and unsplit, memory as the kind of device has it by default."""
+        self.environ = environ
+        self.machine = machine
+        self.machine_from_environment = False
+        self.frozen = False
+        self.cards: dict[PhysicalDevice, PhysicalGPU] = {}
+        self.visible: list[PhysicalDevice] = []
+        self.logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
+        self.growth: dict[PhysicalDevice, bool] = {}
+        self.fraction: float | None = None
+        self.process_growth: bool | None = None
+        self._physical: list[PhysicalDevice] | None = None
+
+    @property
+    def physical(self) -> list[PhysicalDevice]:
+        """All physical devices, CPU first."""
+        if self._physical is None:
+            if self.machine is None:
+                self.machine = machine_from_environment(self.environ)
+                self.machine_from_environment = self.machine is not None
+            cards = gpus(self.machine, self.environ)
+            self.cards = {PhysicalDevice(f"/physical_device:GPU:{i}", "GPU"): card for i, card in enumerate(cards)}
+            self._physical = [PhysicalDevice("/physical_device:CPU:0", "CPU"), *self.cards]
+            self.visible = list(self._physical)
+        return self._physical
+
+    def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
+        """Returns the visible devices, all or of one type."""
+        known = self.physical
+        return [d for d in self.visible if d in known and (device_type is None or d.device_type == device_type)]
+
+    def set_visible(self, devices: object, device_type: str | None) -> None:
+        """Hides all devices but these, all or of one type only."""
+        wanted = list(devices) if isinstance(devices, list) else [devices]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # a tuple is one unknown device
+        for device in wanted:
+            self._known(device)
+            if device_type is not None and getattr(device, "device_type", None) != device_type:
+                raise ValueError(f"Unrecognized device: {device!r}")
+        kept = [] if device_type is None else [d for d in self.list_visible() if d.device_type != device_type]
+        visible = kept + [d for d in wanted if isinstance(d, PhysicalDevice)]
+        if visible != self.list_visible():
+            self._not_after_start("Visible devices")
+            self.visible = visible
+
+    def set_logical(self, device: PhysicalDevice, configurations: Sequence[LogicalDeviceConfiguration]) -> None:
+        """Splits a physical device into several logical ones."""
+        self._known(device)
+        for configuration in configurations:
+            _check_logical(device, configuration)
+        if self.logical.get(device) != list(configurations):
+            self._not_after_start("Virtual devices")
+            self.logical[device] = list(configurations)
+
+    def get_logical(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
+        """Returns how a device was asked to be split; None if it was not."""
+        self._known(device)
+        return self.logical.get(device)
+
+    def set_growth(self, device: PhysicalDevice, enabled: bool) -> None:
+        """Lets a GPU start with little memory and ask its card for more when needed."""
+        self._known(device)
+        if device in self.logical:
+            raise ValueError("Cannot set memory growth on device when virtual devices configured")
+        if device.device_type != "GPU":
+            raise ValueError("Cannot set memory growth on non-GPU and non-Pluggable devices")
+        if self.growth.get(device) is not enabled:
+            self._not_after_start("Physical devices")
+            self.growth[device] = enabled
+
+    def get_growth(self, device: PhysicalDevice) -> bool | None:
+        """Returns whether memory growth was asked for; None if nothing was said."""
+        self._known(device)
+        if device.device_type != "GPU":
+            raise KeyError(device)
+        return self.growth.get(device)
+
+    def agreed_growth(self) -> bool | None:
+        """Returns the growth setting that all visible GPUs share.
+
+        Raises:
+          ValueError: they differ; saying nothing differs from True and from False.
+        """
+        said = {self.growth.get(device) for device in self.list_visible("GPU")}
+        if len(said) > 1:
+            raise ValueError("Memory growth cannot differ between GPU devices")
+        agreed = said.pop() if said else None
+        return self.process_growth if agreed is None else agreed
+
+    def set_for_process(self, *, fraction: float | None = None, growth: bool | None = None) -> None:
+        """Sets what the 2.0 alpha set for all GPUs of the process.
+
+        Raises:
+          RuntimeError: after first use, with the alpha's words.
+          ValueError: a negative fraction.
+        """
+        if fraction is not None and fraction < 0:
+            raise ValueError(f"fraction must not be negative, got {fraction}")
+        if self.frozen:
+            raise RuntimeError("GPU options must be set at program startup")
+        self.fraction = self.fraction if fraction is None else fraction
+        self.process_growth = self.process_growth if growth is None else growth
+
+    def _known(self, device: object) -> None:
+        if device not in self.physical:
+            raise ValueError(f"Unrecognized device: {device!r}")
+
+    def _not_after_start(self, what: str) -> None:
+        if self.frozen:
+            raise RuntimeError(f"{what} cannot be modified after being initialized")
+
+
+def _check_logical(device: PhysicalDevice, configuration: LogicalDeviceConfiguration) -> None:
+    if device.device_type == "CPU":
+        if configuration.memory_limit is not None:
+            raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
+        if configuration.experimental_priority is not None or configuration.experimental_device_ordinal is not None:
+            # Two blanks, as TensorFlow prints it; programs compare texts.
+            raise ValueError("Setting experimental_priority on CPU virtual  devices is currently not supported")
+    elif configuration.memory_limit is None:
+        raise ValueError("Setting memory limit is required for GPU virtual devices")

@@ -1,0 +1,248 @@
+"""Devices and settings of the process: configured, then frozen. All state that outlives a `with` is here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nbtf._devices.base import Device
+from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.cpu import CPU
+from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine
+from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
+from nbtf._devices.simulated import SimulatedGPU
+from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
+from nbtf._runtime.events import Observers, Reason
+from nbtf._runtime.placement import Machine, Placeable, place
+from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
+from nbtf._types import DType
+from nbtf.errors import NotFoundError
+
+
+@dataclass(slots=True)
+class Settings:
+    """What can be changed at any time."""
+
+    soft_placement: bool = True
+    log_placement: bool = False
+    device_policy: str = "silent"
+    default_device: Request | None = None
+    inter_op_threads: int = 0
+    intra_op_threads: int = 0
+
+
+class Context:
+    """One process worth of devices. Tests and `tf.runtime.restart` replace it."""
+
+    def __init__(
+        self,
+        machine: SimulatedMachine | None = None,
+        environ: Mapping[str, str] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """Makes a context that nobody has used yet.
+
+        Args:
+          machine: the simulated GPUs; None lets the environment decide.
+          environ: where settings are read from; `os.environ` by default.
+          settings: soft placement and the like; defaults if not given.
+        """
+        self.configuration = Configuration(os.environ if environ is None else environ, machine)
+        self.settings = settings or Settings()
+        self.observers = Observers(self.settle)
+        self.machine: Machine | None = None
+        self.closed = False
+        self.made_from: dict[str, PhysicalDevice] = {}
+        self._cells: dict[int, Request] = {}
+        self._lock = threading.RLock()
+
+    # What placement looks at
+
+    @property
+    def devices(self) -> Machine:
+        """The logical devices; the first call freezes the configuration."""
+        return self.machine or self.freeze()
+
+    @property
+    def host(self) -> Device:
+        """CPU:0: where Python values come from and host-memory tensors live."""
+        return self.devices.by_name["/job:localhost/replica:0/task:0/device:CPU:0"]
+
+    def place(
+        self, op: Placeable, dtypes: Sequence[DType], pinned_to: Device | None, scope: Scope | None
+    ) -> tuple[Device, Reason]:
+        """Chooses the device of an op in a scope."""
+        machine = self.machine or self.freeze()
+        if self._cells:
+            machine = machine._replace(cell=self._cells.get(threading.get_ident()))
+        if scope is None:
+            return place(op, dtypes, pinned_to, None, None, machine)
+        return place(op, dtypes, pinned_to, scope.request, scope.replica, machine)
+
+    def freeze(self) -> Machine:
+        """Makes the devices. From now on `tf.config` refuses to change them."""
+        with self._lock:
+            if self.machine is None:
+                growth = self.configuration.agreed_growth()
+                made = [*self._cpus(), *self._gpus(growth)]
+                self._announce()
+                priority = sorted(made, key=lambda device: device.type != "GPU")
+                self.machine = Machine(tuple(priority), {device.name: device for device in made})
+                self.configuration.frozen = True
+                self.settle()
+            return self.machine
+
+    def _cpus(self) -> list[Device]:
+        devices: list[Device] = []
+        for physical in self.configuration.list_visible("CPU"):
+            for _ in self.configuration.logical.get(physical, [None]):
+                devices.append(CPU(len(devices)))
+                self.made_from[devices[-1].name] = physical
+        if not devices:
+            raise NotFoundError(None, None, "No CPU devices are available in this process")
+        return devices
+
+    def _gpus(self, growth: bool | None) -> list[Device]:
+        devices: list[Device] = []
+        for physical in self.configuration.list_visible("GPU"):
+            card = self.configuration.cards[physical]
+            driver = Driver(card.memory_bytes)
+            for wish in self.configuration.logical.get(physical, [None]):
+                devices.append(self._gpu(len(devices), card, driver, wish, growth))
+                self.made_from[devices[-1].name] = physical
+        return devices
+
+    def _gpu(
+        self,
+        index: int,
+        card: PhysicalGPU,
+        driver: Driver,
+        wish: LogicalDeviceConfiguration | None,
+        growth: bool | None,
+    ) -> Device:
+        environ = self.configuration.environ
+        limit = memory_limit(
+            total=card.memory_bytes,
+            free=driver.free,
+            compute_capability=card.card.compute_capability,
+            fraction=self.configuration.fraction,
+            logical_limit_mib=None if wish is None else wish.memory_limit,
+            environ=environ,
+        )
+        allocator = BFCAllocator(
+            limit,
+            growth=resolve_growth(growth, environ),
+            garbage_collection=garbage_collection(environ),
+            driver=driver,
+            name=f"GPU_{index}_bfc",
+        )
+        return SimulatedGPU(index, card, allocator)
+
+    def _announce(self) -> None:
+        """GPUs that only the environment asked for say once what they are."""
+        if self.configuration.machine_from_environment and self.configuration.machine is not None:
+            print(f"nbtf: {self.configuration.machine.sentence()}", file=sys.stderr)  # noqa: T201  # the announcement
+
+    # What listeners and scopes change
+
+    def settle(self) -> None:
+        """Decides whose express lane is open; the last line of every setter."""
+        with self._lock:
+            machine = self.machine
+            if machine is not None:
+                default = self.settings.default_device
+                self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
+            quiet = not self.observers.all and not self._cells and self.settings.default_device is None
+            if CURRENT.context is self:
+                one_kind = machine is not None and machine.first.type == "CPU"
+                HERE.device = machine.first if machine is not None and one_kind and quiet else None
+
+    def change(self, **settings: object) -> None:
+        """Changes settings by name."""
+        with self._lock:
+            for name, value in settings.items():
+                setattr(self.settings, name, value)
+            self.settle()
+
+    def device_scope(self, name: str | None) -> Scope:
+        """Returns the scope of `tf.device(name)` inside what is open now."""
+        outer = SCOPE() or EMPTY
+        if name is None:
+            request = ANYWHERE
+        else:
+            request = merged(name, outer.request or self._cells.get(threading.get_ident()))
+        scope = outer.with_(request=request) if outer is not EMPTY else Scope(request)
+        if HERE.device is not None and scope.plain:
+            scope.lane = self.lane_of(request)
+        return scope
+
+    def lane_of(self, request: Request | None) -> Device | None:
+        """Returns the device whose lane may serve plain ops under a request, if any."""
+        machine = self.devices
+        if request is None or request.name is None:
+            return HERE.device
+        device = machine.by_name.get(request.name)
+        return device if device is HERE.device else None
+
+    def set_cell_device(self, name: str) -> Callable[[], None]:
+        """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
+        thread = threading.get_ident()
+        before = self._cells.get(thread)
+        self._cells = {**self._cells, thread: merged(name, None)}
+        self.settle()
+
+        def undo() -> None:
+            cells = {key: value for key, value in self._cells.items() if key != thread}
+            self._cells = cells if before is None else {**cells, thread: before}
+            self.settle()
+
+        return undo
+
+    def list_logical(self, device_type: str | None = None) -> list[LogicalDevice]:
+        """Returns the logical devices, CPUs first."""
+        return [
+            LogicalDevice(f"/device:{device.short_name}", device.type)
+            for device in self.devices.by_name.values()
+            if device_type is None or device.type == device_type
+        ]
+
+    def close(self) -> None:
+        """Ends this context: its tensors can still be read, ops on them say that they are from before."""
+        self.closed = True
+        if self.machine is not None:
+            for device in self.machine.devices:
+                device.close()
+
+
+class _Current:
+    """The one context in use."""
+
+    __slots__ = ("context",)
+
+    context: Context
+
+
+CURRENT = _Current()
+CURRENT.context = Context()
+
+
+def install(context: Context) -> None:
+    """Makes a context the one in use."""
+    CURRENT.context = context
+    HERE.device = None
+    context.settle()
+
+
+@contextmanager
+def use_context(context: Context) -> Iterator[Context]:
+    """Uses another context inside a `with`; what was in use before comes back afterwards."""
+    before = CURRENT.context
+    install(context)
+    try:
+        yield context
+    finally:
+        install(before)

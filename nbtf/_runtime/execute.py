@@ -1,0 +1,302 @@
+"""The one road every op takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from nbtf._devices.base import Buffer, Device, Label, Spec, buffer_of
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.events import Allocated, Copied, OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp
+from nbtf._runtime.scopes import SCOPE, Scope
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import HOST_DTYPES, DType, int32
+from nbtf.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    MissingDeviceError,
+    OpError,
+    ResourceExhaustedError,
+)
+
+
+class OpRecord(Protocol):
+    """An op, as the road needs to know it; `_ops/op.py` makes them."""
+
+    type: str
+    kernel: Any
+    shares_memory: bool
+    host_outputs: bool
+    resource: bool
+    host_inputs: tuple[str, ...]
+    many: bool
+
+    def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool: ...  # noqa: D102
+    def convert(self, inputs: Sequence[Any]) -> list[Any]: ...  # noqa: D102
+    def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]: ...  # noqa: D102
+    def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[DType]: ...  # noqa: D102
+    def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None: ...  # noqa: D102
+    def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]: ...  # noqa: D102
+
+
+def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None) -> Any:
+    """Runs an op: what happens to it, in order.
+
+    Args:
+      op: the record of the op.
+      inputs: tensors, variables, or values that become tensors; a list where the op takes a list.
+      attrs: the kernel's other arguments.
+      name: the node's name in a graph; eager ops have none.
+
+    Returns:
+      A tensor, or a list of them for an op with several results.
+    """
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        return scope.graph.add(op, inputs, attrs, name)
+    context = CURRENT.context
+
+    tensors = op.convert(inputs)
+    given, attrs = attrs, op.normalised(attrs)
+    dtypes = op.check(tensors, attrs)
+    device, reason = _place(context, op, tensors, dtypes, scope, name)
+    journey = _Journey(context, op, device, reason, scope, name) if context.observers.listening else None
+    if journey is not None:
+        journey.tell_placed(given)
+    outputs = _run(context, op, tensors, dtypes, attrs, device, journey, name)
+    if journey is not None:
+        journey.tell_executed(outputs)
+    result = outputs if op.many else outputs[0]
+    if scope is not None:
+        for tape in scope.tapes:
+            tape.hear(op, tensors, attrs, result)
+    return result
+
+
+# Placing
+
+
+def _place(
+    context: Context, op: OpRecord, tensors: list[Any], dtypes: list[DType], scope: Scope | None, name: str | None
+) -> tuple[Device, Reason]:
+    pinned = tensors[0]._device if op.resource else None
+    try:
+        device, reason = context.place(op, dtypes, pinned, scope)
+    except MissingDeviceError as error:
+        raise _named(error, op, name) from None
+    if device.type == "GPU" and reason.kind != "follows variable" and _in_host_memory(op, tensors, dtypes):
+        reason = Reason("host-memory dtype", dtypes[0].name if dtypes else int32.name)
+    return device, reason
+
+
+def _in_host_memory(op: OpRecord, tensors: list[Any], dtypes: list[DType]) -> bool:
+    """On a GPU, int32 and strings computed from host-memory values stay there, as in TensorFlow."""
+    if op.host_outputs:
+        return True
+    for tensor in tensors:
+        for one in tensor if tensor.__class__ is list else (tensor,):
+            if not one._host and one._dtype not in HOST_DTYPES:
+                return False
+    return bool(dtypes) and all(dtype in HOST_DTYPES for dtype in dtypes)
+
+
+# Moving and running
+
+
+def _run(
+    context: Context,
+    op: OpRecord,
+    tensors: list[Any],
+    dtypes: list[DType],
+    attrs: dict[str, Any],
+    device: Device,
+    journey: _Journey | None,
+    name: str | None,
+) -> list[Tensor]:
+    gpu = device.type == "GPU"
+    results = op.output_dtypes(dtypes, attrs, 1)
+    host = gpu and all(dtype in HOST_DTYPES for dtype in results) and _in_host_memory(op, tensors, results)
+    host = host or (op.host_outputs and device is not context.host)
+    runner = context.host if gpu and host else device
+    buffers = [_moved(context, tensor, runner, journey, op) for tensor in tensors]
+    started = time.perf_counter()
+    try:
+        specs = op.specs(tensors, attrs) if runner.memory is not None else None
+        made = runner.run(op, buffers, attrs, specs, None if journey is None else journey.site)
+    except OpError as error:
+        raise _wrapped(error, op, device, name) from error.__cause__
+    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
+        raise _translated(error, op, tensors, attrs, device, name) from error
+    if journey is not None:
+        journey.seconds = time.perf_counter() - started
+        journey.ran(runner, buffers, made)
+    if len(made) != 1 or len(results) != 1:
+        results = op.output_dtypes(dtypes, attrs, len(made))
+    outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
+    if host:
+        for output in outputs:
+            output._host = True
+    return outputs
+
+
+def _moved(context: Context, tensor: Any, runner: Device, journey: _Journey | None, op: OpRecord) -> Any:
+    """Returns the buffer of an input on the device that runs; a copy where it is elsewhere."""
+    if tensor.__class__ is list:
+        return [_moved(context, one, runner, journey, op) for one in tensor]
+    place = context.host if tensor._host else tensor._device
+    if place is runner:
+        return tensor
+    if context.machine is not None and context.machine.by_name.get(place.name) is not place:
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"An input of {op.type} was made on {place.name} before tf.runtime.restart(). "
+            "Read it with .numpy() and make a new tensor of it.",
+        )
+    _check_policy(context, tensor, place, runner, op)
+    return _copy(context, tensor, place, runner, journey)
+
+
+def _check_policy(context: Context, tensor: Tensor, place: Device, runner: Device, op: OpRecord) -> None:
+    policy = context.settings.device_policy
+    if policy == "silent" or (policy == "silent_for_int32" and tensor._dtype is int32):
+        return
+    text = (
+        f"Tensors on conflicting devices: cannot compute {op.type} as input #0 was expected to be on {runner.name} "
+        f"but is actually on {place.name} (operation running on {runner.name}) Tensors can be copied explicitly "
+        "using: `with tf.device(device_name): x = tf.identity(x)`"
+    )
+    if policy == "warn":
+        import warnings
+
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+    else:
+        raise InvalidArgumentError(None, None, text)
+
+
+def _copy(context: Context, tensor: Any, place: Device, runner: Device, journey: _Journey | None) -> Buffer:
+    started = time.perf_counter()
+    site = None if journey is None else journey.site
+    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), site)
+    buffer = runner.copy_from(place, tensor, label)
+    if journey is not None:
+        journey.tell_copied(place, runner, tensor, time.perf_counter() - started)
+    return buffer
+
+
+def copied_to(tensor: Tensor, device: Device) -> Tensor:
+    """Returns a copy of a tensor on a device, or the tensor itself if it is there."""
+    context = CURRENT.context
+    place = context.host if tensor._host else tensor._device
+    if place is device:
+        return tensor
+    buffer = _copy(context, tensor, place, device, None)
+    if context.observers.listening:
+        seconds, modelled = _slower(place, device).copy_time_of(tensor._array.nbytes, 0.0)
+        told = Copied(place.name, device.name, tensor._array.nbytes, seconds, modelled, *stamp(), call_site())
+        context.observers.tell(told)
+    return tensor_of(buffer, tensor._dtype, device)
+
+
+def _slower(source: Device, target: Device) -> Device:
+    """The device whose link a copy is timed by: a GPU if one takes part."""
+    return target if target.type == "GPU" else source
+
+
+# Telling
+
+
+class _Journey:
+    """What observers hear of one op on its way; made only when somebody listens."""
+
+    __slots__ = ("context", "device", "node", "op", "reason", "replica", "runner_times", "seconds", "site")
+
+    def __init__(
+        self, context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None, node: str | None
+    ) -> None:
+        self.context = context
+        self.op = op
+        self.device = device
+        self.reason = reason
+        self.site = call_site()
+        self.node = None  # eager ops have no names; a session gives its nodes' names
+        self.replica = None if scope is None else scope.replica
+        self.seconds = 0.0
+        self.runner_times = (0.0, "finished")
+
+    def tell_placed(self, attrs: Mapping[str, Any]) -> None:
+        """Tells where the op will run, after the constants that TensorFlow makes of its host-memory inputs."""
+        where = (self.site, self.node, self.replica)
+        tell = self.context.observers.tell
+        for attr in self.op.host_inputs:
+            if attr in attrs and not isinstance(attrs[attr], Buffer) and self._constants_are_logged():
+                tell(OpPlaced("_EagerConst", self.device.name, self.reason, *stamp(), *where))
+        tell(OpPlaced(self.op.type, self.device.name, self.reason, *stamp(), *where))
+
+    def _constants_are_logged(self) -> bool:
+        return not (self.reason.kind == "explicit scope" and self.device is self.context.host)
+
+    def tell_copied(self, place: Device, runner: Device, tensor: Any, measured: float) -> None:
+        """Tells of an input that was on another device."""
+        nbytes = tensor._array.nbytes
+        seconds, modelled = _slower(place, runner).copy_time_of(nbytes, measured)
+        where = (self.site, self.node, self.replica)
+        self.context.observers.tell(Copied(place.name, runner.name, nbytes, seconds, modelled, *stamp(), *where))
+
+    def ran(self, runner: Device, buffers: list[Any], made: list[Buffer]) -> None:
+        """Remembers how long it took, and tells of the memory its results took."""
+        self.runner_times = runner.time_of(self.op, buffers, made, self.seconds)
+        if runner.memory is None:
+            return
+        where = (self.site, self.node, self.replica)
+        for buffer in made:
+            if not self.op.shares_memory:
+                told = Allocated(runner.name, buffer._array.nbytes, runner.memory.stats().in_use, *stamp(), *where)
+                self.context.observers.tell(told)
+
+    def tell_executed(self, outputs: list[Tensor]) -> None:
+        """Tells that the op has run; the results remember the event's number."""
+        seq, now = stamp()
+        specs = tuple(OutputSpec(t._array.shape, t._dtype.name, t._array.nbytes) for t in outputs)
+        seconds, timing = self.runner_times
+        where = (self.site, self.node, self.replica)
+        self.context.observers.tell(
+            OpExecuted(self.op.type, self.device.name, specs, seconds, timing, seq, now, *where)
+        )
+        for output in outputs:
+            output._seq = seq
+
+
+# Failing
+
+
+def _named(error: OpError, op: OpRecord, name: str | None) -> OpError:
+    return type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}")
+
+
+def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:
+    """Returns an error raised in a kernel with TensorFlow's words around it."""
+    text = f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {error.message}"
+    return type(error)(None, None, f"{text} [Op:{op.type}] name: {name or ''}")
+
+
+def _translated(
+    error: Exception, op: OpRecord, tensors: list[Any], attrs: dict[str, Any], device: Device, name: str | None
+) -> Exception:
+    """Returns TensorFlow's error for one of the array library's."""
+    try:
+        specs = op.specs(tensors, attrs)
+    except OpError as known:
+        return _wrapped(known, op, device, name)
+    if isinstance(error, MemoryError):
+        shape, kind = "", ""
+        if specs:
+            shape, kind = ",".join(map(str, specs[0].shape)), specs[0].dtype.c_name
+        text = f"OOM when allocating tensor with shape[{shape}] and type {kind} on {device.name} by allocator cpu"
+        return _wrapped(ResourceExhaustedError(None, None, f"{text}: {error}"), op, device, name)
+    return _wrapped(InvalidArgumentError(None, None, str(error)), op, device, name)
+
+
+__all__ = ["OpRecord", "as_tensor", "buffer_of", "copied_to", "execute"]

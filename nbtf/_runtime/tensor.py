@@ -1,0 +1,331 @@
+"""A tensor: a buffer, its dtype and its device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtf._devices.base import Buffer, Device
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.events import Copied, call_site, stamp
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+
+
+class Absent:
+    """A name that people look for on a tensor: reading it explains what to use instead.
+
+    Not `__getattr__`: with one on the class, CPython reads every attribute five times slower.
+    """
+
+    __slots__ = ("_name", "_text")
+
+    def __init__(self, text: str) -> None:
+        """Keeps the explanation; `{name}` stands for the name."""
+        self._text = text
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        """Raises the AttributeError, also for `hasattr`."""
+        if instance is None:
+            return self
+        raise AttributeError(self._text.format(name=self._name, kind=owner.__name__))
+
+
+_LIKE_NUMPY = (
+    "'{kind}' object has no attribute '{name}'. If you are looking for numpy-related methods, "
+    "use the function of the same meaning, such as tf.reshape, tf.cast or tf.size, or call .numpy() first."
+)
+_GRAPH_ONLY = "Tensor.{name} is undefined when eager execution is enabled."
+
+
+class Tensor(Buffer):
+    """An array of numbers, strings or booleans on one device; its values never change.
+
+    Made by `tf.constant`, `tf.convert_to_tensor` and every op, not by calling the class.
+
+    >>> t = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    >>> t.shape, t.dtype
+    (TensorShape([2, 2]), tf.float32)
+    >>> t.device
+    '/job:localhost/replica:0/task:0/device:CPU:0'
+    """
+
+    # No `__init__`: the express lanes fill the four slots (see _ops/express.py). What most tensors lack stands on
+    # the class. `_watch` is the token of the tape that watches the tensor.
+    __slots__ = ("_device", "_dtype", "_watch")
+
+    _device: Device
+    _dtype: DType
+    _watch: object
+
+    _host: bool = False
+    """Whether the values are in host memory although the tensor belongs to another device."""
+    _seq: int = 0
+    """Number of the event that told of this tensor; 0 when nobody listened."""
+
+    # NumPy leaves `array + tensor` to the tensor.
+    __array_priority__ = 100
+
+    # What it is
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of its axes."""
+        return TensorShape.of(self._array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        return self._dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of its axes."""
+        return self._array.ndim
+
+    @property
+    def device(self) -> str:
+        """The full name of the device it belongs to."""
+        return self._device.name
+
+    @property
+    def backing_device(self) -> str:
+        """The full name of the device whose memory holds its values; CPU:0 for host-memory tensors."""
+        return CURRENT.context.host.name if self._host else self._device.name
+
+    def get_shape(self) -> TensorShape:
+        """Returns `shape`."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that the tensor has this shape; `ValueError` if not."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"Tensor's shape {self._array.shape} is not compatible with supplied shape {shape}.")
+
+    # Its values
+
+    def numpy(self) -> Any:
+        """Returns a copy of its values: a NumPy array, or a NumPy scalar (`bytes` for strings) for rank 0."""
+        array = self._host_copy()
+        return array if array.ndim else array[()]
+
+    def _host_copy(self) -> np.ndarray[Any, Any]:
+        if self._host:
+            return self._array.copy()
+        array = self._device.get(self)
+        if self._device.type != "CPU" and CURRENT.context.observers.listening:
+            self._tell_copied_out(array)
+        return array
+
+    def _tell_copied_out(self, array: np.ndarray[Any, Any]) -> None:
+        context = CURRENT.context
+        seconds, modelled = self._device.copy_time_of(array.nbytes, 0.0)
+        seq, now = stamp()
+        context.observers.tell(
+            Copied(self.device, context.host.name, array.nbytes, seconds, modelled, seq, now, call_site())
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """Returns a copy of its values for NumPy."""
+        array = self._host_copy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __dlpack__(self, **how: Any) -> Any:
+        """Hands the values over to another array library; of simulated GPUs a copy on the CPU."""
+        return self._host_copy().__dlpack__(**how)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The CPU, in DLPack's numbering."""
+        return 1, 0
+
+    def cpu(self) -> Tensor:
+        """Returns the tensor on CPU:0, as TensorFlow's deprecated method does."""
+        return self._moved("CPU", 0)
+
+    def gpu(self, gpu_index: int = 0) -> Tensor:
+        """Returns the tensor on a GPU; `RuntimeError` if it is not there, whatever soft placement says."""
+        return self._moved("GPU", gpu_index)
+
+    def _moved(self, kind: str, index: int) -> Tensor:
+        context = CURRENT.context
+        name = f"/job:localhost/replica:0/task:0/device:{kind}:{index}"
+        if name not in context.devices.by_name:
+            raise RuntimeError(f"{kind}:{index} unknown device.")
+        from nbtf._runtime.execute import copied_to
+
+        return copied_to(self, context.devices.by_name[name])
+
+    # Its text
+
+    def __str__(self) -> str:
+        """Returns `tf.Tensor(values, shape=(2,), dtype=float32)`."""
+        array = self._host_copy()
+        text = str(array if array.ndim else array[()])
+        return f"tf.Tensor({_indented(text)}, shape={array.shape}, dtype={self._dtype.name})"
+
+    def __repr__(self) -> str:
+        """Returns `<tf.Tensor: shape=(2,), dtype=float32, numpy=array(...)>`."""
+        return f"<tf.Tensor: shape={self._array.shape}, dtype={self._dtype.name}, numpy={self._numpy_text()}>"
+
+    def _numpy_text(self) -> str:
+        array = self._host_copy()
+        return _indented(repr(array) if array.ndim else str(array[()]))
+
+    def __format__(self, spec: str) -> str:
+        """Formats the values, as NumPy would."""
+        return format(self.numpy(), spec)
+
+    # Its use as a Python value
+
+    def __bool__(self) -> bool:
+        """Tells whether its one element is true."""
+        return bool(self._host_copy()) if self._array.size else False
+
+    def __int__(self) -> int:
+        """Converts a scalar."""
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        """Converts a scalar."""
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        """Converts a scalar."""
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        """Lets an integer scalar be an index."""
+        return self._host_copy().__index__()
+
+    def _scalar(self) -> Any:
+        if self._array.ndim:
+            raise TypeError("only length-1 arrays can be converted to Python scalars")
+        return self._host_copy()[()]
+
+    def __len__(self) -> int:
+        """Returns the length of the first axis."""
+        if not self._array.ndim:
+            raise TypeError("Scalar tensor has no `len()`")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """Yields the slices along the first axis; each is an op, placed like any."""
+        if not self._array.ndim:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[i] for i in range(self._array.shape[0]))
+
+    def __hash__(self) -> int:
+        """Refuses: `==` compares elements."""
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    def ref(self) -> Reference:
+        """Returns a hashable stand-in; `ref().deref()` is the tensor."""
+        return Reference(self)
+
+    def __copy__(self) -> Tensor:
+        """Returns itself: its values never change."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        """Returns itself: its values never change."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Pickles the values; they come back on the device that is current then."""
+        from nbtf._runtime.conversion import as_tensor
+
+        return as_tensor, (self._host_copy(), self._dtype)
+
+    def __dir__(self) -> list[str]:
+        """Leaves out what is only explained."""
+        return [name for name in super().__dir__() if not isinstance(getattr(type(self), name, None), Absent)]
+
+    T = Absent(_LIKE_NUMPY)
+    astype = Absent(_LIKE_NUMPY)
+    ravel = Absent(_LIKE_NUMPY)
+    transpose = Absent(_LIKE_NUMPY)
+    reshape = Absent(_LIKE_NUMPY)
+    clip = Absent(_LIKE_NUMPY)
+    size = Absent(_LIKE_NUMPY)
+    tolist = Absent(_LIKE_NUMPY)
+    data = Absent(_LIKE_NUMPY)
+    op = Absent(_GRAPH_ONLY)
+    graph = Absent(_GRAPH_ONLY)
+    name = Absent(_GRAPH_ONLY)
+
+    if TYPE_CHECKING:  # set by _ops/operators.py, since the ops stand above this floor
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+
+
+class Reference:
+    """A hashable stand-in for a tensor or a variable, made by `ref()`."""
+
+    __slots__ = ("_referent",)
+
+    def __init__(self, referent: Any) -> None:
+        """Keeps the referent alive, as TensorFlow's does."""
+        self._referent = referent
+
+    def deref(self) -> Any:
+        """Returns the tensor or variable."""
+        return self._referent
+
+    def __hash__(self) -> int:
+        """Hashes by identity."""
+        return id(self._referent)
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether both stand for the same object."""
+        return isinstance(other, Reference) and self._referent is other._referent
+
+    def __repr__(self) -> str:
+        """Names what it stands for."""
+        return f"<Reference wrapping {self._referent!r}>"
+
+
+def tensor_of(buffer: Buffer, dtype: DType, device: Device) -> Tensor:
+    """Returns the tensor that shows a buffer."""
+    tensor = Tensor()
+    tensor._array = buffer._array
+    tensor._dtype = dtype
+    tensor._device = device
+    tensor._watch = None
+    if buffer._hold is not None:
+        tensor._hold = buffer._hold
+    return tensor
+
+
+def _indented(text: str) -> str:
+    return f"\n{text}" if "\n" in text else text

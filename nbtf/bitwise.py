@@ -1,0 +1,1 @@
+"""`tf.bitwise`: bits of integers."""

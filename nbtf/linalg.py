@@ -1,0 +1,1 @@
+"""`tf.linalg`: products, decompositions and solutions of matrices."""

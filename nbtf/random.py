@@ -1,0 +1,1 @@
+"""`tf.random`: numbers that depend on a seed and on nothing else."""

@@ -1,0 +1,1 @@
+"""`tf.strings`: functions of string tensors."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import prod
 from operator import index
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, SupportsIndex, TypeAlias, cast, overload
 
 from nbtf._types import DType, DTypeLike, as_dtype, float32
 
@@ -246,7 +246,7 @@ class TensorShape:
         return TensorShape, (self._dims,)
 
 
-ShapeLike: TypeAlias = TensorShape | Sequence[int | None] | int | None
+ShapeLike: TypeAlias = TensorShape | Iterable[SupportsIndex | None] | SupportsIndex | None
 """What describes a shape."""
 
 _new = object.__new__  # `TensorShape.of` is called for every `tensor.shape`; a global is faster than two lookups

@@ -241,7 +241,7 @@ class HasDType(Protocol):
         ...
 
 
-DTypeLike: TypeAlias = DType | str | int | type[Any] | np.dtype[Any]
+DTypeLike: TypeAlias = DType | str | int | type[Any] | np.dtype[Any] | np.ndarray[Any, Any] | HasDType
 """What `as_dtype` takes."""
 
 # A type checker takes int and float for complex numbers.
@@ -253,8 +253,8 @@ def as_dtype(type_value: DTypeLike) -> DType:
     """Returns the dtype that something stands for.
 
     Args:
-      type_value: a dtype, its name, NumPy's class or dtype, an array, Python's `float` or `bool`, or the number of
-        `DT_FLOAT` and its like.
+      type_value: a dtype, its name, NumPy's class or dtype, an array or a tensor, Python's `float` or `bool`, or the
+        number of `DT_FLOAT` and its like.
 
     Raises:
       TypeError: it stands for none; Python's `int` among them, which could be int32 or int64.

@@ -1,0 +1,44 @@
+"""What tests and doctests find without asking: the names of the examples, and a browser or a reason."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+# The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Examples(), "names of the examples")
+
+
+class Examples:
+    """A plugin of its own, since fixtures of this file are not seen by the doctests in nbtf/."""
+
+    @pytest.fixture(scope="session")
+    def doctest_namespace(self) -> dict[str, Any]:
+        """The names that the example in a docstring may use: `tf` and `np`."""
+        return {"tf": importlib.import_module("nbtf"), "np": np}
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """The path of a browser. Without one the test skips, but fails where `CI` is set: there it must run."""
+    return browser_or_outcome()
+
+
+def browser_or_outcome() -> str:
+    """The path of a browser that playwright can drive; skips or fails when there is none."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is not None and importlib.util.find_spec("playwright") is not None:
+        return program
+    lacking = 'playwright: pip install -e ".[test]"' if program else f"a browser: one of {', '.join(BROWSERS)}"
+    end = pytest.fail if os.environ.get("CI") else pytest.skip
+    end(f"needs {lacking}")

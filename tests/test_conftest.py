@@ -1,0 +1,35 @@
+"""Does a test that needs a browser skip with a reason, and fail in CI?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import browser_or_outcome
+
+
+def test_browser_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "chromium"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert str(program) == browser_or_outcome()
+
+
+def test_without_a_browser_the_test_skips_and_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CI", raising=False)
+
+    with pytest.raises(pytest.skip.Exception, match="one of chromium"):
+        browser_or_outcome()
+
+
+def test_without_a_browser_the_test_fails_where_ci_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CI", "true")
+
+    with pytest.raises(pytest.fail.Exception, match="one of chromium"):
+        browser_or_outcome()

@@ -1,0 +1,289 @@
+"""Where on the card a tensor goes: TensorFlow's BFC allocator (best fit with coalescing), without the card."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass
+
+from nbtf._devices import bfc_report
+from nbtf._devices.bfc_chunks import Block, Chunk, bin_of
+from nbtf._devices.bfc_pool import Driver as Driver
+from nbtf._devices.bfc_pool import Pool
+from nbtf._devices.bfc_report import RegionView
+
+# Every rule, constant and text of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
+_DEFAULT_SPLIT = 128 << 20
+_COLLECTED = (
+    "Garbage collection: deallocate free memory regions (i.e., allocations) so that we can re-allocate a larger "
+    "region to avoid OOM due to memory fragmentation. If you see this message frequently, you are running near the "
+    "threshold of the available device memory and re-allocation may incur great performance overhead. You may try "
+    "smaller batch sizes to observe the performance impact. Set TF_ENABLE_GPU_GARBAGE_COLLECTION=false if you'd like "
+    "to disable this feature."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorStats:
+    """What TensorFlow's allocator counts, in bytes, and two figures of ours: what was asked for, and largest free."""
+
+    num_allocs: int
+    bytes_in_use: int
+    peak_bytes_in_use: int
+    largest_alloc_size: int
+    bytes_limit: int
+    pool_bytes: int
+    peak_pool_bytes: int
+    requested_bytes: int
+    largest_free_chunk: int
+
+
+class BFCAllocator(Pool):
+    """The memory of one logical GPU.
+
+    The free blocks of all bins stand in one list, sorted by size and then address: TensorFlow's search, bin after bin
+    and in this order within a bin, ends at the first of the list that is large enough.
+
+    Frees may come from a finalizer at any moment, even while this thread is inside `allocate`. So `free` only appends
+    to a deque; the frees are done, in order, before anything else is, and no figure misses one.
+
+    A KeyboardInterrupt comes after a call or between two rounds of a loop. Changes of lists and links therefore stand
+    in blocks without calls and loops: they happen completely or not at all.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        *,
+        growth: bool = False,
+        garbage_collection: bool = True,
+        fragmentation_fraction: float = 0.0,
+        driver: Driver | None = None,
+        name: str = "GPU_0_bfc",
+    ) -> None:
+        """Makes an allocator that has mapped nothing yet.
+
+        Args:
+          limit: the most bytes it may map.
+          growth: map memory as it is needed, not the whole limit at the first allocation.
+          garbage_collection: give idle regions back when a larger one is needed.
+          fragmentation_fraction: split a block when this part of the limit would be wasted; 0 means 128 MiB.
+          driver: whose memory it maps; without one there is always enough.
+          name: as error messages and the dump say it.
+        """
+        super().__init__(limit, growth, driver)
+        self.name = name
+        self._garbage_collection = garbage_collection
+        self._split_at = int(fragmentation_fraction * limit) if fragmentation_fraction > 0 else _DEFAULT_SPLIT
+        self._pending: deque[Block] = deque()
+        self._num_allocs = self._largest_alloc = 0
+        self._in_use = self._peak = self._requested = 0
+
+    def allocate(self, nbytes: int, label: object = None) -> Chunk | None:
+        """Finds room and marks it in use.
+
+        Args:
+          nbytes: how much is asked for; a multiple of 256 is charged, sometimes more (less than twice, or 128 MiB).
+          label: whose memory this is, for `snapshot`.
+
+        Returns:
+          The chunk; None when it does not fit or nothing was asked for, and then nothing is counted.
+        """
+        if nbytes <= 0:
+            return None
+        need = (nbytes + 255) & -256
+        while True:
+            with self._lock:
+                if self._pending:
+                    self._do_frees()
+                at = bisect_left(self._free, (need,))
+                if at < len(self._free):
+                    return self._take(at, need, nbytes, label)
+            if not self._make_room(need):
+                return None
+
+    def free(self, chunk: Chunk) -> None:
+        """Gives a chunk back. Any thread may, at any moment; a second time changes nothing."""
+        self._pending.append(chunk._block)
+
+    def stats(self) -> AllocatorStats:
+        """Returns the figures of this moment."""
+        with self._lock:
+            self._do_frees()
+            return AllocatorStats(
+                num_allocs=self._num_allocs,
+                bytes_in_use=self._in_use,
+                peak_bytes_in_use=self._peak,
+                largest_alloc_size=self._largest_alloc,
+                bytes_limit=self.limit,
+                pool_bytes=self._pool,
+                peak_pool_bytes=self._peak_pool,
+                requested_bytes=self._requested,
+                largest_free_chunk=self._free[-1][0] if self._free else 0,
+            )
+
+    def clear_stats(self) -> None:
+        """Counts allocations anew and sets the peak to what is in use now; the peak of the pool stays."""
+        with self._lock:
+            self._do_frees()
+            self._num_allocs = self._largest_alloc = 0
+            self._peak = self._in_use
+
+    def fragmentation(self) -> float | None:
+        """Returns the part of the free memory that is not in its largest piece; None when nothing is free."""
+        with self._lock:
+            self._do_frees()
+            free = self._pool - self._in_use
+            return (free - self._free[-1][0]) / free if free else None
+
+    def bins(self) -> dict[int, tuple[int, ...]]:
+        """Returns the sizes of the free chunks of each bin that has some, in the order of search."""
+        with self._lock:
+            self._do_frees()
+            sizes = [size for size, _, _ in self._free]
+        bins: dict[int, tuple[int, ...]] = {}
+        for size in sizes:
+            bins[bin_of(size)] = (*bins.get(bin_of(size), ()), size)
+        return bins
+
+    def snapshot(self) -> tuple[RegionView, ...]:
+        """Returns all regions with all chunks, by address."""
+        with self._lock:
+            self._do_frees()
+            return bfc_report.views(self._regions)
+
+    def occupancy(self) -> str:
+        """Returns TensorFlow's picture: 100 characters, `*` asked for, `x` wasted by rounding, `_` free."""
+        with self._lock:
+            self._do_frees()
+            return bfc_report.picture(self._regions)
+
+    def report(self, nbytes: int, op: str = "") -> str:
+        """Returns what TensorFlow 2.21 writes on stderr when an allocation of this size fails.
+
+        Args:
+          nbytes: what could not be had.
+          op: the name of the op that wanted it.
+        """
+        with self._lock:
+            self._do_frees()
+            return bfc_report.dump(self, nbytes, op)
+
+    def trim(self) -> int:
+        """Gives idle regions back to the card; returns their bytes."""
+        with self._lock:
+            self._do_frees()
+            return self._drop([region for region in self._regions if region.is_idle()])
+
+    def close(self) -> None:
+        """Gives all memory back to the card; chunks that are still held stand for nothing from then on."""
+        with self._lock:
+            for region in self._regions:
+                for block in region.blocks():
+                    block.in_use = False
+                self._release(region.size)
+            self._regions.clear()
+            self._free.clear()
+            self._in_use = self._requested = 0
+
+    def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk:
+        """Grants a part or the whole of the free block `at`. The chunk is always a new one."""
+        free = self._free
+        hole = free[at][2]
+        before, after, rest = hole.prev, hole.next, hole.size - need
+        chunk = Chunk()
+        block = Block()
+        chunk._pending, chunk._block, block.in_use = self._pending, block, False
+        block.address, block.handle, block.region = hole.address, hole.handle, hole.region
+        block.requested, block.label = nbytes, label
+        split = rest >= need or rest >= self._split_at
+        entry = (rest, hole.address + need, hole)
+        # A smaller entry moves to the left; mostly not past its neighbour.
+        to = at if at == 0 or free[at - 1] < entry else bisect_left(free, entry, 0, at)
+        block.size = size = need if split else hole.size
+
+        # All or nothing from here on: no calls, no loops.
+        if split:
+            hole.size, hole.address, _ = entry
+            if self._old_handles is None:
+                hole.handle, hole.requested = self._handles_made, 0
+                self._handles_made += 1
+            else:
+                hole.handle, hole.requested, self._old_handles = self._old_handles
+            after = hole
+            if to == at:
+                free[at] = entry
+            else:
+                del free[at]
+                free[to:to] = (entry,)
+        else:
+            del free[at]
+        block.prev, block.next, before.next, after.prev, block.in_use = before, after, block, block, True
+        self._num_allocs += 1
+        self._requested += nbytes
+        self._in_use = in_use = self._in_use + size
+        if in_use > self._peak:
+            self._peak = in_use
+        if size > self._largest_alloc:
+            self._largest_alloc = size
+        return chunk
+
+    def _do_frees(self) -> None:
+        """Does the frees that are waiting, in the order in which they came."""
+        pending = self._pending
+        while pending:
+            if pending[0].in_use:  # not freed before
+                self._merge(pending[0])
+            del pending[0]
+
+    def _merge(self, block: Block) -> None:
+        """Frees a block: with the next one if that is free, then with the one before."""
+        free = self._free
+        before, after = block.prev, block.next
+        address, size = block.address, block.size
+        handle, requested, old = block.handle, block.requested, self._old_handles
+        low = high = -1
+        if not after.in_use:
+            low = bisect_left(free, (after.size, after.address))
+            size += after.size
+            old = (after.handle, after.requested, old)
+            after = after.next
+        if not before.in_use:
+            high = bisect_left(free, (before.size, before.address))
+            if high < low:
+                low, high = high, low
+            size += before.size
+            old = (handle, requested, old)
+            address, handle, requested = before.address, before.handle, before.requested
+            before = before.prev
+        hole = Block()
+        hole.address, hole.size, hole.handle, hole.requested = address, size, handle, requested
+        hole.prev, hole.next, hole.region, hole.in_use, hole.label = before, after, block.region, False, None
+        entry = (size, address, hole)
+        at = bisect_left(free, entry)
+
+        # All or nothing from here on: no calls, no loops.
+        block.in_use = False
+        before.next = after.prev = hole
+        self._old_handles = old
+        self._in_use -= block.size
+        self._requested -= block.requested
+        free[at:at] = (entry,)  # to the right of the two that go: it is larger
+        if high >= 0:
+            del free[high]
+        if low >= 0:
+            del free[low]
+
+    def _make_room(self, need: int) -> bool:
+        """Maps a region with room for `need` bytes, giving idle ones back if that helps; says whether it went."""
+        with self._lock:
+            self._do_frees()
+            if (self._free and self._free[-1][0] >= need) or self._extend(need):
+                return True
+            if not self._garbage_collection or not self._collect(need):
+                return False
+            extended = self._extend(need)
+        import logging  # late: it takes 3 ms to load and is rarely needed
+
+        logging.getLogger("tensorflow").warning(_COLLECTED)
+        return extended

@@ -1,0 +1,144 @@
+"""Which physical GPUs this machine has, and which of them the process sees."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nbtf._devices import catalog, visibility
+from nbtf._devices.catalog import Card
+from nbtf._devices.sizes import gib
+
+SIMULATED_GPUS = "NBTF_SIMULATED_GPUS"
+
+_MIB = 1 << 20
+_UNITS_IN_MIB = {"": 1, "mib": 1, "gib": 1 << 10, "tib": 1 << 20}
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedMachine:
+    """The machine that was asked for: some cards of one kind, with this many bytes each."""
+
+    count: int
+    card: Card
+    memory_bytes: int
+
+    def sentence(self) -> str:
+        """Says what this machine is, so that nobody takes it for a real one.
+
+        >>> simulated_machine(4, "K20m").sentence()
+        "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
+        """
+        if self.count == 0:
+            return "No simulated GPUs."
+        each = f"{self.card.name}, {gib(self.memory_bytes)}"
+        what = f"1 simulated GPU ({each})" if self.count == 1 else f"{self.count} simulated GPUs ({each} each)"
+        return f"{what}: NumPy on this computer's CPU. No GPU is used."
+
+
+@dataclass(frozen=True, slots=True)
+class PhysicalGPU:
+    """One card that the process sees.
+
+    `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has.
+    """
+
+    card: Card
+    machine_index: int
+    bus_id: str
+    uuid: str
+    simulated: bool
+    memory_bytes: int
+
+
+def simulated_machine(count: int, model: str | None = None, memory: float | str | None = None) -> SimulatedMachine:
+    """Returns a machine to simulate.
+
+    Args:
+      count: how many cards.
+      model: a name for `catalog.find_card`; a V100 when left out.
+      memory: of each card, instead of what the model has: a number of MiB, as in `memory_limit`, or a text such as
+        "5GiB".
+
+    Raises:
+      ValueError: one of them makes no sense; the text says what came and what was expected.
+
+    >>> simulated_machine(2, "k20m", "512MiB").memory_bytes >> 20
+    512
+    """
+    card = catalog.find_card(catalog.DEFAULT_CARD if model is None else model)
+    return SimulatedMachine(_count(count), card, card.memory_bytes if memory is None else _memory(memory))
+
+
+def _count(count: object) -> int:
+    try:
+        number = -1 if isinstance(count, bool) else operator.index(count)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise ValueError(f"The number of simulated GPUs is {count!r}; expected 0, 1, 2 or more.")
+    return number
+
+
+def _memory(memory: float | str) -> int:
+    """Returns bytes."""
+    parts = re.fullmatch(r"([0-9]+\.?[0-9]*)\s*([a-z]*)", str(memory).strip().lower(), re.ASCII)
+    unit = _UNITS_IN_MIB.get(parts[2]) if parts else None
+    nbytes = int(float(parts[1]) * unit * _MIB) if parts and unit else 0
+    if nbytes < _MIB or isinstance(memory, bool):
+        raise ValueError(
+            f"The memory of a simulated GPU is {memory!r}; expected a number of MiB such as 512, or a text such as "
+            '"512MiB" or "5GiB", and 1 MiB at least.'
+        )
+    return nbytes
+
+
+def machine_from_environment(environ: Mapping[str, str]) -> SimulatedMachine | None:
+    """Returns the machine that NBTF_SIMULATED_GPUS asks for, None where it asks for none.
+
+    Raises:
+      ValueError: the variable says something else; the text says what it may say.
+
+    >>> machine_from_environment({"NBTF_SIMULATED_GPUS": "4xTesla K20m"}).sentence()
+    "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
+    """
+    text = environ.get(SIMULATED_GPUS, "").strip()
+    parts = re.fullmatch(r"([0-9]+)(?:\s*[xX]\s*(\S.*))?", text, re.ASCII)
+    if not text or (parts and int(parts[1]) == 0):
+        return None
+    if not parts:
+        raise ValueError(
+            f"{SIMULATED_GPUS} is {text!r}; expected a number of GPUs such as 4, a number and a card such as "
+            "4xTesla K20m, or 0 or nothing for none."
+        )
+    try:
+        return simulated_machine(int(parts[1]), parts[2])
+    except ValueError as error:
+        raise ValueError(f"{SIMULATED_GPUS} is {text!r}. {error}") from None
+
+
+def gpus(machine: SimulatedMachine | None, environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
+    """Returns the GPUs that the process sees, in the order in which it numbers them.
+
+    Args:
+      machine: the simulated machine, or None for the real one.
+      environ: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are obeyed for both.
+    """
+    present = _real_cards() if machine is None else _simulated_cards(machine)
+    order = visibility.enumeration([gpu.card.peak_flops for gpu in present], [gpu.bus_id for gpu in present], environ)
+    numbered = [present[number] for number in order]
+    return tuple(numbered[number] for number in visibility.visible([gpu.uuid for gpu in numbered], environ))
+
+
+def _real_cards() -> tuple[PhysicalGPU, ...]:
+    """Returns this computer's own GPUs: none yet, they come with the CUDA device."""
+    return ()
+
+
+def _simulated_cards(machine: SimulatedMachine) -> tuple[PhysicalGPU, ...]:
+    return tuple(
+        PhysicalGPU(machine.card, number, bus_id, catalog.uuid(number), True, machine.memory_bytes)
+        for number, bus_id in enumerate(catalog.bus_ids(machine.card, machine.count))
+    )

@@ -1,0 +1,94 @@
+"""How many bytes this computer can still give."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+
+_UNKNOWN = sys.maxsize
+
+
+def available_bytes(root: str = "/") -> int:
+    """Returns how much more memory a program can expect: of the machine, of its container, of its address space.
+
+    It reads a few small files, about 0.05 ms, so it is for large requests. Where the system does not say, the result
+    is very large, and only a failing allocation tells.
+
+    Args:
+      root: where `proc` and `sys` are.
+    """
+    groups = (_left_in_group(*files) for files in _memory_groups(root))
+    return max(0, min(_of_machine(root), _of_address_space(root), *groups, _UNKNOWN))
+
+
+def _of_machine(root: str) -> int:
+    # Includes what the kernel would give up of its file cache. Source: proc_meminfo(5).
+    kib = _table(_read(f"{root}/proc/meminfo")).get("MemAvailable:")
+    return _UNKNOWN if kib is None else kib * 1024
+
+
+def _of_address_space(root: str) -> int:
+    """Returns what `ulimit -v` leaves."""
+    pages = _read(f"{root}/proc/self/statm").split()
+    try:
+        import resource  # not on Windows and in the browser
+    except ImportError:
+        return _UNKNOWN
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY or not pages:
+        return _UNKNOWN
+    return limit - int(pages[0]) * resource.getpagesize()
+
+
+def _left_in_group(limit_file: str, usage_file: str, stat_file: str) -> int:
+    """Returns what a control group's limit leaves, file cache counted as free: the kernel drops it when pressed."""
+    limit, usage = _read(limit_file).strip(), _read(usage_file).strip()
+    if not limit.isdigit() or not usage.isdigit():  # "max", or gone
+        return _UNKNOWN
+    if int(limit) >= 1 << 60:  # version 1 says "no limit" with a huge number
+        return _UNKNOWN
+    stat = _table(_read(stat_file))
+    prefix = "total_" if "total_inactive_file" in stat else ""  # version 1 has separate figures for the whole subtree
+    cache = stat.get(f"{prefix}inactive_file", 0) + stat.get(f"{prefix}active_file", 0)
+    return int(limit) - max(0, int(usage) - cache)
+
+
+@lru_cache(maxsize=8)
+def _memory_groups(root: str) -> tuple[tuple[str, str, str], ...]:
+    """Returns the files with limit, usage and details of this process's control groups and all above them.
+
+    Remembered: a process hardly ever changes its group. Source: cgroups(7), and the kernel's cgroup-v2 and memory
+    controller documentation.
+    """
+    found: list[tuple[str, str, str]] = []
+    for line in _read(f"{root}/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            top, names = f"{root}/sys/fs/cgroup", ("memory.max", "memory.current", "memory.stat")
+        elif "memory" in controllers.split(","):
+            top = f"{root}/sys/fs/cgroup/memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
+        else:
+            continue
+        # Inside a container the path may be the one outside, where only the top exists here.
+        steps = [step for step in path.split("/") if step]
+        folders = ["/".join((top, *steps[:depth])) for depth in range(len(steps) + 1)]
+        limits, usages, stats = ([f"{folder}/{name}" for folder in folders] for name in names)
+        found += [files for files in zip(limits, usages, stats, strict=True) if os.path.exists(files[0])]
+    return tuple(found)
+
+
+def _table(text: str) -> dict[str, int]:
+    """Returns the numbers of lines such as `name 12 kB`, by name."""
+    rows = (line.split() for line in text.splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
+
+
+def _read(path: str) -> str:
+    """Returns a file's text; nothing where it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""

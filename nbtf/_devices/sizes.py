@@ -1,0 +1,50 @@
+"""How a number of bytes is written: as TensorFlow's log does, and as our sentences do."""
+
+from __future__ import annotations
+
+_GIB = 1 << 30
+_MIB = 1 << 20
+
+
+def human(nbytes: int) -> str:
+    """Returns a size as TensorFlow's log writes it.
+
+    >>> human(1023), human(1000243), human(419430400)
+    ('1023B', '976.8KiB', '400.00MiB')
+
+    Source: HumanReadableNumBytes, tsl/platform/numbers.cc of TensorFlow 2.21, which cuts before it rounds.
+    """
+    if nbytes < 1024:
+        return f"{nbytes}B"
+    unit = 0
+    while nbytes >= 1 << 20:
+        nbytes >>= 10
+        unit += 1
+    return f"{nbytes / 1024:.{2 if unit else 1}f}{'KMGTPE'[unit]}iB"
+
+
+def gib(nbytes: int, from_gib: float = 1.0) -> str:
+    """Returns a size for a sentence, with at most one decimal: GiB from `from_gib` on, else MiB, KiB or bytes.
+
+    >>> gib(5 << 30), gib(15246946304), gib(1071120384), gib(700)
+    ('5 GiB', '14.2 GiB', '1021.5 MiB', '700 bytes')
+    """
+    if nbytes >= from_gib * _GIB:
+        return f"{_decimal(nbytes / _GIB)} GiB"
+    if nbytes >= _MIB:
+        return f"{_decimal(nbytes / _MIB)} MiB"
+    return f"{_decimal(nbytes / 1024)} KiB" if nbytes >= 1024 else f"{nbytes} bytes"
+
+
+def part_of(nbytes: int, whole: int) -> str:
+    """Returns how much of a whole that is, both in one unit.
+
+    >>> part_of(1071120384, 1 << 30), part_of(15 << 30, 16 << 30)
+    ('1021.5 of 1024 MiB', '15 of 16 GiB')
+    """
+    unit, name = (_GIB, "GiB") if whole >= 4 * _GIB else (_MIB, "MiB")
+    return f"{_decimal(nbytes / unit)} of {_decimal(whole / unit)} {name}"
+
+
+def _decimal(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")

@@ -7,14 +7,40 @@ tf.Tensor([[11.]], shape=(1, 1), dtype=float32)
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from nbtf import _missing
+from nbtf import bitwise as bitwise
+from nbtf import config as config
+from nbtf import debugging as debugging
 from nbtf import errors as errors
+from nbtf import linalg as linalg
+from nbtf import math as math
+from nbtf import nn as nn
+from nbtf import runtime as runtime
+from nbtf import test as test
 from nbtf._devices.names import DeviceSpec as DeviceSpec
 from nbtf._ops.broadcasting import broadcast_to as broadcast_to
 from nbtf._ops.broadcasting import reduce_sum as reduce_sum
 from nbtf._ops.broadcasting import reshape as reshape
+from nbtf._runtime.device import device as device
 from nbtf._runtime.tensor import Tensor as Tensor
 from nbtf._shapes import TensorShape as TensorShape
 from nbtf._shapes import TensorSpec as TensorSpec
 from nbtf._types import DType as DType
 
 __version__ = "0.1.0"
+
+_LOADED_ON_FIRST_USE = frozenset({"random", "strings"})
+"""Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LOADED_ON_FIRST_USE:
+        return _import_module(f"nbtf.{name}")
+    raise AttributeError(_missing.explanation(name))
+
+
+def __dir__() -> list[str]:
+    return sorted(_LOADED_ON_FIRST_USE.union(name for name in globals() if name[0] != "_" and name != "annotations"))

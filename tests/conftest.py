@@ -6,10 +6,14 @@ import importlib
 import importlib.util
 import os
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+
+from nbtf._devices.discovery import simulated_machine
+from nbtf._runtime.context import Context, use_context
 
 # The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -27,6 +31,12 @@ class Examples:
         """The names that the example in a docstring may use: `tf` and `np`."""
         return {"tf": importlib.import_module("nbtf"), "np": np}
 
+    @pytest.fixture(autouse=True)
+    def fresh_context(self) -> Iterator[Context]:
+        """Every test and every docstring has devices of its own, and none of the caller's environment."""
+        with use_context(Context(environ={})) as context:
+            yield context
+
 
 @pytest.fixture(scope="session")
 def browser() -> str:
@@ -42,3 +52,16 @@ def browser_or_outcome() -> str:
     lacking = 'playwright: pip install -e ".[test]"' if program else f"a browser: one of {', '.join(BROWSERS)}"
     end = pytest.fail if os.environ.get("CI") else pytest.skip
     end(f"needs {lacking}")
+
+
+DEVICE_KINDS = ("cpu", "simulated", "cuda")
+
+
+@pytest.fixture(params=DEVICE_KINDS)
+def on_device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Runs a test on every kind of device; yields the full name of the one that ops go to."""
+    machine = simulated_machine({"cpu": 0, "simulated": 2, "cuda": 0}[request.param], "Tesla K20m")
+    if request.param == "cuda":
+        pytest.skip("needs the CUDA device, which nbtf does not have yet")
+    with use_context(Context(machine, environ={})) as context:
+        yield context.devices.first.name

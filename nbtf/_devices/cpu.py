@@ -46,9 +46,17 @@ class CPU(Device):
         specs: Sequence[Spec] | None = None,
         site: tuple[str, int] | None = None,
     ) -> list[Buffer]:
-        """Runs a kernel with NumPy, silently on overflow and division by zero as TensorFlow is."""
-        with np.errstate(all="ignore"):
-            results = op.kernel(np, *arrays_of(buffers), **attrs)
+        """Runs a kernel with NumPy, silently on overflow and division by zero as TensorFlow is.
+
+        NumPy's warnings about kernels are switched off by module (see _ops/express.py). `errstate` costs as much as a
+        small op, so it is there only for users who have made errors of them.
+        """
+        arrays = arrays_of(buffers)
+        try:
+            results = op.kernel(np, *arrays, **attrs)
+        except (FloatingPointError, RuntimeWarning):
+            with np.errstate(all="ignore"):
+                results = op.kernel(np, *arrays, **attrs)
         if results.__class__ is tuple or results.__class__ is list:
             return [buffer_of(np.asarray(array)) for array in results]
         return [buffer_of(np.asarray(results))]

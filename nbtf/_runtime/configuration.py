@@ -69,6 +69,13 @@ class Configuration:
             self.visible = list(self._physical)
         return self._physical
 
+    def use(self, machine: SimulatedMachine) -> None:
+        """Takes another simulated machine; what was configured for the old one is forgotten."""
+        self.machine = machine
+        self.machine_from_environment = False
+        self._physical = None
+        self.logical, self.growth = {}, {}
+
     def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
         """Returns the visible devices, all or of one type."""
         known = self.physical

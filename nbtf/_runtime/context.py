@@ -18,6 +18,7 @@ from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf._runtime.events import Observers, Reason
 from nbtf._runtime.placement import Machine, Placeable, place
+from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
@@ -55,7 +56,8 @@ class Context:
         self.settings = settings or Settings()
         self.observers = Observers(self.settle)
         self.machine: Machine | None = None
-        self.closed = False
+        self.stop_log: Callable[[], None] = lambda: None
+        self.recorders: tuple[Recorder, ...] = ()
         self.made_from: dict[str, PhysicalDevice] = {}
         self._cells: dict[int, Request] = {}
         self._lock = threading.RLock()
@@ -70,7 +72,7 @@ class Context:
     @property
     def host(self) -> Device:
         """CPU:0: where Python values come from and host-memory tensors live."""
-        return self.devices.by_name["/job:localhost/replica:0/task:0/device:CPU:0"]
+        return self.devices.host
 
     def place(
         self, op: Placeable, dtypes: Sequence[DType], pinned_to: Device | None, scope: Scope | None
@@ -91,7 +93,7 @@ class Context:
                 made = [*self._cpus(), *self._gpus(growth)]
                 self._announce()
                 priority = sorted(made, key=lambda device: device.type != "GPU")
-                self.machine = Machine(tuple(priority), {device.name: device for device in made})
+                self.machine = Machine(tuple(priority), {device.name: device for device in made}, made[0])
                 self.configuration.frozen = True
                 self.settle()
             return self.machine
@@ -202,6 +204,10 @@ class Context:
 
         return undo
 
+    def set_default_device(self, name: str | None) -> None:
+        """Sends ops to a device when nothing else is asked for."""
+        self.change(default_device=None if name is None else merged(name, None))
+
     def list_logical(self, device_type: str | None = None) -> list[LogicalDevice]:
         """Returns the logical devices, CPUs first."""
         return [
@@ -210,9 +216,22 @@ class Context:
             if device_type is None or device.type == device_type
         ]
 
+    def successor(self, keep_settings: bool) -> Context:
+        """Returns a fresh context with the same observers and the same simulated machine."""
+        configuration = self.configuration
+        machine = None if configuration.machine_from_environment else configuration.machine
+        fresh = Context(machine, configuration.environ, self.settings if keep_settings else None)
+        fresh.observers = self.observers
+        fresh.observers.belong_to(fresh.settle)
+        fresh.recorders = self.recorders
+        if keep_settings:
+            fresh.stop_log = self.stop_log
+        else:
+            self.stop_log()
+        return fresh
+
     def close(self) -> None:
         """Ends this context: its tensors can still be read, ops on them say that they are from before."""
-        self.closed = True
         if self.machine is not None:
             for device in self.machine.devices:
                 device.close()

@@ -97,6 +97,7 @@ def stamp() -> tuple[int, float]:
 
 
 _PACKAGE = __name__.partition(".")[0]
+_IS_OURS: dict[str, bool] = {}
 
 
 def call_site() -> Site:
@@ -104,7 +105,10 @@ def call_site() -> Site:
     frame = sys._getframe(1)
     while frame is not None:
         module: str = frame.f_globals.get("__name__", "")
-        if module.partition(".")[0] != _PACKAGE:
+        ours = _IS_OURS.get(module)
+        if ours is None:
+            ours = _IS_OURS[module] = module.partition(".")[0] == _PACKAGE
+        if not ours:
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return None
@@ -117,14 +121,18 @@ class Observers:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Makes an empty set; `changed` is called after every addition and removal."""
-        self.all: tuple[Observer, ...] = ()
+        self.all: tuple[tuple[object, Observer], ...] = ()
         self._changed = changed
         self._lock = threading.Lock()
         self._telling = threading.local()
 
+    def belong_to(self, changed: Callable[[], None]) -> None:
+        """Says who wants to know of additions and removals from now on."""
+        self._changed = changed
+
     def add(self, observer: Observer) -> Callable[[], None]:
         """Adds an observer; returns the function that removes it again (once; a second call does nothing)."""
-        entry: Observer = lambda event: observer(event)  # noqa: E731  # one function may be added twice
+        entry = (object(), observer)  # one function may be added twice; each addition is undone by itself
         with self._lock:
             self.all = (*self.all, entry)
         self._changed()
@@ -134,7 +142,7 @@ class Observers:
 
         return remove
 
-    def _drop(self, entry: Observer) -> None:
+    def _drop(self, entry: tuple[object, Observer]) -> None:
         with self._lock:
             self.all = tuple(other for other in self.all if other is not entry)
         self._changed()
@@ -150,7 +158,7 @@ class Observers:
         try:
             for entry in self.all:
                 try:
-                    entry(event)
+                    entry[1](event)
                 except Exception as error:
                     self._drop(entry)
                     warnings.warn(

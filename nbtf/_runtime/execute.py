@@ -34,7 +34,7 @@ class OpRecord(Protocol):
     many: bool
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool: ...  # noqa: D102
-    def convert(self, inputs: Sequence[Any]) -> list[Any]: ...  # noqa: D102
+    def convert(self, inputs: Sequence[Any]) -> Sequence[Any]: ...  # noqa: D102
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]: ...  # noqa: D102
     def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[DType]: ...  # noqa: D102
     def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None: ...  # noqa: D102
@@ -62,10 +62,21 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     given, attrs = attrs, op.normalised(attrs)
     dtypes = op.check(tensors, attrs)
     device, reason = _place(context, op, tensors, dtypes, scope, name)
-    journey = _Journey(context, op, device, reason, scope, name) if context.observers.listening else None
+    results = op.output_dtypes(dtypes, attrs, 1)
+    in_host_memory = _in_host_memory(op, tensors, results, device, context.host)
+    if in_host_memory and device.type == "GPU":
+        reason = Reason("host-memory dtype", results[0].name)
+    journey = _Journey(context, op, device, reason, scope) if context.observers.listening else None
     if journey is not None:
         journey.tell_placed(given)
-    outputs = _run(context, op, tensors, dtypes, attrs, device, journey, name)
+    runner = context.host if in_host_memory and device.type == "GPU" else device
+    made = _run(context, op, tensors, attrs, device, runner, journey, name)
+    if len(made) != 1 or len(results) != 1:
+        results = op.output_dtypes(dtypes, attrs, len(made))
+    outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
+    if in_host_memory:
+        for output in outputs:
+            output._host = True
     if journey is not None:
         journey.tell_executed(outputs)
     result = outputs if op.many else outputs[0]
@@ -79,27 +90,29 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
 
 
 def _place(
-    context: Context, op: OpRecord, tensors: list[Any], dtypes: list[DType], scope: Scope | None, name: str | None
+    context: Context, op: OpRecord, tensors: Sequence[Any], dtypes: list[DType], scope: Scope | None, name: str | None
 ) -> tuple[Device, Reason]:
     pinned = tensors[0]._device if op.resource else None
     try:
-        device, reason = context.place(op, dtypes, pinned, scope)
+        return context.place(op, dtypes, pinned, scope)
     except MissingDeviceError as error:
-        raise _named(error, op, name) from None
-    if device.type == "GPU" and reason.kind != "follows variable" and _in_host_memory(op, tensors, dtypes):
-        reason = Reason("host-memory dtype", dtypes[0].name if dtypes else int32.name)
-    return device, reason
+        raise type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}") from None
 
 
-def _in_host_memory(op: OpRecord, tensors: list[Any], dtypes: list[DType]) -> bool:
-    """On a GPU, int32 and strings computed from host-memory values stay there, as in TensorFlow."""
+def _in_host_memory(op: OpRecord, tensors: Sequence[Any], results: list[DType], device: Device, host: Device) -> bool:
+    """Tells whether the results live in host memory although the op belongs to another device.
+
+    As in TensorFlow: shapes always, and on a GPU what is int32 or text and was computed from such values.
+    """
     if op.host_outputs:
-        return True
+        return device is not host
+    if device.type == "CPU" or not results or results[0] not in HOST_DTYPES:
+        return False
     for tensor in tensors:
         for one in tensor if tensor.__class__ is list else (tensor,):
-            if not one._host and one._dtype not in HOST_DTYPES:
+            if one._dtype not in HOST_DTYPES or not (one._host or one._device.type == "CPU"):
                 return False
-    return bool(dtypes) and all(dtype in HOST_DTYPES for dtype in dtypes)
+    return all(dtype in HOST_DTYPES for dtype in results)
 
 
 # Moving and running
@@ -108,20 +121,16 @@ def _in_host_memory(op: OpRecord, tensors: list[Any], dtypes: list[DType]) -> bo
 def _run(
     context: Context,
     op: OpRecord,
-    tensors: list[Any],
-    dtypes: list[DType],
+    tensors: Sequence[Any],
     attrs: dict[str, Any],
     device: Device,
+    runner: Device,
     journey: _Journey | None,
     name: str | None,
-) -> list[Tensor]:
-    gpu = device.type == "GPU"
-    results = op.output_dtypes(dtypes, attrs, 1)
-    host = gpu and all(dtype in HOST_DTYPES for dtype in results) and _in_host_memory(op, tensors, results)
-    host = host or (op.host_outputs and device is not context.host)
-    runner = context.host if gpu and host else device
+) -> list[Buffer]:
+    """Moves the inputs to the device that runs the kernel, asks it for memory and runs."""
     buffers = [_moved(context, tensor, runner, journey, op) for tensor in tensors]
-    started = time.perf_counter()
+    started = 0.0 if journey is None else time.perf_counter()
     try:
         specs = op.specs(tensors, attrs) if runner.memory is not None else None
         made = runner.run(op, buffers, attrs, specs, None if journey is None else journey.site)
@@ -130,15 +139,8 @@ def _run(
     except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
         raise _translated(error, op, tensors, attrs, device, name) from error
     if journey is not None:
-        journey.seconds = time.perf_counter() - started
-        journey.ran(runner, buffers, made)
-    if len(made) != 1 or len(results) != 1:
-        results = op.output_dtypes(dtypes, attrs, len(made))
-    outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
-    if host:
-        for output in outputs:
-            output._host = True
-    return outputs
+        journey.ran(runner, buffers, made, time.perf_counter() - started)
+    return made
 
 
 def _moved(context: Context, tensor: Any, runner: Device, journey: _Journey | None, op: OpRecord) -> Any:
@@ -148,7 +150,7 @@ def _moved(context: Context, tensor: Any, runner: Device, journey: _Journey | No
     place = context.host if tensor._host else tensor._device
     if place is runner:
         return tensor
-    if context.machine is not None and context.machine.by_name.get(place.name) is not place:
+    if context.devices.by_name.get(place.name) is not place:
         raise FailedPreconditionError(
             None,
             None,
@@ -211,69 +213,56 @@ def _slower(source: Device, target: Device) -> Device:
 class _Journey:
     """What observers hear of one op on its way; made only when somebody listens."""
 
-    __slots__ = ("context", "device", "node", "op", "reason", "replica", "runner_times", "seconds", "site")
+    __slots__ = ("context", "device", "op", "reason", "seconds", "site", "timing", "where")
 
-    def __init__(
-        self, context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None, node: str | None
-    ) -> None:
+    def __init__(self, context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None) -> None:
         self.context = context
         self.op = op
         self.device = device
         self.reason = reason
         self.site = call_site()
-        self.node = None  # eager ops have no names; a session gives its nodes' names
-        self.replica = None if scope is None else scope.replica
+        self.where = (self.site, None, None if scope is None else scope.replica)
         self.seconds = 0.0
-        self.runner_times = (0.0, "finished")
+        self.timing = "finished"
 
-    def tell_placed(self, attrs: Mapping[str, Any]) -> None:
+    def tell_placed(self, given: Mapping[str, Any]) -> None:
         """Tells where the op will run, after the constants that TensorFlow makes of its host-memory inputs."""
-        where = (self.site, self.node, self.replica)
+        op, device, reason, where = self.op, self.device.name, self.reason, self.where
         tell = self.context.observers.tell
-        for attr in self.op.host_inputs:
-            if attr in attrs and not isinstance(attrs[attr], Buffer) and self._constants_are_logged():
-                tell(OpPlaced("_EagerConst", self.device.name, self.reason, *stamp(), *where))
-        tell(OpPlaced(self.op.type, self.device.name, self.reason, *stamp(), *where))
-
-    def _constants_are_logged(self) -> bool:
-        return not (self.reason.kind == "explicit scope" and self.device is self.context.host)
+        if op.host_inputs and not (reason.kind == "explicit scope" and self.device is self.context.host):
+            for attr in op.host_inputs:
+                if not isinstance(given[attr], Buffer):
+                    tell(OpPlaced("_EagerConst", device, reason, *stamp(), *where))
+        tell(OpPlaced(op.type, device, reason, *stamp(), *where))
 
     def tell_copied(self, place: Device, runner: Device, tensor: Any, measured: float) -> None:
         """Tells of an input that was on another device."""
         nbytes = tensor._array.nbytes
         seconds, modelled = _slower(place, runner).copy_time_of(nbytes, measured)
-        where = (self.site, self.node, self.replica)
-        self.context.observers.tell(Copied(place.name, runner.name, nbytes, seconds, modelled, *stamp(), *where))
+        told = Copied(place.name, runner.name, nbytes, seconds, modelled, *stamp(), *self.where)
+        self.context.observers.tell(told)
 
-    def ran(self, runner: Device, buffers: list[Any], made: list[Buffer]) -> None:
+    def ran(self, runner: Device, buffers: Sequence[Any], made: Sequence[Buffer], measured: float) -> None:
         """Remembers how long it took, and tells of the memory its results took."""
-        self.runner_times = runner.time_of(self.op, buffers, made, self.seconds)
-        if runner.memory is None:
+        self.seconds, self.timing = runner.time_of(self.op, buffers, made, measured)
+        if runner.memory is None or self.op.shares_memory:
             return
-        where = (self.site, self.node, self.replica)
         for buffer in made:
-            if not self.op.shares_memory:
-                told = Allocated(runner.name, buffer._array.nbytes, runner.memory.stats().in_use, *stamp(), *where)
-                self.context.observers.tell(told)
+            in_use = runner.memory.stats().in_use
+            told = Allocated(runner.name, buffer._array.nbytes, in_use, *stamp(), *self.where)
+            self.context.observers.tell(told)
 
-    def tell_executed(self, outputs: list[Tensor]) -> None:
+    def tell_executed(self, outputs: Sequence[Tensor]) -> None:
         """Tells that the op has run; the results remember the event's number."""
         seq, now = stamp()
-        specs = tuple(OutputSpec(t._array.shape, t._dtype.name, t._array.nbytes) for t in outputs)
-        seconds, timing = self.runner_times
-        where = (self.site, self.node, self.replica)
-        self.context.observers.tell(
-            OpExecuted(self.op.type, self.device.name, specs, seconds, timing, seq, now, *where)
-        )
+        specs = tuple([OutputSpec(t._array.shape, t._dtype.name, t._array.nbytes) for t in outputs])
+        told = OpExecuted(self.op.type, self.device.name, specs, self.seconds, self.timing, seq, now, *self.where)
+        self.context.observers.tell(told)
         for output in outputs:
             output._seq = seq
 
 
 # Failing
-
-
-def _named(error: OpError, op: OpRecord, name: str | None) -> OpError:
-    return type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}")
 
 
 def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:
@@ -283,7 +272,7 @@ def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> 
 
 
 def _translated(
-    error: Exception, op: OpRecord, tensors: list[Any], attrs: dict[str, Any], device: Device, name: str | None
+    error: Exception, op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any], device: Device, name: str | None
 ) -> Exception:
     """Returns TensorFlow's error for one of the array library's."""
     try:

@@ -45,10 +45,14 @@ class Placeable(Protocol):
 
 
 class Machine(NamedTuple):
-    """What placement needs to know of devices and settings. `devices` are in order of priority, GPUs first."""
+    """What placement needs to know of devices and settings.
+
+    `devices` are in order of priority, GPUs first; `host` is CPU:0, where Python values come from.
+    """
 
     devices: tuple[Device, ...]
     by_name: dict[str, Device]
+    host: Device
     soft: bool = True
     cell: Request | None = None
     default: Request | None = None
@@ -89,12 +93,16 @@ def place(
     return _anywhere(op, dtypes, machine)
 
 
+_NO_GPU = Reason("no GPU")
+_FIRST_GPU = Reason("lowest-numbered GPU")
+
+
 def _anywhere(op: Placeable, dtypes: Sequence[DType], machine: Machine) -> tuple[Device, Reason]:
     first = machine.first
     if first.type == "CPU":
-        return first, Reason("no GPU")
+        return first, _NO_GPU
     if op.has_kernel("GPU", dtypes):
-        return first, Reason("lowest-numbered GPU")
+        return first, _FIRST_GPU
     return _best(op, dtypes, machine), Reason("no kernel on GPU", op.type)
 
 

@@ -1,0 +1,60 @@
+"""`tf.device`: a block whose ops are asked to run on one device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.names import DeviceSpec
+from nbtf._runtime.configuration import LogicalDevice
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.scopes import ScopeStack
+
+
+class device:  # noqa: N801  # TensorFlow's name
+    """Runs the ops of a block on a device.
+
+    Blocks nest, the inner one wins field by field: `tf.device("GPU")` inside `CPU:2` means GPU:2. At top level a
+    partial name is completed from CPU:0, so `tf.device("")` is CPU:0. A device that does not exist is noticed by the
+    first op, which then runs elsewhere (soft placement, the default) or raises. Threads start without blocks.
+
+    Calling `tf.device` fixes the devices: `tf.config` cannot change them afterwards.
+
+    Args:
+      device_name: a string such as `/GPU:0` or `/job:localhost/replica:0/task:0/device:CPU:1`, a `tf.DeviceSpec`, a
+        `tf.config.LogicalDevice`, or None, which leaves all open blocks, the cell's device and the session's.
+
+    Raises:
+      RuntimeError: `device_name` is a function.
+      ValueError: when the block is entered: not a device string.
+
+    >>> with tf.device("/CPU:0"):
+    ...     a = tf.constant([1.0])
+    >>> a.device
+    '/job:localhost/replica:0/task:0/device:CPU:0'
+    """
+
+    __slots__ = ("_name", "_stack")
+
+    def __init__(self, device_name: Any) -> None:
+        """Keeps the name; it is read when the block is entered."""
+        if isinstance(device_name, DeviceSpec):
+            device_name = device_name.to_string()
+        elif isinstance(device_name, LogicalDevice):
+            device_name = device_name.name
+        elif callable(device_name):
+            raise RuntimeError("tf.device does not support functions.")
+        if CURRENT.context.machine is None:
+            CURRENT.context.freeze()
+        self._name = device_name
+        self._stack = ScopeStack()
+
+    def __enter__(self) -> None:
+        """Opens the block."""
+        name = self._name
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"Expecting a string device name. Got {type(name)}({name})")
+        self._stack.enter(CURRENT.context.device_scope(name))
+
+    def __exit__(self, *error: object) -> None:
+        """Closes the block, also after an error."""
+        self._stack.leave("Exiting device scope without proper scope nesting")

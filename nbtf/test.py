@@ -1,0 +1,47 @@
+"""`tf.test`: older ways to ask for a GPU."""
+
+from __future__ import annotations
+
+from nbtf._runtime.context import CURRENT
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """Tells whether ops can be placed on a GPU, simulated ones included. Fixes the devices.
+
+    Args:
+      cuda_only: accepted; every GPU here is a CUDA card or stands for one.
+      min_cuda_compute_capability: `(major, minor)` that at least one GPU must have.
+    """
+    context = CURRENT.context
+    gpus = [device for device in context.devices.devices if device.type == "GPU"]
+    if min_cuda_compute_capability is None:
+        return bool(gpus)
+    cards = context.configuration.cards
+    capabilities = [cards[context.made_from[device.name]].card.compute_capability for device in gpus]
+    return any(capability >= tuple(min_cuda_compute_capability) for capability in capabilities)
+
+
+def gpu_device_name() -> str:
+    """Returns `/device:GPU:0`, or an empty text where there is no GPU."""
+    gpus = CURRENT.context.list_logical("GPU")
+    return gpus[0].name if gpus else ""
+
+
+def is_built_with_cuda() -> bool:
+    """Returns False: nbtf is Python; CUDA is reached through CuPy where that is installed."""
+    return False
+
+
+def is_built_with_gpu_support() -> bool:
+    """Returns False, as `is_built_with_cuda`."""
+    return False
+
+
+def is_built_with_rocm() -> bool:
+    """Returns False."""
+    return False
+
+
+def is_built_with_xla() -> bool:
+    """Returns False."""
+    return False

@@ -1,0 +1,264 @@
+"""What every device must do, whatever it is made of."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbtf._devices.base import Device, Label, buffer_of
+from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.cpu import CPU
+from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._devices.simulated import SimulatedGPU
+from nbtf._ops.broadcasting import Reshape, Sum
+from nbtf._ops.elementwise import AddV2
+from nbtf.errors import OpError, ResourceExhaustedError
+
+MIB = 2**20
+
+
+def simulated(index: int, limit_mib: int = 64) -> Device:
+    card = gpus(simulated_machine(1, "Tesla K20m"), {})[0]
+    return SimulatedGPU(index, card, BFCAllocator(limit_mib * MIB, driver=Driver(card.memory_bytes)))
+
+
+KINDS: dict[str, Callable[[int], Device]] = {"cpu": CPU, "simulated": simulated}
+"""How to make a device of each kind; a kind that is added here must pass all of this file."""
+
+
+@pytest.fixture(params=KINDS)
+def device(request: pytest.FixtureRequest) -> Device:
+    return KINDS[request.param](0)
+
+
+@pytest.fixture(params=KINDS)
+def other(request: pytest.FixtureRequest) -> Device:
+    return KINDS[request.param](1)
+
+
+@pytest.fixture(params=[kind for kind in KINDS if kind != "cpu"])
+def accounted(request: pytest.FixtureRequest) -> Device:
+    return KINDS[request.param](0)
+
+
+def in_use(device: Device) -> int:
+    assert device.memory is not None
+    return device.memory.stats().in_use
+
+
+def arange(n: int) -> np.ndarray[Any, Any]:
+    return np.arange(n, dtype=np.float32)
+
+
+def test_put_takes_a_copy(device: Device) -> None:
+    host = arange(4)
+
+    buffer = device.put(host)
+    host[0] = 9
+
+    assert [0, 1, 2, 3] == device.get(buffer).tolist()
+
+
+def test_get_gives_a_fresh_array(device: Device) -> None:
+    buffer = device.put(arange(3))
+
+    device.get(buffer)[0] = 9
+
+    assert [0, 1, 2] == device.get(buffer).tolist()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (2, 3)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "bool", "complex64"])
+def test_arrays_come_back_as_they_went(device: Device, shape: tuple[int, ...], dtype: str) -> None:
+    host = np.ones(shape, dtype)
+
+    back = device.get(device.put(host))
+
+    assert (host.shape, host.dtype, host.tolist()) == (back.shape, back.dtype, back.tolist())
+
+
+def test_copies_go_both_ways(device: Device, other: Device) -> None:
+    there = other.copy_from(device, device.put(arange(5)))
+    back = device.copy_from(other, there)
+
+    assert [0, 1, 2, 3, 4] == device.get(back).tolist()
+
+
+def test_a_copy_does_not_share_memory(device: Device, other: Device) -> None:
+    buffer = device.put(arange(2))
+
+    copy = other.copy_from(device, buffer)
+
+    assert not np.shares_memory(buffer._array, copy._array)
+
+
+def test_a_kernel_runs_and_leaves_its_inputs_alone(device: Device) -> None:
+    buffer = device.put(arange(3))
+
+    (result,) = device.run(AddV2, [buffer, buffer], {})
+
+    assert [0, 2, 4] == device.get(result).tolist()
+    assert [0, 1, 2] == device.get(buffer).tolist()
+
+
+def test_a_full_reduction_is_an_array_of_rank_zero(device: Device) -> None:
+    (result,) = device.run(Sum, [device.put(arange(4))], {"axis": None, "keepdims": False})
+
+    assert () == result._array.shape
+    assert 6 == device.get(result)
+
+
+def test_a_kernel_that_fails_changes_nothing(device: Device) -> None:
+    buffer = device.put(arange(3))
+    other = device.put(arange(2))
+    before = None if device.memory is None else in_use(device)
+
+    with pytest.raises(ValueError, match="broadcast"):
+        device.run(AddV2, [buffer, other], {})
+
+    assert before == (None if device.memory is None else in_use(device))
+    assert [0, 1, 2] == device.get(buffer).tolist()
+
+
+def test_synchronize_and_close_can_be_called_twice(device: Device) -> None:
+    buffer = device.put(arange(2))
+
+    for _ in range(2):
+        device.synchronize()
+        device.close()
+
+    assert [0, 1] == device.get(buffer).tolist()
+
+
+def test_memory_is_charged_and_given_back(accounted: Device) -> None:
+    before = in_use(accounted)
+
+    buffer = accounted.put(arange(1000))
+    during = in_use(accounted)
+    del buffer
+
+    assert 4096 == during - before
+    assert before == in_use(accounted)
+
+
+def test_a_view_keeps_the_memory_alive_and_is_not_charged_again(accounted: Device) -> None:
+    before = in_use(accounted)
+    buffer = accounted.put(arange(1000))
+    (view,) = accounted.run(Reshape, [buffer], {"shape": (10, 100)})
+    shared = in_use(accounted) - before
+
+    del buffer
+    kept = in_use(accounted) - before
+    del view
+
+    assert (4096, 4096, 0) == (shared, kept, in_use(accounted) - before)
+
+
+def test_an_empty_array_takes_no_memory(accounted: Device) -> None:
+    accounted.put(arange(1))
+    before = in_use(accounted)
+
+    buffer = accounted.put(arange(0))
+
+    assert before == in_use(accounted)
+    assert (0,) == buffer._array.shape
+
+
+def test_what_does_not_fit_raises_and_a_smaller_request_succeeds(accounted: Device) -> None:
+    kept = accounted.put(arange(1000))
+
+    with pytest.raises(ResourceExhaustedError, match=r"OOM when allocating tensor with shape\[67108864\] and type"):
+        accounted.put(np.zeros(64 * MIB, np.float32), Label("_EagerConst", "float32", (64 * MIB,)))
+    fits = accounted.put(np.ones(MIB, np.float32))
+
+    assert MIB == accounted.get(fits).sum()
+    assert 999 == accounted.get(kept)[-1]
+
+
+def test_memory_may_be_freed_by_any_thread(accounted: Device) -> None:
+    buffers = [accounted.put(arange(100)) for _ in range(8)]
+    before = in_use(accounted)
+    threads = [threading.Thread(target=buffers.pop) for _ in range(8)]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+
+    assert 8 * 512 == before - in_use(accounted)
+
+
+def test_memory_of_a_cycle_is_freed_by_the_collector(accounted: Device) -> None:
+    before = in_use(accounted)
+    buffer = accounted.put(arange(100))
+    buffer.__dict__["myself"] = buffer
+
+    del buffer
+    gc.collect()
+
+    assert before == in_use(accounted)
+
+
+def test_eight_threads_lose_no_byte(accounted: Device) -> None:
+    before = in_use(accounted)
+    errors: list[BaseException] = []
+
+    def hammer(seed: int) -> None:
+        try:
+            random = np.random.default_rng(seed)
+            held: list[Any] = []
+            for _ in range(200):
+                held.append(accounted.put(arange(int(random.integers(1, 5000)))))
+                if len(held) > 5:
+                    held.pop(int(random.integers(len(held))))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=hammer, args=[seed]) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gc.collect()
+
+    assert ([], before) == (errors, in_use(accounted))
+
+
+def test_the_peak_can_be_reset(accounted: Device) -> None:
+    accounted.put(arange(100_000))
+    assert accounted.memory is not None
+
+    accounted.memory.reset_peak()
+
+    stats = accounted.memory.stats()
+    assert stats.in_use == stats.peak
+
+
+def test_only_errors_of_ours_or_of_the_kernel_come_out(accounted: Device) -> None:
+    with pytest.raises(OpError):
+        accounted.put(np.broadcast_to(np.float32(1), (100, MIB)))
+
+
+def test_the_memory_map_adds_up(accounted: Device) -> None:
+    held = [accounted.put(arange(n), Label("_EagerConst", "float32", (n,))) for n in (10, 1000, 5000)]
+    assert accounted.memory is not None
+
+    regions = accounted.memory.map()
+
+    assert regions is not None
+    chunks = [chunk for region in regions for chunk in region.chunks]
+    assert sum(region.size for region in regions) == sum(chunk.size for chunk in chunks)
+    assert in_use(accounted) == sum(chunk.size for chunk in chunks if chunk.in_use)
+    assert {(10,), (1000,), (5000,)} <= {chunk.label.shape for chunk in chunks if chunk.in_use and chunk.label}
+    assert 3 == len(held)
+
+
+def test_a_buffer_without_memory_of_its_own_holds_nothing(device: Device) -> None:
+    assert buffer_of(arange(1))._hold is None
+    assert isinstance(device.name, str)

@@ -61,22 +61,16 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     tensors = op.convert(inputs)
     given, attrs = attrs, op.normalised(attrs)
     dtypes = op.check(tensors, attrs)
-    device, reason = _place(context, op, tensors, dtypes, scope, name)
     results = op.output_dtypes(dtypes, attrs, 1)
-    in_host_memory = _in_host_memory(op, tensors, results, device, context.host)
-    if in_host_memory and device.type == "GPU":
-        reason = Reason("host-memory dtype", results[0].name)
+    device, runner, reason = _place(context, op, tensors, dtypes, results, scope, name)
     journey = _Journey(context, op, device, reason, scope) if context.observers.listening else None
     if journey is not None:
         journey.tell_placed(given)
-    runner = context.host if in_host_memory and device.type == "GPU" else device
-    made = _run(context, op, tensors, attrs, device, runner, journey, name)
+    buffers = tensors if op.host_outputs else [_moved(context, op, tensor, runner, journey) for tensor in tensors]
+    made = _run(context, op, tensors, buffers, attrs, device, runner, journey, name)
     if len(made) != 1 or len(results) != 1:
         results = op.output_dtypes(dtypes, attrs, len(made))
-    outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
-    if in_host_memory:
-        for output in outputs:
-            output._host = True
+    outputs = [_tensor(buffer, dtype, device, runner) for buffer, dtype in zip(made, results, strict=True)]
     if journey is not None:
         journey.tell_executed(outputs)
     result = outputs if op.many else outputs[0]
@@ -90,24 +84,32 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
 
 
 def _place(
-    context: Context, op: OpRecord, tensors: Sequence[Any], dtypes: list[DType], scope: Scope | None, name: str | None
-) -> tuple[Device, Reason]:
+    context: Context,
+    op: OpRecord,
+    tensors: Sequence[Any],
+    dtypes: list[DType],
+    results: list[DType],
+    scope: Scope | None,
+    name: str | None,
+) -> tuple[Device, Device, Reason]:
+    """Returns the device an op belongs to, the one that runs its kernel, and why.
+
+    The two differ for host-memory results: shapes, and on GPUs what is int32 or text and was computed from such.
+    """
     pinned = tensors[0]._device if op.resource else None
     try:
-        return context.place(op, dtypes, pinned, scope)
+        device, reason = context.place(op, dtypes, pinned, scope)
     except MissingDeviceError as error:
         raise type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}") from None
-
-
-def _in_host_memory(op: OpRecord, tensors: Sequence[Any], results: list[DType], device: Device, host: Device) -> bool:
-    """Tells whether the results live in host memory although the op belongs to another device.
-
-    As in TensorFlow: shapes always, and on a GPU what is int32 or text and was computed from such values.
-    """
     if op.host_outputs:
-        return device is not host
-    if device.type == "CPU" or not results or results[0] not in HOST_DTYPES:
-        return False
+        return device, context.host, reason
+    if device.type == "GPU" and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
+        known = reason.kind != "lowest-numbered GPU"
+        return device, context.host, reason if known else Reason("host-memory dtype", results[0].name)
+    return device, device, reason
+
+
+def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
     for tensor in tensors:
         for one in tensor if tensor.__class__ is list else (tensor,):
             if one._dtype not in HOST_DTYPES or not (one._host or one._device.type == "CPU"):
@@ -122,14 +124,14 @@ def _run(
     context: Context,
     op: OpRecord,
     tensors: Sequence[Any],
+    buffers: Sequence[Any],
     attrs: dict[str, Any],
     device: Device,
     runner: Device,
     journey: _Journey | None,
     name: str | None,
 ) -> list[Buffer]:
-    """Moves the inputs to the device that runs the kernel, asks it for memory and runs."""
-    buffers = [_moved(context, tensor, runner, journey, op) for tensor in tensors]
+    """Runs the kernel; a device that accounts for its memory is asked for it before."""
     started = 0.0 if journey is None else time.perf_counter()
     try:
         specs = op.specs(tensors, attrs) if runner.memory is not None else None
@@ -143,10 +145,17 @@ def _run(
     return made
 
 
-def _moved(context: Context, tensor: Any, runner: Device, journey: _Journey | None, op: OpRecord) -> Any:
+def _tensor(buffer: Buffer, dtype: DType, device: Device, runner: Device) -> Tensor:
+    tensor = tensor_of(buffer, dtype, device)
+    if runner is not device:
+        tensor._host = True
+    return tensor
+
+
+def _moved(context: Context, op: OpRecord, tensor: Any, runner: Device, journey: _Journey | None) -> Any:
     """Returns the buffer of an input on the device that runs; a copy where it is elsewhere."""
     if tensor.__class__ is list:
-        return [_moved(context, one, runner, journey, op) for one in tensor]
+        return [_moved(context, op, one, runner, journey) for one in tensor]
     place = context.host if tensor._host else tensor._device
     if place is runner:
         return tensor
@@ -158,7 +167,7 @@ def _moved(context: Context, tensor: Any, runner: Device, journey: _Journey | No
             "Read it with .numpy() and make a new tensor of it.",
         )
     _check_policy(context, tensor, place, runner, op)
-    return _copy(context, tensor, place, runner, journey)
+    return _copy(tensor, place, runner, journey)
 
 
 def _check_policy(context: Context, tensor: Tensor, place: Device, runner: Device, op: OpRecord) -> None:
@@ -178,7 +187,7 @@ def _check_policy(context: Context, tensor: Tensor, place: Device, runner: Devic
         raise InvalidArgumentError(None, None, text)
 
 
-def _copy(context: Context, tensor: Any, place: Device, runner: Device, journey: _Journey | None) -> Buffer:
+def _copy(tensor: Any, place: Device, runner: Device, journey: _Journey | None) -> Buffer:
     started = time.perf_counter()
     site = None if journey is None else journey.site
     label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), site)
@@ -194,7 +203,7 @@ def copied_to(tensor: Tensor, device: Device) -> Tensor:
     place = context.host if tensor._host else tensor._device
     if place is device:
         return tensor
-    buffer = _copy(context, tensor, place, device, None)
+    buffer = _copy(tensor, place, device, None)
     if context.observers.listening:
         seconds, modelled = _slower(place, device).copy_time_of(tensor._array.nbytes, 0.0)
         told = Copied(place.name, device.name, tensor._array.nbytes, seconds, modelled, *stamp(), call_site())

@@ -1,0 +1,45 @@
+"""What `nbtf` does when typed in a shell: `nbtf lab`, `nbtf run`, `nbtf devices`, `nbtf doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from nbtf import __version__
+from nbtf.cli import devices, doctor, lab, run
+from nbtf.cli.command_error import CommandError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status.
+
+    Args:
+      arguments: the words after `nbtf`; those of the shell when None.
+
+    Returns:
+      0 when all went well, 1 when a notebook's cell failed, 2 when the command could not do what was asked,
+      130 when it was stopped with Ctrl-C.
+    """
+    chosen = _parser().parse_args(arguments)
+    try:
+        return chosen.command(chosen)
+    except CommandError as error:
+        print(f"nbtf: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("nbtf: stopped", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="nbtf",
+        description="TensorFlow's device API on NumPy, real GPUs and simulated GPUs, made visible in Jupyter.",
+        epilog="Where to start: nbtf lab",
+    )
+    parser.add_argument("--version", action="version", version=f"nbtf {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in (lab, run, devices, doctor):
+        module.add_command(commands)
+    return parser

@@ -1,0 +1,28 @@
+"""Why a command cannot do what was asked: said on stderr in a sentence, exit status 2."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+
+LAB = 'pip install "nbtf[lab]"'
+
+
+class CommandError(Exception):
+    """What the user reads instead of a traceback: what is wrong, and what to do."""
+
+
+def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
+    """Refuses when a package is not installed, with the line that installs it.
+
+    Args:
+      packages: names as they are imported.
+      command: who needs them, for the sentence.
+      install: the line to type.
+
+    Raises:
+      CommandError: one of them is missing.
+    """
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CommandError(f"`{command}` needs {' and '.join(missing)}. Install with: {install}")

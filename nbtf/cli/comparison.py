@@ -1,0 +1,96 @@
+"""Did a cell print what is recorded in the notebook, and if it failed: what is missing?"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nbtf.cli.execution import CellError, CellRun, Output
+from nbtf.cli.redirect import MISSING as MISSING
+
+LINES_SHOWN = 8
+
+_PLACED = re.compile(r"Executing op (\S+) in device (\S+)")
+# TensorFlow's log in the recorded output: prefixed lines of its C++ side, and the placer's view of a new kernel.
+_NOISE = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] |[IWEF]\d{4} [\d:. ]+|\S+: \(\S+\): /job:\S+$"
+    r"|WARNING: All log messages before absl|To enable the following instructions"
+)
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+_NO_ATTRIBUTE = re.compile(r"module 'nbtf((?:\.\w+)*)' has no attribute '(\w+)'")
+_NO_NAME = re.compile(r"cannot import name '(\w+)' from 'nbtf((?:\.\w+)*)'.*")
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+
+
+def is_recorded(cell: Any) -> bool:
+    """Whether the cell was run before it was saved: it has an execution number, or outputs."""
+    return cell.get("execution_count") is not None or bool(cell.get("outputs"))
+
+
+def recorded_error(cell: Any) -> str | None:
+    """The class name of the error in the cell's recorded outputs, or None."""
+    return next((out["ename"] for out in cell.get("outputs", []) if out["output_type"] == "error"), None)
+
+
+def may_raise(cell: Any, error: CellError) -> bool:
+    """Whether the notebook wants this error: it is recorded, or the cell is tagged for it."""
+    tags: Sequence[str] = cell.get("metadata", {}).get("tags", [])
+    return recorded_error(cell) == error.name or "raises-exception" in tags
+
+
+def difference(cell: Any, run: CellRun) -> list[str]:
+    """Returns how the output differs from the recorded one, as lines with - and +; nothing if it does not.
+
+    Compared are the printed text, the texts of results, and the placement log where it was recorded. Pictures, warnings
+    on stderr and memory addresses are not.
+    """
+    before, after = printed(cell.get("outputs", [])), printed(run.outputs)
+    placed_before, placed_after = placements(cell.get("outputs", [])), placements(run.outputs)
+    if placed_before:
+        before, after = before + placed_before, after + placed_after
+    lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))
+    changed = [line[0] + " " + line[1:] for line in lines[2:] if not line.startswith("@@")]
+    if len(changed) > LINES_SHOWN:
+        changed[LINES_SHOWN:] = [f"… {len(changed) - LINES_SHOWN} more lines"]
+    return changed
+
+
+def printed(outputs: Iterable[Output]) -> list[str]:
+    """Returns the lines of printed text and of results, without log lines and what varies from run to run."""
+    text = "\n".join(_text(output) for output in outputs if output.get("name") != "stderr")
+    lines = [_ADDRESS.sub("0x…", _COLOUR.sub("", line.rpartition("\r")[2])).rstrip() for line in text.split("\n")]
+    return [line for line in lines if line and not _PLACED.search(line) and not _NOISE.match(line)]
+
+
+def placements(outputs: Iterable[Output]) -> list[str]:
+    """Returns the lines of the placement log, on either stream, without what stands before them."""
+    return [match[0] for output in outputs for match in _PLACED.finditer(_text(output))]
+
+
+def _text(output: Output) -> str:
+    """The text of an output. A stream that came in pieces was joined before; a recorded text may be a list."""
+    text = output.get("text") or output.get("data", {}).get("text/plain", "")
+    return (text if isinstance(text, str) else "".join(text)).rstrip("\n")
+
+
+def what_is_missing(error: CellError) -> str:
+    """Returns the error in a sentence: what nbtf or this computer lacks, or what was raised.
+
+    >>> what_is_missing(CellError("AttributeError", "module 'nbtf.image' has no attribute 'resize'"))
+    'tf.image.resize is not in nbtf yet'
+    """
+    if match := _NO_ATTRIBUTE.fullmatch(error.text):
+        return f"tf{match[1]}.{match[2]}{MISSING}"
+    if match := _NO_NAME.fullmatch(error.text):
+        return f"tf{match[2]}.{match[1]}{MISSING}"
+    if match := _NO_MODULE.match(error.text):
+        name = match[1]
+        return f"tf{name.removeprefix('nbtf')}{MISSING}" if name.startswith("nbtf.") else f"{name} is not installed"
+    if error.text.endswith(MISSING) or error.name == "KernelDiedError":
+        return error.text
+    first, _, more = error.text.strip().partition("\n")
+    return f"{error.name}: {first}{' …' if more else ''}" if first else error.name

@@ -1,0 +1,56 @@
+"""`nbtf devices`: which devices are there? A table; looking starts none of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf import runtime
+from nbtf._devices.sizes import gib
+from nbtf.cli.table import table
+
+HEAD = ("device", "model", "memory", "limit", "in use", "card", "bus id", "visible")
+NOTHING = "–"
+HINT = "No GPU here. To see some, simulated by NumPy on this computer's CPU: NBTF_SIMULATED_GPUS=4 nbtf devices"
+
+
+def add_command(commands: Any) -> None:
+    """Adds `devices` to the command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "devices",
+        help="list the devices there are",
+        description="Lists the CPU, the real GPUs and the simulated GPUs. Looking starts no device and takes no "
+        "memory. GPUs are simulated where NBTF_SIMULATED_GPUS says so, as in 4 or 4xTesla K20m.",
+    )
+    parser.set_defaults(command=devices)
+
+
+def devices(chosen: argparse.Namespace) -> int:
+    """Prints the table."""
+    print(told(runtime.devices()))
+    return 0
+
+
+def told(found: Sequence[runtime.DeviceInfo]) -> str:
+    """Returns the table, without columns that say nothing, and below it how to simulate GPUs when there is none."""
+    columns = zip(HEAD, *map(_row, found), strict=True)
+    text = table(zip(*(column for column in columns if any(cell != NOTHING for cell in column[1:])), strict=True))
+    return text if any(device.device_type == "GPU" for device in found) else f"{text}\n\n{HINT}"
+
+
+def _row(device: runtime.DeviceInfo) -> Sequence[str]:
+    return (
+        device.name,
+        f"{device.model} (simulated)" if device.simulated else device.model or NOTHING,
+        _size(device.memory),
+        _size(device.memory_limit),
+        _size(device.in_use),
+        NOTHING if device.card is None else str(device.card),
+        device.bus_id or NOTHING,
+        NOTHING if device.visible else "hidden",
+    )
+
+
+def _size(nbytes: int | None) -> str:
+    return NOTHING if nbytes is None else gib(nbytes)

@@ -1,0 +1,136 @@
+"""What happens to each cell of a notebook? Runs the cells in a kernel of this Python and tells one after the other."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbtf
+from nbtf.cli.command_error import CommandError
+from nbtf.cli.redirect import LEFT_OUT
+
+Output = dict[str, Any]
+
+# The kernel sits in the notebook's folder, where the nbtf that runs this command may not be on its path.
+STARTUP = """\
+__import__("sys").path.append({place!r})
+__import__("nbtf.cli.redirect", fromlist=["install"]).install(get_ipython())
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CellError:
+    """What a cell raised: the name of the class, and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(slots=True)
+class CellRun:
+    """One executed cell; `number` counts the code cells from 1, `index` all cells from 0."""
+
+    number: int
+    index: int
+    source: str
+    outputs: list[Output] = field(default_factory=list[Output])
+    left_out: list[str] = field(default_factory=list[str])
+    error: CellError | None = None
+
+
+class KernelDiedError(Exception):
+    """The kernel ended inside a cell; the cells after it were not reached."""
+
+
+def code_cells(notebook: Any) -> list[tuple[int, Any]]:
+    """Returns the code cells that have text, each with its index in the notebook."""
+    return [
+        (index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()
+    ]
+
+
+def run_cells(notebook: Any, folder: Path, environment: Mapping[str, str], tell: Callable[[CellRun], None]) -> None:
+    """Runs all code cells of a notebook, whatever they raise.
+
+    Args:
+      notebook: as nbformat reads it. Its cells are left as they are.
+      folder: the kernel's working directory.
+      environment: the kernel's environment variables.
+      tell: called with each cell once it has run.
+
+    Raises:
+      KernelDiedError: the kernel ended; the cell in which it did has been told.
+      CommandError: nbtf cannot be imported in the kernel.
+    """
+    from nbclient import NotebookClient
+    from nbclient.exceptions import DeadKernelError
+
+    v4: Any = importlib.import_module("nbformat.v4")  # has no types
+    replies: dict[int, Any] = {}
+
+    def keep_reply(cell: Any, cell_index: int, execute_reply: Any) -> None:
+        replies[cell_index] = execute_reply["content"]
+
+    cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=str(Path(nbtf.__file__).parents[1])))]
+    cells += [v4.new_code_cell(cell.source) for _, cell in code_cells(notebook)]
+    copy = v4.new_notebook(cells=cells)
+    client = NotebookClient(copy, km=_kernel(), allow_errors=True, on_cell_executed=keep_reply)
+    with client.setup_kernel(cwd=str(folder), env=dict(environment), cleanup_kc=True):
+        client.execute_cell(cells[0], 0, store_history=False)
+        _require_redirect(_error(replies[0]))
+        for number, (index, cell) in enumerate(code_cells(notebook), start=1):
+            run = CellRun(number, index, cell.source)
+            try:
+                client.execute_cell(cells[number], number)
+                run.error = _error(replies[number])
+            except DeadKernelError as dead:
+                run.error = CellError("KernelDiedError", "the kernel died: out of memory, or a crash below Python")
+                raise KernelDiedError from dead
+            finally:
+                _collect(run, cells[number].outputs)
+                tell(run)
+
+
+def _kernel() -> Any:
+    """A kernel of this interpreter, whatever kernels the user has installed under the name python3."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    class ThisPython(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            return KernelSpec(
+                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"],
+                display_name="Python 3",
+                language="python",
+            )
+
+    return AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisPython())
+
+
+def _error(reply: Mapping[str, Any]) -> CellError | None:
+    """What the reply says was raised. A magic that does not exist is found here only: it makes no error output."""
+    return CellError(reply["ename"], reply["evalue"]) if reply["status"] == "error" else None
+
+
+def _require_redirect(error: CellError | None) -> None:
+    if error is not None:
+        raise CommandError(f"cannot import nbtf in the notebook's kernel: {error.name}: {error.text}")
+
+
+def _collect(run: CellRun, outputs: list[Output]) -> None:
+    """Sorts the messages that are ours from the cell's outputs, and joins streams that came in pieces."""
+    for output in outputs:
+        if LEFT_OUT in output.get("data", {}):
+            run.left_out.append(output["data"][LEFT_OUT])
+        elif run.outputs and _same_stream(run.outputs[-1], output):
+            run.outputs[-1]["text"] += output["text"]
+        else:
+            run.outputs.append(output)
+
+
+def _same_stream(before: Output, after: Output) -> bool:
+    return before["output_type"] == "stream" == after["output_type"] and before["name"] == after["name"]

@@ -1,0 +1,180 @@
+"""`nbtf run`: does a TensorFlow notebook run on nbtf as it is? Says so cell by cell, and changes no file."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nbtf import __version__
+from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
+from nbtf.cli.execution import CellRun, KernelDiedError, code_cells, run_cells
+
+VARIABLE = "NBTF_SIMULATED_GPUS"
+SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
+SOURCE_SHOWN = 50
+
+
+def add_command(commands: Any) -> None:
+    """Adds `run` to the command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "run",
+        help="run a TensorFlow notebook on nbtf",
+        description="Runs a notebook whose imports of tensorflow mean nbtf, and says for each cell whether it ran, "
+        "whether it printed what is recorded in the notebook, or what is missing. No file is changed. Shell lines "
+        "(!pip ...) and %tensorflow_version are left out. Exit status 1 if a cell failed.",
+    )
+    parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
+    parser.add_argument(
+        "--gpus", type=_count, metavar="N", help=f"simulate N GPUs; without it, what {VARIABLE} says, or none"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write the notebook with its new outputs here")
+    parser.set_defaults(command=run)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Runs the notebook, prints the report and returns the exit status."""
+    require(["nbclient", "nbformat", "ipykernel"], "nbtf run")
+    notebook = read(chosen.notebook)
+    _check_output(chosen.output, chosen.notebook)
+    report = Report(notebook)
+    print(heading(chosen.notebook, chosen.gpus), flush=True)
+    try:
+        run_cells(notebook, chosen.notebook.resolve().parent, environment(chosen.gpus), report.add)
+    except KernelDiedError:
+        pass  # the report has it, and counts the cells after it
+    if chosen.output is not None:
+        write(chosen.output, report.executed)
+        print(f"Wrote {chosen.output}")
+    print(report.summary())
+    return 1 if report.counts[FAILED] else 0
+
+
+class Report:
+    """Prints a line for each cell as it comes, counts, and keeps the notebook with its new outputs."""
+
+    def __init__(self, notebook: Any) -> None:
+        """Starts with no cell told.
+
+        Args:
+          notebook: as it was recorded.
+        """
+        self.executed = copy.deepcopy(notebook)
+        for _, cell in code_cells(self.executed):
+            cell.update(outputs=[], execution_count=None)  # what is not reached has no output
+        self.counts: Counter[str] = Counter()
+        self._missing: list[str] = []
+        self._cells = len(code_cells(notebook))
+        self._recorded = notebook
+
+    def add(self, run: CellRun) -> None:
+        """Takes one cell: prints its line, and below it what differs, is missing or was left out."""
+        cell = self._recorded.cells[run.index]
+        verdict, details = judge(cell, run)
+        self.counts[verdict] += 1
+        self.executed.cells[run.index].update(outputs=run.outputs, execution_count=run.number)
+        self._missing += [
+            line.removesuffix(MISSING) for line in details if verdict == FAILED and line.endswith(MISSING)
+        ]
+        details += [f"left out: {line}" for line in run.left_out]
+        print(f"[{run.number:2}] {verdict:22} {first_line(run.source)}".rstrip())
+        print("".join(f"       {line}\n" for line in details), end="", flush=True)
+
+    def summary(self) -> str:
+        """The last lines: what nbtf lacks, how many cells ran and failed, and what the recorded ones printed."""
+        failed, told = self.counts[FAILED], self.counts.total()
+        parts = [f"{self._cells} cells: {told - failed} ran, {failed} failed"]
+        if told < self._cells:
+            parts.append(f"{self._cells - told} not reached")
+        printed = (
+            (SAME, "printed the same as recorded"),
+            (DIFFERS, "printed other"),
+            (UNRECORDED, "with nothing recorded"),
+        )
+        parts.append(", ".join(f"{self.counts[verdict]} {words}" for verdict, words in printed))
+        lacking = ", ".join(sorted(set(self._missing)))
+        return (f"Not in nbtf yet: {lacking}\n" if lacking else "") + "; ".join(parts)
+
+
+def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
+    """Returns what is said of a cell, and the lines below it."""
+    if run.error is not None and not may_raise(cell, run.error):
+        return FAILED, [what_is_missing(run.error)]
+    if not is_recorded(cell):
+        return UNRECORDED, []
+    changed = difference(cell, run)
+    return (DIFFERS, changed) if changed else (SAME, [])
+
+
+def first_line(source: str) -> str:
+    """Returns the first line of a cell that says something, cut to fit beside the verdict."""
+    lines = [line.strip() for line in source.split("\n")]
+    line = next((line for line in lines if line and not line.startswith("#")), lines[0])
+    return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
+
+
+def heading(notebook: Path, gpus: int | None) -> str:
+    """Returns the first line: which notebook, on what."""
+    asked = os.environ.get(VARIABLE, "") if gpus is None else str(gpus)
+    machine = f"; simulated GPUs: {asked}" if asked not in ("", "0") else ""
+    return f"{notebook.name}: tensorflow means nbtf {__version__}{machine}"
+
+
+def environment(gpus: int | None) -> Mapping[str, str]:
+    """Returns the kernel's environment variables: ours, and the GPUs asked for."""
+    return {**os.environ, **({} if gpus is None else {VARIABLE: str(gpus)})}
+
+
+def read(path: Path) -> Any:
+    """Returns the notebook, in the newest form.
+
+    Raises:
+      CommandError: it cannot be read, is no notebook, or is not in Python.
+    """
+    nbformat: Any = importlib.import_module("nbformat")  # has no types
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, TypeError, AttributeError, KeyError, nbformat.ValidationError) as error:
+        raise CommandError(f"{path} is not a notebook") from error
+    language: str = notebook.metadata.get("kernelspec", {}).get("language", "python")
+    if language.lower() != "python":
+        raise CommandError(f"{path} is in {language}; nbtf runs Python notebooks")
+    return notebook
+
+
+def write(path: Path, notebook: Any) -> None:
+    """Writes the executed notebook.
+
+    Raises:
+      CommandError: the file cannot be written.
+    """
+    nbformat: Any = importlib.import_module("nbformat")  # has no types
+    try:
+        nbformat.write(notebook, path)
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _check_output(output: Path | None, notebook: Path) -> None:
+    """Refuses, before anything runs, an output that is the notebook itself or has no folder."""
+    if output is None:
+        return
+    if output.exists() and output.samefile(notebook):
+        raise CommandError(f"{output} is the notebook itself, which is never changed. Choose another file for -o.")
+    if not output.resolve().parent.is_dir():
+        raise CommandError(f"cannot write {output}: there is no folder {output.resolve().parent}")
+
+
+def _count(text: str) -> int:
+    """A number of GPUs; argparse puts the text of the error after the option's name."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of GPUs, got {text!r}")
+    return int(text)

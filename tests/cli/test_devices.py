@@ -1,0 +1,41 @@
+"""Does the table show each device, say what is simulated, and how to simulate where there is no GPU?"""
+
+from __future__ import annotations
+
+from nbtf.cli import devices
+from nbtf.runtime import DeviceInfo
+
+CPU = DeviceInfo("CPU:0", "CPU")
+SIMULATED = DeviceInfo(
+    "GPU:0", "GPU", simulated=True, model="Tesla K20m", card=0, bus_id="0000:02:00.0", memory=5 << 30
+)
+REAL = DeviceInfo("GPU:1", "GPU", model="NVIDIA L4", card=1, memory=24 << 30)
+
+
+def test_simulated_gpu_is_labelled_and_a_real_one_is_not() -> None:
+    lines = devices.told([CPU, SIMULATED, REAL]).split("\n")
+
+    assert [
+        "device  model                   memory  card  bus id",
+        "CPU:0   –                       –       –     –",
+        "GPU:0   Tesla K20m (simulated)  5 GiB   0     0000:02:00.0",
+        "GPU:1   NVIDIA L4               24 GiB  1     –",
+    ] == lines
+
+
+def test_memory_in_use_has_a_column_once_it_is_known() -> None:
+    used = DeviceInfo("GPU:0", "GPU", memory=5 << 30, memory_limit=1 << 30, in_use=512)
+
+    assert ["device  memory  limit  in use", "GPU:0   5 GiB   1 GiB  512 bytes"] == devices.told([used]).split("\n")
+
+
+def test_device_that_is_not_visible_is_called_hidden() -> None:
+    assert "hidden" in devices.told([DeviceInfo("GPU:0", "GPU", visible=False)])
+
+
+def test_without_a_gpu_the_table_says_how_to_simulate_one() -> None:
+    assert "NBTF_SIMULATED_GPUS=4 nbtf devices" in devices.told([CPU])
+
+
+def test_with_a_gpu_the_table_says_nothing_more() -> None:
+    assert "NBTF_SIMULATED_GPUS" not in devices.told([CPU, SIMULATED])

@@ -1,0 +1,89 @@
+"""Does the doctor find what is there, and say what each missing thing is for?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from nbtf import cli
+from nbtf.cli import doctor
+from nbtf.cli.doctor import Finding
+
+EVERYTHING = {"numpy": "2.4.6", "cupy-cuda12x": "14.2.0"} | dict.fromkeys(doctor.LAB_PACKAGES, "8.0.0")
+EVERYTHING["anywidget"] = "0.11.0"
+
+
+def found(
+    monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, str], driver: str | None = "580.65.06"
+) -> dict[str, Finding]:
+    monkeypatch.setattr(doctor, "installed", packages.get)
+    monkeypatch.setattr(doctor, "driver_version", lambda: driver)
+    return {finding.what: finding for finding in doctor.findings()}
+
+
+def without(name: str) -> dict[str, str]:
+    return {package: version for package, version in EVERYTHING.items() if package != name}
+
+
+def test_everything_in_place_is_ok(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"ok"} == {finding.state for finding in found(monkeypatch, EVERYTHING).values()}
+
+
+def test_package_that_is_missing_comes_with_its_purpose_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = found(monkeypatch, without("nbclient"))["nbclient"]
+
+    assert Finding("missing", "nbclient", 'for `nbtf run`: pip install "nbtf[lab]"') == finding
+
+
+@pytest.mark.parametrize(("package", "version"), [("ipykernel", "7.0.1"), ("anywidget", "0.12.0"), ("numpy", "1.26.4")])
+def test_version_that_does_not_work_is_wrong(package: str, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = found(monkeypatch, EVERYTHING | {package: version})
+
+    assert [version in finding.text for finding in findings.values() if finding.state == "wrong"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("driver", "says"),
+    [
+        (None, "there is no NVIDIA driver here"),
+        ("550.54.14", 'pip install "nbtf[cuda12]"'),
+        ("580.65.06", 'pip install "nbtf[cuda13]"'),
+        ("unknown", 'pip install "nbtf[cuda12]"'),
+    ],
+)
+def test_cupy_that_is_missing_is_the_one_for_the_driver(
+    driver: str | None, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = found(monkeypatch, without("cupy-cuda12x"), driver)["CuPy"]
+
+    assert "missing" == finding.state
+    assert says in finding.text
+
+
+def test_driver_older_than_cuda_12_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "wrong" == found(monkeypatch, EVERYTHING, "470.82.01")["NVIDIA driver"].state
+
+
+def test_driver_version_is_read_from_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "version"
+    file.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024\n")
+
+    assert "550.54.14" == doctor.driver_version(file)
+
+
+def test_without_file_and_library_there_is_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.ctypes.util, "find_library", lambda name: None)
+
+    assert None is doctor.driver_version(tmp_path / "version")
+
+
+def test_doctor_prints_a_line_for_each_and_imports_no_cupy(capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["doctor"])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert (0, 4 + len(doctor.LAB_PACKAGES)) == (status, len(lines))
+    assert {"ok", "missing", "wrong"} >= {line.split()[0] for line in lines}
+    assert "cupy" not in sys.modules

@@ -1,0 +1,110 @@
+"""Are the tutorials copied once, an edited copy kept, and the right notebook opened?"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from nbtf import cli
+from nbtf.cli import lab
+
+
+@pytest.fixture
+def originals(tmp_path: Path) -> list[Path]:
+    folder = tmp_path / "originals"
+    folder.mkdir()
+    for name in ("01_first.ipynb", "02_second.ipynb"):
+        (folder / name).write_text(name)
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture
+def started(originals: list[Path], monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that `nbtf lab` started instead of JupyterLab."""
+    commands: list[list[str]] = []
+    monkeypatch.setattr(lab, "tutorials", lambda: originals)
+    monkeypatch.setattr(lab, "start", lambda command: commands.append(command) or 0)
+    return commands
+
+
+def test_tutorials_are_copied_into_a_new_folder(originals: list[Path], tmp_path: Path) -> None:
+    copies = lab.copy_tutorials(originals, tmp_path / "a" / "b")
+
+    assert ["new", "new"] == [copy.state for copy in copies]
+    assert ["01_first.ipynb", "02_second.ipynb"] == [copy.path.read_text() for copy in copies]
+
+
+def test_second_copy_changes_nothing(originals: list[Path], tmp_path: Path) -> None:
+    lab.copy_tutorials(originals, tmp_path / "mine")
+
+    assert ["same", "same"] == [copy.state for copy in lab.copy_tutorials(originals, tmp_path / "mine")]
+
+
+def test_edited_copy_is_kept_and_told(originals: list[Path], tmp_path: Path) -> None:
+    first = lab.copy_tutorials(originals, tmp_path / "mine")[0]
+    first.path.write_text("my work")
+    copies = lab.copy_tutorials(originals, tmp_path / "mine")
+
+    assert "my work" == first.path.read_text()
+    assert "Kept as you changed them: 01_first.ipynb." in lab.told(copies, tmp_path / "mine")
+
+
+def test_folder_that_cannot_be_made_is_refused(
+    originals: list[Path], started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = cli.main(["lab", "--dir", str(originals[0] / "below a file")])
+
+    assert (2, []) == (status, started)
+    assert "Choose another --dir." in capsys.readouterr().err
+
+
+def test_lab_says_what_it_opens_and_that_gpus_are_simulated(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = cli.main(["lab", "--dir", str(tmp_path / "mine")])
+    said = capsys.readouterr().out
+
+    assert 0 == status
+    assert "Opening 01_first.ipynb" in said
+    assert "simulated" in said
+    assert [[sys.executable, "-m", "jupyterlab", str(tmp_path / "mine" / "01_first.ipynb")]] == [
+        [word for word in command if word != "--allow-root"] for command in started
+    ]
+
+
+def test_default_folder_is_below_the_current_one(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli.main(["lab"])
+
+    assert (tmp_path / "nbtf-tutorials" / "01_first.ipynb").exists()
+
+
+def test_options_reach_jupyterlab(started: list[list[str]], tmp_path: Path) -> None:
+    cli.main(["lab", "--no-browser", "--dir", str(tmp_path / "mine"), "--", "--port=9000"])
+
+    assert "--no-browser" in started[0]
+    assert "--port=9000" == started[0][-1]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no root user")
+@pytest.mark.parametrize(("user", "allowed"), [(0, True), (1000, False)])
+def test_root_is_let_in(user: int, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+
+    assert allowed == ("--allow-root" in lab.jupyter_command(Path("a.ipynb"), no_browser=True, options=[]))
+
+
+def test_missing_jupyterlab_is_named_before_anything_is_copied(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    status = cli.main(["lab", "--dir", str(tmp_path / "mine")])
+
+    assert (2, [], False) == (status, started, (tmp_path / "mine").exists())
+    assert 'pip install "nbtf[lab]"' in capsys.readouterr().err

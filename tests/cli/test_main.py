@@ -1,0 +1,60 @@
+"""Does every command explain itself, and does what cannot be done end with a sentence and status 2?"""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+import nbtf
+from nbtf import cli
+from nbtf.cli.command_error import CommandError, require
+
+COMMANDS = ["lab", "run", "devices", "doctor"]
+
+
+@pytest.mark.parametrize("words", [["--help"], *([command, "--help"] for command in COMMANDS)])
+def test_help_ends_well_and_explains(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(words)
+
+    assert 0 == end.value.code
+    assert len(capsys.readouterr().out) > 200
+
+
+@pytest.mark.parametrize("words", [[], ["no-such-command"], ["devices", "--no-such-option"]])
+def test_command_that_is_not_there_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(words)
+
+    assert 2 == end.value.code
+    assert "usage: nbtf" in capsys.readouterr().err
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+
+    assert f"nbtf {nbtf.__version__}\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "says"),
+    [(CommandError("No."), 2, "nbtf: No.\n"), (KeyboardInterrupt(), 130, "nbtf: stopped\n")],
+)
+def test_error_of_a_command_is_one_line(
+    raised: BaseException, status: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(chosen: argparse.Namespace) -> int:
+        raise raised
+
+    monkeypatch.setattr(cli.doctor, "doctor", refuse)
+
+    assert (status, "", says) == (cli.main(["doctor"]), *capsys.readouterr())
+
+
+def test_package_that_is_missing_comes_with_the_line_that_installs_it() -> None:
+    with pytest.raises(CommandError) as error:
+        require(["sys", "no_such_package"], "nbtf run")
+
+    assert '`nbtf run` needs no_such_package. Install with: pip install "nbtf[lab]"' == str(error.value)

@@ -1,0 +1,111 @@
+"""Do TensorFlow's import lines lead to nbtf, and are shell commands left out?"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+import nbtf
+from nbtf.cli import redirect
+
+
+@pytest.fixture
+def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """TensorFlow's names lead to nbtf until the test ends."""
+    monkeypatch.setattr(sys, "meta_path", [redirect.TensorFlowFinder(), *sys.meta_path])
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "tensorflow"]:
+        del sys.modules[name]
+
+
+def imported(line: str) -> dict[str, Any]:
+    """The names that an import line binds."""
+    names: dict[str, Any] = {}
+    exec(line, names)
+    return names
+
+
+@pytest.mark.usefixtures("redirected")
+@pytest.mark.parametrize(
+    ("line", "name", "ours"),
+    [
+        ("import tensorflow as tf", "tf", "nbtf"),
+        ("import tensorflow", "tensorflow", "nbtf"),
+        ("from tensorflow import errors", "errors", "nbtf.errors"),
+        ("import tensorflow.errors", "tensorflow", "nbtf"),
+        ("import tensorflow.errors as e", "e", "nbtf.errors"),
+    ],
+)
+def test_import_line_binds_nbtf(line: str, name: str, ours: str) -> None:
+    assert importlib.import_module(ours) is imported(line)[name]
+
+
+@pytest.mark.usefixtures("redirected")
+def test_names_are_found_in_a_module() -> None:
+    assert nbtf.errors.InvalidArgumentError is imported("from tensorflow.errors import InvalidArgumentError as E")["E"]
+
+
+@pytest.mark.usefixtures("redirected")
+def test_namespace_inside_a_plain_module_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = ModuleType("inner")
+    monkeypatch.setattr(nbtf.errors, "inner", inner, raising=False)
+
+    assert inner is imported("import tensorflow.errors.inner as inner")["inner"]
+
+
+@pytest.mark.usefixtures("redirected")
+@pytest.mark.parametrize("line", ["import tensorflow.nothing.below", "from tensorflow.nothing import a"])
+def test_module_that_nbtf_lacks_is_named_in_the_words_of_the_notebook(line: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"^tf\.nothing is not in nbtf yet$"):
+        imported(line)
+
+
+@pytest.mark.usefixtures("redirected")
+def test_packages_with_similar_names_are_left_alone() -> None:
+    with pytest.raises(ModuleNotFoundError, match="'tensorflow_no_such_package'"):
+        imported("import tensorflow_no_such_package")
+
+
+@pytest.mark.usefixtures("redirected")
+def test_nbtf_itself_is_as_before() -> None:
+    imported("import tensorflow.errors")
+
+    assert ("nbtf", "nbtf.errors") == (nbtf.__spec__.name, nbtf.errors.__spec__.name)
+
+
+class Shell:
+    """As much of IPython's shell as the redirect touches."""
+
+    def __init__(self) -> None:
+        self.published: list[str] = []
+        self.magics: dict[tuple[str, str], Any] = {}
+        self.display_pub = SimpleNamespace(publish=lambda data, metadata: self.published.extend(data.values()))
+        self.system: Any = None
+        self.getoutput: Any = None
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        self.magics[kind, name] = function
+
+
+def test_shell_lines_are_left_out_and_told() -> None:
+    shell = Shell()
+    redirect.leave_out_commands(shell)
+    shell.system("pip install tensorflow")
+    listing = shell.getoutput("ls")
+
+    assert [] == listing
+    assert ["!pip install tensorflow", "!ls"] == shell.published
+
+
+def test_magics_are_left_out_and_told() -> None:
+    shell = Shell()
+    redirect.leave_out_commands(shell)
+    shell.magics["line", "tensorflow_version"]("2.x")
+    shell.magics["line_cell", "bash"]("", "rm -rf everything")
+
+    assert ["%tensorflow_version 2.x", "%%bash"] == shell.published

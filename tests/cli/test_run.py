@@ -1,0 +1,188 @@
+"""Does `nbtf run` run a TensorFlow notebook in a kernel and tell the truth about each cell? One notebook, run once."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from nbtf import cli
+
+nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
+pytest.importorskip("nbclient", reason='needs the extra "lab"')
+v4 = nbformat.v4
+
+
+def cell(source: str, *printed: str, tags: tuple[str, ...] = ()) -> Any:
+    """A code cell; what is recorded of it if anything was printed."""
+    outputs = [v4.new_output("stream", name="stdout", text=text) for text in printed]
+    made = v4.new_code_cell(source, outputs=outputs, execution_count=7 if printed else None)
+    if tags:
+        made.metadata["tags"] = list(tags)
+    return made
+
+
+def save(path: Path, *cells: Any, **metadata: Any) -> Path:
+    nbformat.write(v4.new_notebook(cells=list(cells), metadata=metadata), path)
+    return path
+
+
+class Ran(NamedTuple):
+    """What a run said and left behind, and the notebook's bytes before."""
+
+    status: int
+    said: str
+    notebook: Path
+    before: bytes
+    executed: Any
+
+    def line(self, number: int) -> str:
+        """What was said of one cell, on one line."""
+        lines = self.said.split(f"\n[{number:2}] ")[1].split("\n[")[0]
+        return " ".join(lines.split())
+
+
+CELLS = (
+    v4.new_markdown_cell("# A notebook"),
+    cell("%tensorflow_version 2.x\n!pip install tensorflow\nimport tensorflow as tf\nprint(tf.__name__)", "nbtf\n"),
+    cell("from tensorflow import errors\nerrors.OpError.__name__"),
+    cell(""),
+    cell("print(1)\nprint(2)", "1\n", "3\n"),
+    cell("tf.no_such_name"),
+    cell("%no_such_magic"),
+    cell("raise KeyError('wanted')", tags=("raises-exception",)),
+    cell("import os\nprint(os.environ['NBTF_SIMULATED_GPUS'], os.path.exists('notebook.ipynb'))", "3 True\n"),
+)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("run")
+    # A kernel of that name does not exist here: the notebook runs in this Python whatever it names.
+    notebook = save(folder / "notebook.ipynb", *CELLS, kernelspec={"name": "conda-tf", "display_name": "x"})
+    before = notebook.read_bytes()
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = cli.main(["run", str(notebook), "--gpus", "3", "-o", str(folder / "out.ipynb")])
+    return Ran(status, said.getvalue(), notebook, before, nbformat.read(folder / "out.ipynb", as_version=4))
+
+
+def test_first_line_says_what_runs_on_what(ran: Ran) -> None:
+    assert ran.said.startswith(f"notebook.ipynb: tensorflow means nbtf {cli.__version__}; simulated GPUs: 3\n")
+
+
+def test_import_is_redirected_and_commands_are_left_out(ran: Ran) -> None:
+    assert "ran, same as recorded" in ran.line(1)
+    assert "left out: %tensorflow_version 2.x left out: !pip install tensorflow" in ran.line(1)
+
+
+def test_cell_without_recorded_output_is_said_to_have_none(ran: Ran) -> None:
+    assert ran.line(2).startswith("ran, nothing recorded")
+
+
+def test_difference_from_the_recording_is_shown(ran: Ran) -> None:
+    assert ran.line(3).startswith("ran, prints other")
+    assert ran.line(3).endswith("- 3 + 2")
+
+
+def test_missing_name_is_told_and_the_next_cell_runs(ran: Ran) -> None:
+    assert ran.line(4).endswith("tf.no_such_name is not in nbtf yet")
+
+
+def test_magic_that_does_not_exist_fails_its_cell(ran: Ran) -> None:
+    assert ran.line(5).startswith("failed")
+    assert "no_such_magic" in ran.line(5)
+
+
+def test_error_that_the_notebook_wants_is_no_failure(ran: Ran) -> None:
+    assert ran.line(6).startswith("ran")
+
+
+def test_kernel_has_the_gpus_and_sits_beside_the_notebook(ran: Ran) -> None:
+    assert ran.line(7).startswith("ran, same as recorded")
+
+
+def test_last_line_counts_and_a_failed_cell_sets_the_status(ran: Ran) -> None:
+    assert 1 == ran.status
+    assert ran.said.endswith(
+        "Not in nbtf yet: tf.no_such_name\n"
+        "7 cells: 5 ran, 2 failed; 2 printed the same as recorded, 1 printed other, 2 with nothing recorded\n"
+    )
+
+
+def test_notebook_itself_is_not_changed(ran: Ran) -> None:
+    assert ran.before == ran.notebook.read_bytes()
+    assert {"notebook.ipynb", "out.ipynb"} == {path.name for path in ran.notebook.parent.iterdir()}
+
+
+def test_executed_notebook_has_the_old_sources_and_the_new_outputs(ran: Ran) -> None:
+    assert [cell.source for cell in CELLS] == [cell.source for cell in ran.executed.cells]
+    assert "1\n2\n" == ran.executed.cells[4].outputs[0].text
+    assert ["nbtf\n"] == [output.text for output in ran.executed.cells[1].outputs]
+
+
+def test_kernel_that_dies_is_told_and_the_rest_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook = save(tmp_path / "a.ipynb", cell("import os\nos._exit(1)"), cell("1"))
+    status = cli.main(["run", str(notebook)])
+    said = capsys.readouterr().out
+
+    assert 1 == status
+    assert "the kernel died" in said
+    assert "2 cells: 0 ran, 1 failed; 1 not reached; " in said
+
+
+# What is refused before a kernel starts.
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert 2 == cli.main(["run", *words])
+    return capsys.readouterr().err
+
+
+def test_notebook_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "No such file" in refused([str(tmp_path / "a.ipynb")], capsys)
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[]", "{}", '{"cells": 3, "nbformat": 4, "nbformat_minor": 5}'])
+def test_file_that_is_no_notebook_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.ipynb"
+    file.write_text(text)
+
+    assert f"nbtf: {file} is not a notebook\n" == refused([str(file)], capsys)
+
+
+def test_notebook_in_another_language_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = {"name": "ir", "display_name": "R", "language": "R"}
+
+    assert "is in R" in refused([str(save(tmp_path / "a.ipynb", kernelspec=kernel))], capsys)
+
+
+def test_output_over_the_notebook_itself_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook = str(save(tmp_path / "a.ipynb"))
+
+    assert "never changed" in refused([notebook, "-o", notebook], capsys)
+
+
+def test_output_without_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook = str(save(tmp_path / "a.ipynb"))
+
+    assert "there is no folder" in refused([notebook, "-o", str(tmp_path / "no" / "b.ipynb")], capsys)
+
+
+def test_missing_nbclient_comes_with_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "nbclient" else object())
+
+    assert '`nbtf run` needs nbclient. Install with: pip install "nbtf[lab]"' in refused([str(tmp_path)], capsys)
+
+
+@pytest.mark.parametrize("gpus", ["many", "-1", "1.5"])
+def test_number_of_gpus_that_is_none_is_refused(gpus: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "a.ipynb", f"--gpus={gpus}"])
+
+    assert f"expected a number of GPUs, got '{gpus}'" in capsys.readouterr().err

@@ -37,12 +37,14 @@ def gib(nbytes: int, from_gib: float = 1.0) -> str:
 
 
 def part_of(nbytes: int, whole: int) -> str:
-    """Returns how much of a whole that is, both in one unit.
+    """Returns how much of a whole that is, both in one unit where that says enough.
 
-    >>> part_of(1071120384, 1 << 30), part_of(15 << 30, 16 << 30)
-    ('1021.5 of 1024 MiB', '15 of 16 GiB')
+    >>> part_of(1071120384, 1 << 30), part_of(15 << 30, 16 << 30), part_of(1280, 1 << 30)
+    ('1021.5 of 1024 MiB', '15 of 16 GiB', '1.2 KiB of 1 GiB')
     """
     unit, name = (_GIB, "GiB") if whole >= 4 * _GIB else (_MIB, "MiB")
+    if nbytes < unit // 10:
+        return f"{gib(nbytes)} of {gib(whole)}"
     return f"{_decimal(nbytes / unit)} of {_decimal(whole / unit)} {name}"
 
 

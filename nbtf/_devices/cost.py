@@ -1,0 +1,49 @@
+"""How long a card would take for an op or a copy: a model, never slept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.catalog import Card
+
+_PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
+
+
+def op_seconds(card: Card, nbytes: int, operations: float) -> float:
+    """Returns how long a card is busy: with its bytes or with its arithmetic, whatever takes longer.
+
+    Args:
+      card: whose bandwidth and peak rate count.
+      nbytes: what is read and written, once each.
+      operations: float32 operations.
+
+    Source: the roofline model, Williams, Waterman and Patterson, CACM 52(4), 2009; the cost of a launch is left out.
+    """
+    return max(nbytes / card.memory_bandwidth, operations / card.peak_flops)
+
+
+def copy_seconds(card: Card, nbytes: int) -> float:
+    """Returns how long bytes take over the bus between the computer and the card."""
+    return nbytes / card.pcie_bandwidth
+
+
+def operations(op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> float:
+    """Returns the arithmetic of an op, one operation per element where nothing better is known.
+
+    >>> import numpy as np
+    >>> operations("MatMul", [np.ones((2, 3)), np.ones((3, 5))], [np.ones((2, 5))])
+    60.0
+    """
+    elements = float(max((array.size for array in (*inputs, *outputs)), default=0))
+    if len(inputs) != 2 or len(outputs) != 1 or not elements or not outputs[0].size:
+        return elements
+    first, second, result = *inputs, outputs[0]
+    if op_type in _PRODUCTS:
+        # |A| |B| = m k · k n = k² |C| for each matrix of a batch, whichever of them is transposed.
+        length = math.sqrt(first.size * second.size / result.size / math.prod(result.shape[:-2]))
+        return 2.0 * result.size * length
+    if op_type == "Conv2D":  # two operations for each element of the filters, at each place of each image
+        return 2.0 * result.size / result.shape[-1] * second.size
+    return elements

@@ -1,0 +1,126 @@
+"""What a GPU says when memory runs out: TensorFlow's words, then how it stands, who holds it and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nbtf._devices.base import Label
+from nbtf._devices.bfc import AllocatorStats, BFCAllocator
+from nbtf._devices.bfc_chunks import rounded
+from nbtf._devices.sizes import gib, part_of
+
+_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What could not be had. `copied` says that it was for a copy to the device, not for the result of an op."""
+
+    nbytes: int
+    shape: tuple[int, ...]
+    c_name: str
+    device: str
+    copied: bool = False
+
+
+def in_tensorflows_words(request: Request, allocator: str) -> str:
+    """Returns TensorFlow's sentence.
+
+    >>> in_tensorflows_words(Request(24, (2, 3), "float", "/device:GPU:0"), "GPU_0_bfc")
+    'OOM when allocating tensor with shape[2,3] and type float on /device:GPU:0 by allocator GPU_0_bfc'
+    """
+    shape = f"[{','.join(map(str, request.shape))}]"
+    if request.copied:
+        return f"OOM when allocating tensor of shape {shape} and type {request.c_name}"
+    return (
+        f"OOM when allocating tensor with shape{shape} and type {request.c_name} on {request.device} "
+        f"by allocator {allocator}"
+    )
+
+
+def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes: int) -> str:
+    """Returns the whole message when the GPU has no room.
+
+    Args:
+      request: what could not be had.
+      who: the device as people should read it, `simulated GPU:0 (Tesla K20m)`.
+      allocator: whose memory ran out.
+      card_bytes: all memory of the card, of which the allocator may have a part.
+    """
+    stats, need = allocator.stats(), rounded(request.nbytes)
+    return "\n".join(
+        (
+            in_tensorflows_words(request, allocator.name),
+            f"{who}: {gib(request.nbytes)} asked for, in use {part_of(stats.bytes_in_use, stats.bytes_limit)}."
+            f"{_reason(need, stats)} {_advice(need, stats, card_bytes)}",
+            *_holders(allocator),
+        )
+    )
+
+
+def _reason(need: int, stats: AllocatorStats) -> str:
+    """Says why it does not fit where the sum suggests that it does; nothing where the sum says it all."""
+    free = stats.bytes_limit - stats.bytes_in_use
+    if need > free:
+        return ""
+    if need <= stats.bytes_limit - stats.pool_bytes:
+        return f" {gib(stats.pool_bytes)} are mapped; the rest of the card is taken by other logical devices."
+    return f" {gib(free)} are free, but not in one piece: the largest has {gib(stats.largest_free_chunk)}."
+
+
+def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:
+    start = "Free a tensor" if need <= stats.bytes_limit else "Make it smaller: an empty GPU could not hold it either"
+    # By default TensorFlow takes more than three quarters of any card.
+    if stats.bytes_limit < card_bytes * 3 // 4:
+        return f"{start}, or raise memory_limit in tf.config.set_logical_device_configuration (or the memory fraction)."
+    return f"{start}, or use a card with more memory."
+
+
+def _holders(allocator: BFCAllocator) -> list[str]:
+    """Returns a table of what is in use, the largest first, equal ones together."""
+    counts: dict[object, list[int]] = {}
+    for region in allocator.snapshot():
+        for chunk in region.chunks:
+            if chunk.in_use:
+                counts.setdefault(chunk.label, []).append(chunk.size)
+    if not counts:
+        return ["Nothing is in use."]
+    ranked = sorted(counts.items(), key=lambda item: -sum(item[1]))
+    rows = [(gib(sum(sizes)), f"{len(sizes)} x" if len(sizes) > 1 else "", *_words(label)) for label, sizes in ranked]
+    shown = rows[:_ROWS]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = ["Who holds it:"]
+    for size, *cells in shown:
+        padded = [size.rjust(widths[0]), *(cell.ljust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+        lines.append(("  " + "  ".join(padded)).rstrip())
+    if len(rows) > len(shown):
+        everything = sum(sum(sizes) for _, sizes in ranked)
+        rest = everything - sum(sum(sizes) for _, sizes in ranked[:_ROWS])
+        lines.append(f"  and {len(rows) - len(shown)} more with {gib(rest)}; all together {gib(everything)}")
+    return lines
+
+
+def _words(label: object) -> tuple[str, str, str]:
+    if not isinstance(label, Label):
+        return ("", "", "")
+    site = "" if label.site is None else f"{label.site[0]}:{label.site[1]}"
+    return (f"{label.dtype} [{', '.join(map(str, label.shape))}]", label.op, site)
+
+
+def computer_is_too_small(request: Request, who: str, free: int, computer: int | None, allocator: str) -> str:
+    """Returns the whole message when the card could hold it and this computer cannot.
+
+    Args:
+      request: what could not be had.
+      who: the device, `simulated GPU:0`.
+      free: bytes that the simulated GPU has left.
+      computer: bytes that this computer has left; None where only the attempt told.
+      allocator: its name, for TensorFlow's sentence.
+    """
+    asked, there = gib(request.nbytes, from_gib=0.1), gib(free, from_gib=0.1)
+    here = "less than that" if computer is None else gib(computer, from_gib=0.1)
+    return (
+        f"{in_tensorflows_words(request, allocator)}\n"
+        f"{asked} asked for: {who} has {there} free, this computer {here}. "
+        "A simulated GPU keeps its tensors in this computer's memory: use a smaller tensor, or a larger computer."
+    )

@@ -1,0 +1,305 @@
+"""A GPU made of NumPy: real arrays in this computer's memory, charged as on the card that it stands for."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from nbtf._devices import cost, exhausted
+from nbtf._devices.base import Buffer, Device, Label, MemoryStats, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc_chunks import Chunk
+from nbtf._devices.bfc_report import RegionView
+from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.exhausted import Request
+from nbtf._devices.host_memory import available_bytes
+from nbtf._devices.names import full_name
+from nbtf._types import as_dtype, float32
+from nbtf.errors import ResourceExhaustedError
+
+# TensorFlow's own buffer, taken just before the first op. Source: BaseGPUDevice::InitScratchBuffers, gpu_device.cc.
+_SCRATCH = Label("scratch", "uint8", (1028,))
+# A look at the computer's memory takes 0.1 ms. Small requests are not worth it; after one, a part of what was seen
+# may be taken without another, for a while.
+_WORTH_A_LOOK = 1 << 20
+_LOOK_PART = 1 / 16
+_LOOK_SECONDS = 0.1
+# What is left to the rest of the program: kernels need room for intermediate results.
+_LEFT_FREE = 64 << 20
+
+
+class SimulatedMemory:
+    """The account of one simulated GPU."""
+
+    def __init__(self, allocator: BFCAllocator) -> None:
+        """Reads an allocator."""
+        self._allocator = allocator
+
+    def stats(self) -> MemoryStats:
+        """Returns the account of this moment."""
+        stats = self._allocator.stats()
+        return MemoryStats(
+            in_use=stats.bytes_in_use,
+            peak=stats.peak_bytes_in_use,
+            requested=stats.requested_bytes,
+            pool=stats.pool_bytes,
+            limit=stats.bytes_limit,
+            num_allocs=stats.num_allocs,
+            largest_alloc=stats.largest_alloc_size,
+            largest_free=stats.largest_free_chunk,
+        )
+
+    def reset_peak(self) -> None:
+        """Sets the peak to what is in use now, and counts allocations anew, as TensorFlow's reset does."""
+        self._allocator.clear_stats()
+
+    def map(self) -> tuple[RegionView, ...]:
+        """Returns regions and chunks."""
+        return self._allocator.snapshot()
+
+    def trim(self) -> int:
+        """Gives idle regions back where memory grows with use; returns the bytes."""
+        return self._allocator.trim() if self._allocator.growth else 0
+
+
+class SimulatedGPU(Device):
+    """One logical GPU on a simulated card.
+
+    Its arrays are its own: what goes in and out is copied. The allocator is asked before host memory is touched; the
+    chunk it grants is the hold of the buffer.
+    """
+
+    type = "GPU"
+    xp = np
+    simulated = True
+
+    def __init__(self, index: int, card: PhysicalGPU, allocator: BFCAllocator) -> None:
+        """Makes `GPU:index`.
+
+        Args:
+          index: the number of the logical device.
+          card: the physical GPU it is on, or on a part of which.
+          allocator: its part of the card's memory.
+        """
+        self.index = index
+        self.name = full_name("GPU", index)
+        self.constants = {}
+        self.card = card
+        self.allocator = allocator
+        self.memory = SimulatedMemory(allocator)
+        self._scratch: Chunk | None = None
+        self._unlooked = 0
+        self._look_again = 0.0
+        self._starting = threading.Lock()
+
+    def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
+        """Copies a host array in."""
+        return self._copied_in(array, array.copy, label)
+
+    def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
+        """Copies a buffer of another device to this one."""
+        return self._copied_in(buffer._array, lambda: source.get(buffer), label)
+
+    def _copied_in(self, array: Any, copy: Callable[[], Any], label: Label | None) -> Buffer:
+        label = label or Label("copy", as_dtype(array.dtype).name, array.shape)
+        hold = self._charge(array.nbytes, label, copied=True)
+        try:
+            self._look_at_computer(array.nbytes)
+            return buffer_of(copy(), hold)
+        except MemoryError as error:
+            self._give_back([hold])
+            raise self._computer_is_too_small(array.nbytes, label, error, copied=True) from error
+
+    def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """Copies a buffer out."""
+        array = buffer._array
+        try:
+            self._look_at_computer(array.nbytes)
+            return array.copy()
+        except MemoryError as error:
+            label = Label("copy", as_dtype(array.dtype).name, array.shape)
+            raise self._computer_is_too_small(array.nbytes, label, error, copied=True) from error
+
+    def run(
+        self,
+        op: Runnable,
+        buffers: Sequence[Any],
+        attrs: Mapping[str, Any],
+        specs: Sequence[Spec] | None = None,
+        site: tuple[str, int] | None = None,
+    ) -> list[Buffer]:
+        """Runs a kernel with NumPy, after the allocator has granted its results."""
+        if self._scratch is None:
+            self._start()
+        arrays = arrays_of(buffers)
+        if op.shares_memory:
+            return [buffer_of(array, buffers[0]._hold) for array in self._results(op, arrays, attrs)]
+        holds: list[Chunk | None] = []
+        try:
+            if specs is not None:
+                self._charge_results(op, specs, site, holds)
+            return self._owned(op, self._results(op, arrays, attrs), arrays, holds, site)
+        except MemoryError as error:
+            self._give_back(holds)
+            raise self._computer_is_too_small(*_first(op, specs, error), error) from error
+        except BaseException:
+            # Now, not when the traceback dies: a notebook keeps the last one.
+            self._give_back(holds)
+            raise
+
+    def time_of(
+        self, op: Runnable, buffers: Sequence[Any], outputs: Sequence[Buffer], seconds: float
+    ) -> tuple[float, str]:
+        """Returns how long the card would take; the time that NumPy took is of no interest."""
+        if op.shares_memory:
+            return 0.0, "modelled"
+        inputs = [array for one in arrays_of(buffers) for array in (one if one.__class__ is list else (one,))]
+        made = arrays_of(outputs)
+        nbytes = sum(array.nbytes for array in (*inputs, *made))
+        return cost.op_seconds(self.card.card, nbytes, cost.operations(op.type, inputs, made)), "modelled"
+
+    def copy_time_of(self, nbytes: int, seconds: float) -> tuple[float, bool]:
+        """Returns how long the copy would take on the card's bus."""
+        return cost.copy_seconds(self.card.card, nbytes), True
+
+    def synchronize(self) -> None:
+        """Does nothing: NumPy has finished when it returns."""
+
+    def close(self) -> None:
+        """Gives the memory back to the card; the arrays of this device's buffers can still be read."""
+        self.allocator.close()
+
+    # Memory
+
+    def _start(self) -> None:
+        """Maps the first memory as TensorFlow does, with its own buffer in front."""
+        with self._starting:
+            if self._scratch is None:
+                self._scratch = self.allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
+
+    def _charge(self, nbytes: int, label: Label, copied: bool = False) -> Chunk | None:
+        """Takes memory on the card; an empty tensor takes none."""
+        if self._scratch is None:
+            self._start()
+        if nbytes == 0:
+            return None
+        chunk = self.allocator.allocate(nbytes, label)
+        if chunk is None:
+            who = f"simulated {self.short_name} ({self.card.card.name})"
+            text = exhausted.card_is_full(
+                self._request(nbytes, label, copied), who, self.allocator, self.card.memory_bytes
+            )
+            raise ResourceExhaustedError(None, None, text)
+        return chunk
+
+    def _give_back(self, holds: Sequence[Chunk | None]) -> None:
+        for chunk in holds:
+            if chunk is not None:
+                self.allocator.free(chunk)
+
+    def _request(self, nbytes: int, label: Label, copied: bool) -> Request:
+        return Request(nbytes, label.shape, as_dtype(label.dtype).c_name, self.name, copied)
+
+    def _look_at_computer(self, nbytes: int) -> None:
+        """Raises `MemoryError` if this computer has no room, before it is filled to the point where programs die."""
+        if nbytes < _WORTH_A_LOOK:
+            return
+        now = time.monotonic()
+        self._unlooked -= nbytes
+        if self._unlooked < 0 or now > self._look_again:
+            available = available_bytes()
+            if nbytes > available - min(_LEFT_FREE, available // 8):
+                raise _NoRoomError(available)
+            self._unlooked, self._look_again = int(available * _LOOK_PART), now + _LOOK_SECONDS
+
+    def _computer_is_too_small(
+        self, nbytes: int, label: Label, error: MemoryError, copied: bool = False
+    ) -> ResourceExhaustedError:
+        stats = self.allocator.stats()
+        text = exhausted.computer_is_too_small(
+            self._request(nbytes, label, copied),
+            f"simulated {self.short_name}",
+            stats.bytes_limit - stats.bytes_in_use,
+            error.available if isinstance(error, _NoRoomError) else None,
+            self.allocator.name,
+        )
+        return ResourceExhaustedError(None, None, text)
+
+    # Kernels
+
+    @staticmethod
+    def _results(op: Runnable, arrays: list[Any], attrs: Mapping[str, Any]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            results = op.kernel(np, *arrays, **attrs)
+        if results.__class__ is tuple or results.__class__ is list:
+            return [np.asarray(array) for array in results]
+        return [np.asarray(results)]
+
+    def _charge_results(
+        self, op: Runnable, specs: Sequence[Spec], site: tuple[str, int] | None, holds: list[Chunk | None]
+    ) -> None:
+        """Takes the memory of all results whose size is known before the kernel has run."""
+        total = 0
+        for shape, dtype in specs:
+            if None in shape:
+                return
+            label = Label(op.type, dtype.name, cast("tuple[int, ...]", shape), site)
+            nbytes = math.prod(label.shape) * dtype.size
+            holds.append(self._charge(nbytes, label))
+            total += nbytes
+        self._look_at_computer(total)
+
+    def _owned(
+        self, op: Runnable, results: list[Any], arrays: list[Any], holds: list[Chunk | None], site: Any
+    ) -> list[Buffer]:
+        """Returns buffers that own what they show, each with a chunk of its size."""
+        made: list[Buffer] = []
+        for number, array in enumerate(results):
+            array = _own(array, arrays)
+            hold = holds[number] if number < len(holds) else None
+            if (array.nbytes != hold._block.requested) if hold is not None else array.nbytes:
+                if hold is not None:
+                    self.allocator.free(hold)
+                label = Label(op.type, as_dtype(array.dtype).name, array.shape, site)
+                hold = self._charge(array.nbytes, label)
+                holds.append(hold)
+            made.append(buffer_of(array, hold))
+        return made
+
+
+def _own(array: Any, inputs: list[Any]) -> Any:
+    """Returns a copy of an array that shows the memory of an input.
+
+    On a card a slice or a transposed matrix is written out; it does not keep the whole input alive.
+    """
+    owner = array if array.base is None else array.base
+    for one in inputs:
+        if one.__class__ is list:
+            array = _own(array, one)
+        elif owner is one or owner is one.base:
+            return array.copy()
+    return array
+
+
+def _first(op: Runnable, specs: Sequence[Spec] | None, error: MemoryError) -> tuple[int, Label]:
+    """Returns bytes and label of what a message is about: the first result, or the array that NumPy could not make."""
+    if specs and None not in specs[0].shape:
+        shape, dtype = specs[0]
+    else:
+        shape, dtype = getattr(error, "shape", ()), as_dtype(getattr(error, "dtype", float32))
+    lengths = cast("tuple[int, ...]", shape)
+    return math.prod(lengths) * dtype.size, Label(op.type, dtype.name, lengths)
+
+
+class _NoRoomError(MemoryError):
+    """This computer has too little left."""
+
+    def __init__(self, available: int) -> None:
+        """Keeps how much it has."""
+        super().__init__()
+        self.available = available

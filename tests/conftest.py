@@ -20,13 +20,13 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Examples(), "names of the examples")
+    config.pluginmanager.register(ForTestsAndDoctests(), "fixtures for tests and doctests")
 
 
-class Examples:
-    """A plugin of its own, since fixtures of this file are not seen by the doctests in nbtf/."""
+class ForTestsAndDoctests:
+    """Fixtures for both. They are a plugin, since those of this file itself are not seen by the doctests in nbtf/."""
 
-    @pytest.fixture(scope="session")
+    @pytest.fixture
     def doctest_namespace(self) -> dict[str, Any]:
         """The names that the example in a docstring may use: `tf` and `np`."""
         return {"tf": importlib.import_module("nbtf"), "np": np}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbtf
 from nbtf.cli.command_error import CommandError, require
@@ -108,7 +109,12 @@ def told(copies: Sequence[Copy], folder: Path) -> str:
 
 def jupyter_command(notebook: Path, no_browser: bool, options: Sequence[str]) -> list[str]:
     """Returns the command that opens a notebook in the JupyterLab of this very Python."""
-    command = [sys.executable, "-m", "jupyterlab", str(notebook)]
+    command = [
+        sys.executable,
+        *("-m", "jupyterlab"),
+        f"--ServerApp.root_dir={notebook.resolve().parent}",
+        f"--LabApp.default_url=/lab/tree/{quote(notebook.name)}",  # the address printed leads to the notebook, too
+    ]
     if no_browser:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:

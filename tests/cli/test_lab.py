@@ -71,9 +71,14 @@ def test_lab_says_what_it_opens_and_that_gpus_are_simulated(
     assert 0 == status
     assert "Opening 01_first.ipynb" in said
     assert "simulated" in said
-    assert [[sys.executable, "-m", "jupyterlab", str(tmp_path / "mine" / "01_first.ipynb")]] == [
-        [word for word in command if word != "--allow-root"] for command in started
-    ]
+    assert [sys.executable, "-m", "jupyterlab"] == started[0][:3]
+
+
+def test_jupyterlab_starts_in_the_folder_and_on_the_first_tutorial(started: list[list[str]], tmp_path: Path) -> None:
+    cli.main(["lab", "--dir", str(tmp_path / "mine")])
+
+    assert f"--ServerApp.root_dir={tmp_path / 'mine'}" in started[0]
+    assert "--LabApp.default_url=/lab/tree/01_first.ipynb" in started[0]
 
 
 def test_default_folder_is_below_the_current_one(

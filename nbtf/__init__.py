@@ -29,6 +29,7 @@ from nbtf._runtime.tensor import Tensor as Tensor
 from nbtf._shapes import TensorShape as TensorShape
 from nbtf._shapes import TensorSpec as TensorSpec
 from nbtf._types import DType as DType
+from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
 
 __version__ = "0.1.0"
 

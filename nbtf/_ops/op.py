@@ -70,7 +70,9 @@ class Op:
         self._infer: Infer | None = None
         self._gradient: Callable[..., Gradients] | None = None
         self.flops: Callable[..., float] | None = None
-        self._simple = len(set(self.tokens)) == 1 and len(self.tokens[0]) == 1 and self.tokens[0] in self.sets
+        one_letter = len(set(self.tokens)) == 1 and self.tokens[0] in self.sets
+        self._allowed = self.sets[self.tokens[0]] if one_letter else None
+        self._same = one_letter and self.results == self.tokens[:1]
 
     # Making
 
@@ -125,8 +127,14 @@ class Op:
             return False
         return self._cpu_only.isdisjoint(dtypes)
 
-    def convert(self, inputs: Sequence[Any]) -> list[Any]:
+    def convert(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Returns the inputs as tensors; values take the dtype of the tensor that shares their letter."""
+        for value in inputs:
+            if value.__class__ is not Tensor:
+                return self._converted(inputs)
+        return inputs
+
+    def _converted(self, inputs: Sequence[Any]) -> list[Any]:
         known: dict[str, DType] = {}
         for token, value in zip(self.tokens, inputs, strict=True):
             letter = token.rstrip("*")
@@ -154,7 +162,10 @@ class Op:
         """Returns the attributes as kernels, `infer` and gradients want them, whatever spelling the caller used."""
         if not self._normalisers:
             return attrs
-        return {name: self._normalisers[name](v) if name in self._normalisers else v for name, v in attrs.items()}
+        plain = attrs.copy()
+        for name, normalise in self._normalisers.items():
+            plain[name] = normalise(attrs[name])
+        return plain
 
     def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[DType]:
         """Returns the inputs' dtypes after checking them against the rule, lists flattened.
@@ -162,12 +173,12 @@ class Op:
         Raises:
           InvalidArgumentError: dtypes differ that must agree, or the op does not take one.
         """
-        flat = [one for value in inputs for one in (value if value.__class__ is list else (value,))]
-        dtypes: list[DType] = [one._dtype for one in flat]
-        if self._simple and dtypes:
+        if self._allowed is not None:
+            dtypes = [one._dtype for one in inputs]
             first = dtypes[0]
-            if first in self.sets[self.tokens[0]] and all(dtype is first for dtype in dtypes):
+            if first in self._allowed and dtypes.count(first) == len(dtypes):
                 return dtypes
+        dtypes = [one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))]
         bound: dict[str, DType] = {}
         for number, (token, dtype) in enumerate(zip(self._flat_tokens(inputs), dtypes, strict=True)):
             self._check_one(token, number, dtype, bound)
@@ -199,7 +210,7 @@ class Op:
 
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]:
         """Returns the results' dtypes; `count` says how long the list of a `*` result is."""
-        if self._simple and len(self.results) == 1 and self.results[0] == self.tokens[0] and dtypes:
+        if self._same:
             return [dtypes[0]]
         bound: dict[str, DType] = {}
         for token, dtype in zip((t.rstrip("*") for t in self.tokens), dtypes, strict=False):

@@ -63,9 +63,7 @@ def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDevi
     return CURRENT.context.configuration.get_logical(device)
 
 
-def set_logical_device_configuration(
-    device: PhysicalDevice, logical_devices: list[LogicalDeviceConfiguration]
-) -> None:
+def set_logical_device_configuration(device: PhysicalDevice, logical_devices: list[LogicalDeviceConfiguration]) -> None:
     """Splits a physical device into several logical ones.
 
     Args:
@@ -196,7 +194,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
         CURRENT.context.configuration.set_growth(device, enable)
 
     @staticmethod
-    def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
+    def get_device_details(device: Any) -> dict[str, Any]:
         """Returns what is known of a physical GPU: `device_name`, `compute_capability`; `{}` for a CPU.
 
         Raises:
@@ -299,9 +297,7 @@ def _device_named(name: str) -> Any:
             f"Failed parsing device name: '{name}'. Note a valid device string should at least contain a device type "
             'and a device index, like "GPU:0".'
         )
-    wanted = DeviceSpec(
-        spec.job or "localhost", spec.replica or 0, spec.task or 0, spec.device_type, spec.device_index
-    )
+    wanted = DeviceSpec(spec.job or "localhost", spec.replica or 0, spec.task or 0, spec.device_type, spec.device_index)
     device = machine.by_name.get(wanted.to_string())
     if device is None:
         raise ValueError(f"No matching devices found for '{name}'")

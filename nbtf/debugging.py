@@ -43,8 +43,8 @@ def _log_on(context: Context, enabled: bool) -> None:
 
 def print_placement(event: Event) -> None:
     """Prints the line of an op that was placed."""
-    if event.__class__ is OpPlaced:
-        print(f"Executing op {event.op} in device {event.device}", file=_stream())  # noqa: T201  # the log
+    if isinstance(event, OpPlaced):
+        print(f"Executing op {event.op} in device {event.device}", file=_stream())  # the log
 
 
 def _stream() -> Any:
@@ -57,4 +57,4 @@ def _stream() -> Any:
 def is_numeric_tensor(tensor: Any) -> bool:
     """Tells whether something is a tensor of numbers."""
     dtype = getattr(tensor, "dtype", None)
-    return dtype is not None and hasattr(tensor, "numpy") and (dtype.is_floating or dtype.is_integer or dtype.is_complex)
+    return dtype is not None and hasattr(tensor, "numpy") and dtype.is_numeric

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +184,7 @@ def _described(context: Context, device: Device) -> DeviceInfo:
     return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
 
 
-def _with_card(context: Context, name: str, device_type: str, physical: Any, **memory: int) -> DeviceInfo:
+def _with_card(context: Context, name: str, device_type: str, physical: Any, **memory: Any) -> DeviceInfo:
     card = context.configuration.cards.get(physical)
     if card is None:
         return DeviceInfo(name, device_type)
@@ -273,7 +273,7 @@ class Recording:
 
 
 @contextmanager
-def recording(capacity: int = 100_000) -> Iterator[Recording]:
+def recording(capacity: int = 100_000) -> Generator[Recording]:
     """Records what happens in a block.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._devices.base import Buffer
+from nbtf._runtime.tensor import Tensor
 from nbtf.errors import InvalidArgumentError
 
 Axis = Any
@@ -18,11 +18,10 @@ def as_int(value: Any) -> int:
 
 def as_ints(value: Any) -> tuple[int, ...]:
     """Returns integers as a tuple; one integer counts as a list of one."""
-    if isinstance(value, Buffer):
-        value = value.numpy()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a Tensor or Variable
-    if hasattr(value, "__index__") and not getattr(value, "shape", ()):
-        return (value.__index__(),)
-    return tuple(as_int(item) for item in value)
+    plain: Any = value.numpy() if isinstance(value, Tensor) or hasattr(value, "__tf_tensor__") else value
+    if hasattr(plain, "__index__") and not getattr(plain, "shape", ()):
+        return (plain.__index__(),)
+    return tuple([as_int(item) for item in plain])
 
 
 def as_shape(value: Any) -> tuple[int, ...]:

@@ -246,7 +246,7 @@ _SPELLED = {"bool": "bool_"}
 
 
 def _dtype_of(value: Any) -> DType | None:
-    if isinstance(value, list | tuple):
+    if value.__class__ is list or value.__class__ is tuple:
         return next((d for d in map(_dtype_of, value) if d is not None), None)
     return getattr(value, "_dtype", None)
 
@@ -281,8 +281,9 @@ def _shapes_with(op: Op, specs: Sequence[Any], attrs: Mapping[str, Any], length:
         shape = tuple(length if n is None else n for n in spec.shape)
         return xp.broadcast_to(xp.ones((), spec.dtype.np_dtype), shape)
 
-    made = op.kernel(xp, *map(fake, specs), **attrs)
-    return [tuple(array.shape) for array in (made if isinstance(made, list | tuple) else [made])]
+    made: Any = op.kernel(xp, *map(fake, specs), **attrs)
+    arrays: list[Any] = list(made) if isinstance(made, list | tuple) else [made]  # pyright: ignore[reportUnknownArgumentType]
+    return [tuple(array.shape) for array in arrays]
 
 
 def find_op(type: str) -> Op:

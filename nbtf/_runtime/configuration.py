@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine, gpus, machine_from_environment
 
@@ -83,7 +83,7 @@ class Configuration:
 
     def set_visible(self, devices: object, device_type: str | None) -> None:
         """Hides all devices but these, all or of one type only."""
-        wanted = list(devices) if isinstance(devices, list) else [devices]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # a tuple is one unknown device
+        wanted = self._listed(devices)
         for device in wanted:
             self._known(device)
             if device_type is not None and getattr(device, "device_type", None) != device_type:
@@ -93,6 +93,10 @@ class Configuration:
         if visible != self.list_visible():
             self._not_after_start("Visible devices")
             self.visible = visible
+
+    @staticmethod
+    def _listed(devices: Any) -> list[Any]:
+        return [*devices] if devices.__class__ is list else [devices]  # a tuple is one unknown device
 
     def set_logical(self, device: PhysicalDevice, configurations: Sequence[LogicalDeviceConfiguration]) -> None:
         """Splits a physical device into several logical ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -257,7 +257,7 @@ def install(context: Context) -> None:
 
 
 @contextmanager
-def use_context(context: Context) -> Iterator[Context]:
+def use_context(context: Context) -> Generator[Context]:
     """Uses another context inside a `with`; what was in use before comes back afterwards."""
     before = CURRENT.context
     install(context)

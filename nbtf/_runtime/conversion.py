@@ -242,7 +242,9 @@ def _bytes_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _from_mixed_sequence(value: Any, kinds: set[type], dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    if any(kind is type(None) or not (issubclass(kind, np.generic | np.ndarray) or kind in DEFAULT_OF) for kind in kinds):
+    if any(
+        kind is type(None) or not (issubclass(kind, np.generic | np.ndarray) or kind in DEFAULT_OF) for kind in kinds
+    ):
         strange = next(kind for kind in kinds if not issubclass(kind, np.generic | np.ndarray))
         raise _unsupported(value, strange)
     try:

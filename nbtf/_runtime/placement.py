@@ -118,17 +118,19 @@ def _as_asked(
         return device, reason
     if device is None:
         _refuse_impossible(op, request)
-    local = (request.job, request.replica, request.task) == ("localhost", 0, 0)
+    asked = request.fields
+    local = (asked.job, asked.replica, asked.task) == ("localhost", 0, 0)
     if not (machine.soft and local):
         raise MissingDeviceError(None, None, _unsatisfied(op, dtypes, request, machine))
     if device is not None:
         return _best(op, dtypes, machine), Reason("no kernel on GPU", op.type)
-    return _best(op, dtypes, machine), Reason("soft placement", f"{request.type}:{request.index}")
+    return _best(op, dtypes, machine), Reason("soft placement", f"{asked.device_type}:{asked.device_index}")
 
 
 def _refuse_impossible(op: Placeable, request: Request) -> None:
     """TensorFlow's own parser of full names knows only int32 indices and identifiers as jobs."""
-    if not 0 <= request.index < 2**31 or not request.job.isidentifier():
+    asked = request.fields
+    if not 0 <= (asked.device_index or 0) < 2**31 or not (asked.job or "").isidentifier():
         raise InvalidArgumentError(
             None, None, f"Malformed device specification '{request.name}' in eager op: {op.type}"
         )

@@ -6,7 +6,7 @@ import threading
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
+from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
 
 CAPACITY = 100_000
 """Events kept by default: about 40 MB at the most, filled in seconds by a loop over small tensors."""
@@ -61,14 +61,14 @@ class Recorder:
         with self._lock:
             self._heard += 1
             self._events.append(event)
-            if event.__class__ is OpPlaced:
+            if isinstance(event, OpPlaced):
                 self._ops[event.op, event.device, event.reason] += 1
-            elif event.__class__ is OpExecuted:
+            elif isinstance(event, OpExecuted):
                 self._executed += 1
-            elif event.__class__ is Copied:
+            elif isinstance(event, Copied):
                 self._copies[event.source, event.target] += 1
                 self._copied_bytes[event.source, event.target] += event.nbytes
-            elif event.__class__ is Allocated:
+            else:
                 self._allocations[event.device] += 1
 
     def snapshot(self, last: int | None = None) -> Snapshot:
@@ -91,9 +91,9 @@ class Recorder:
             found: OpPlaced | None = None
             wanted: OpExecuted | None = None
             for event in reversed(self._events):
-                if event.seq == seq and event.__class__ is OpExecuted:
+                if event.seq == seq and isinstance(event, OpExecuted):
                     wanted = event
-                elif wanted is not None and event.__class__ is OpPlaced:
+                elif wanted is not None and isinstance(event, OpPlaced):
                     if (event.op, event.device) == (wanted.op, wanted.device):
                         found = event
                         break

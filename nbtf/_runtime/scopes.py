@@ -7,24 +7,20 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
-from nbtf._devices.names import DeviceSpec
+from nbtf._devices.names import Fields, parse
 
 
 class Request(NamedTuple):
-    """A device asked for: its full name, which need not exist. `name` is None after `tf.device(None)`."""
+    """A device asked for; it need not exist. `name` is its full name, None after `tf.device(None)`."""
 
     name: str | None
-    job: str = "localhost"
-    replica: int = 0
-    task: int = 0
-    type: str = "CPU"
-    index: int = 0
+    fields: Fields
 
 
-ANYWHERE = Request(None)
+ANYWHERE = Request(None, Fields())
 """What `tf.device(None)` asks for: the default placement, whatever cell or session say."""
 
-_TOP = Request("/job:localhost/replica:0/task:0/device:CPU:0")
+_TOP = Fields("localhost", 0, 0, "CPU", 0)
 
 
 def merged(text: str, outer: Request | None) -> Request:
@@ -36,15 +32,9 @@ def merged(text: str, outer: Request | None) -> Request:
     Raises:
       ValueError: the text is not a device string, with TensorFlow's words.
     """
-    spec = DeviceSpec.from_string(text)
-    base = _TOP if outer is None or outer.name is None else outer
-    job, replica, task, kind, index = (
-        given if given is not None else inherited
-        for given, inherited in zip(
-            (spec.job, spec.replica, spec.task, spec.device_type, spec.device_index), base[1:], strict=True
-        )
-    )
-    return Request(f"/job:{job}/replica:{replica}/task:{task}/device:{kind}:{index}", job, replica, task, kind, index)
+    base = _TOP if outer is None or outer.name is None else outer.fields
+    fields = base.merged_with(parse(text))
+    return Request(fields.to_string(), fields)
 
 
 class Scope:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nbtf.cli.execution import CellError, CellRun, Output
+from nbtf.cli.execution import DEATH, CellError, CellRun, Output
 from nbtf.cli.redirect import MISSING as MISSING
 
 LINES_SHOWN = 8
@@ -90,7 +90,7 @@ def what_is_missing(error: CellError) -> str:
     if match := _NO_MODULE.match(error.text):
         name = match[1]
         return f"tf{name.removeprefix('nbtf')}{MISSING}" if name.startswith("nbtf.") else f"{name} is not installed"
-    if error.text.endswith(MISSING) or error.name == "KernelDiedError":
+    if error.text.endswith(MISSING) or error is DEATH:
         return error.text
     first, _, more = error.text.strip().partition("\n")
     return f"{error.name}: {first}{' …' if more else ''}" if first else error.name

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import Any
 
 import nbtf
@@ -46,6 +47,9 @@ class KernelDiedError(Exception):
     """The kernel ended inside a cell; the cells after it were not reached."""
 
 
+DEATH = CellError(KernelDiedError.__name__, "the kernel died: out of memory, or a crash below Python")
+
+
 def code_cells(notebook: Any) -> list[tuple[int, Any]]:
     """Returns the code cells that have text, each with its index in the notebook."""
     return [
@@ -79,20 +83,16 @@ def run_cells(notebook: Any, folder: Path, environment: Mapping[str, str], tell:
     cells += [v4.new_code_cell(cell.source) for _, cell in code_cells(notebook)]
     copy = v4.new_notebook(cells=cells)
     client = NotebookClient(copy, km=_kernel(), allow_errors=True, on_cell_executed=keep_reply)
-    with client.setup_kernel(cwd=str(folder), env=dict(environment), cleanup_kc=True):
+    with client.setup_kernel(cwd=str(folder), env=dict(environment), stderr=DEVNULL, cleanup_kc=True):
         client.execute_cell(cells[0], 0, store_history=False)
         _require_redirect(_error(replies[0]))
         for number, (index, cell) in enumerate(code_cells(notebook), start=1):
-            run = CellRun(number, index, cell.source)
             try:
                 client.execute_cell(cells[number], number)
-                run.error = _error(replies[number])
             except DeadKernelError as dead:
-                run.error = CellError("KernelDiedError", "the kernel died: out of memory, or a crash below Python")
+                tell(_collected(number, index, cell.source, cells[number].outputs, DEATH))
                 raise KernelDiedError from dead
-            finally:
-                _collect(run, cells[number].outputs)
-                tell(run)
+            tell(_collected(number, index, cell.source, cells[number].outputs, _error(replies[number])))
 
 
 def _kernel() -> Any:
@@ -103,7 +103,7 @@ def _kernel() -> Any:
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
             return KernelSpec(
-                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"],
+                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
                 display_name="Python 3",
                 language="python",
             )
@@ -121,8 +121,9 @@ def _require_redirect(error: CellError | None) -> None:
         raise CommandError(f"cannot import nbtf in the notebook's kernel: {error.name}: {error.text}")
 
 
-def _collect(run: CellRun, outputs: list[Output]) -> None:
+def _collected(number: int, index: int, source: str, outputs: list[Output], error: CellError | None) -> CellRun:
     """Sorts the messages that are ours from the cell's outputs, and joins streams that came in pieces."""
+    run = CellRun(number, index, source, error=error)
     for output in outputs:
         if LEFT_OUT in output.get("data", {}):
             run.left_out.append(output["data"][LEFT_OUT])
@@ -130,6 +131,7 @@ def _collect(run: CellRun, outputs: list[Output]) -> None:
             run.outputs[-1]["text"] += output["text"]
         else:
             run.outputs.append(output)
+    return run
 
 
 def _same_stream(before: Output, after: Output) -> bool:

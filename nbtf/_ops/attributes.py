@@ -59,3 +59,33 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
             text = f"Invalid reduction dimension ({one} for input with {rank} dimension(s)"
             raise InvalidArgumentError(None, None, text)
     return tuple(one % rank for one in axes)
+
+
+def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
+    """Returns a reader that refuses values of other kinds as TensorFlow does, by the name of the op's attr.
+
+    >>> of_integers("Tperm", as_axis)([1, 0])
+    (1, 0)
+    """
+
+    def reader(value: Any) -> R:
+        try:
+            return read(value)
+        except (AttributeError, TypeError):
+            raise not_allowed(attr, host_array(value)[1]) from None
+
+    return reader
+
+
+def not_allowed(attr: str, dtype: DType) -> InvalidArgumentError:
+    """Returns TensorFlow's error for an index or a length of the wrong kind."""
+    text = f"Value for attr '{attr}' of {dtype.c_name} is not in the list of allowed values: int32, int64"
+    return InvalidArgumentError(None, None, text)
+
+
+def as_index_dtype(value: Any) -> DType:
+    """Returns the dtype of results that are lengths or positions; int32 for None."""
+    dtype = int32 if value is None else as_dtype(value)
+    if dtype is not int32 and dtype is not int64:
+        raise not_allowed("out_type", dtype)
+    return dtype

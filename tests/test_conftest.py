@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.conftest import browser_or_outcome
 def test_browser_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "chromium"
     program.touch(0o755)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())  # playwright counts as installed
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert str(program) == browser_or_outcome()

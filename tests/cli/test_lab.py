@@ -26,6 +26,7 @@ def originals(tmp_path: Path) -> list[Path]:
 def started(originals: list[Path], monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that `nbtf lab` started instead of JupyterLab."""
     commands: list[list[str]] = []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())  # JupyterLab counts as installed
     monkeypatch.setattr(lab, "tutorials", lambda: originals)
     monkeypatch.setattr(lab, "start", lambda command: commands.append(command) or 0)
     return commands

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from nbtf._devices.base import Device
 from nbtf._devices.bfc import BFCAllocator, Driver
@@ -22,6 +23,9 @@ from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from nbtf._runtime.seeds import Seeds
 
 
 @dataclass(slots=True)
@@ -59,6 +63,7 @@ class Context:
         self.stop_log: Callable[[], None] = lambda: None
         self.recorders: tuple[Recorder, ...] = ()
         self.made_from: dict[str, PhysicalDevice] = {}
+        self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
         self._lock = threading.RLock()
 

@@ -1,0 +1,170 @@
+"""How random bits are made, and what numbers come of them: Philox, the same on every kind of device.
+
+Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011: Philox4x32 with ten
+rounds. How counter and key are filled and how bits become numbers follows TensorFlow's `philox_random.h` and
+`random_distributions.h`, so that a seed gives TensorFlow's numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._types import DType, float16, float32, float64, int64, uint64
+
+# Salmon et al., section 4.3: the multipliers and the two Weyl constants of Philox4x32.
+MULTIPLIER_0 = 0xD2511F53
+MULTIPLIER_1 = 0xCD9E8D57
+WEYL_0 = 0x9E3779B9
+WEYL_1 = 0xBB67AE85
+ROUNDS = 10
+LOW = 0xFFFFFFFF
+
+BLOCKS_AT_ONCE = 1 << 15
+"""Counters worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
+
+RESERVED = 256
+"""Counters that TensorFlow's kernels set aside per number (`kReservedSamplesPerOutput`)."""
+
+SMALLEST = 1e-7
+"""What replaces a uniform 0 before its logarithm is taken (`BoxMullerFloat`)."""
+
+TURN = 6.283185307179586  # 2 pi
+
+CUT = 2.0
+"""Standard deviations at which the truncated normal distribution ends."""
+
+TRIED_BLOCKS = {4: 6, 2: 8}
+"""Counters looked at for a group of 4 or 2 truncated normals.
+
+One normal in 22 is beyond the cut. The chance that 24 or 16 of them leave a group incomplete is below 1e-19.
+"""
+
+Counter = Any
+"""Two 64-bit words, low one first: Python ints, or an array of them on the device."""
+
+
+def philox(xp: Any, key: Any, counter: Counter, blocks: int) -> Any:
+    """Returns random bits: an array of 32-bit words, shape `[blocks, 4]`."""
+    return of_counters(xp, key, *counters(xp, counter, blocks, 1), (blocks,))
+
+
+def counters(xp: Any, counter: Counter, count: int, step: int) -> tuple[Any, Any]:
+    """Returns low and high words of the counters `counter + step * i`."""
+    start = xp.asarray(counter[0], dtype=xp.uint64)
+    low = start + xp.arange(0, count * step, step, dtype=xp.uint64)
+    high = (low < start).astype(xp.uint64)
+    high += xp.asarray(counter[1], dtype=xp.uint64)
+    return low, high
+
+
+def of_counters(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
+    """Returns the four words of each counter, shape `[*shape, 4]`."""
+    words = xp.empty((low.size, 4), dtype=xp.uint32)
+    low, high = low.reshape(-1), high.reshape(-1)
+    for start in range(0, low.size, BLOCKS_AT_ONCE):
+        piece = slice(start, start + BLOCKS_AT_ONCE)
+        _rounds(key, low[piece], high[piece], words[piece])
+    return words.reshape(*shape, 4)
+
+
+def _rounds(key: Any, low: Any, high: Any, words: Any) -> None:
+    """Fills `words`. 32-bit words are kept in 64 bits, so that a product shows both halves."""
+    c0, c1, c2, c3 = low & LOW, low >> 32, high & LOW, high >> 32
+    k0, k1 = key & LOW, key >> 32
+    for _ in range(ROUNDS):
+        p0, p1 = c0 * MULTIPLIER_0, c2 * MULTIPLIER_1
+        c0, c2 = p1 >> 32, p0 >> 32
+        c0 ^= c1
+        c0 ^= k0
+        c2 ^= c3
+        c2 ^= k1
+        p0 &= LOW
+        p1 &= LOW
+        c1, c3 = p1, p0
+        k0, k1 = (k0 + WEYL_0) & LOW, (k1 + WEYL_1) & LOW
+    words[:, 0], words[:, 1], words[:, 2], words[:, 3] = c0, c1, c2, c3
+
+
+def uniform(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
+    """Returns `count` numbers in [0, 1)."""
+    group = 2 if dtype is float64 else 4
+    words = philox(xp, key, counter, -(-count // group))
+    return _fractions(xp, words, dtype).reshape(-1)[:count]
+
+
+def _fractions(xp: Any, words: Any, dtype: DType) -> Any:
+    """Returns numbers in [0, 1) whose digits are the low bits of words; two words make a float64."""
+    if dtype is float64:
+        bits = words[..., ::2].astype(xp.uint64)
+        bits &= 0xFFFFF
+        bits <<= 32
+        bits |= words[..., 1::2]
+        bits |= 1023 << 52
+        return bits.view(xp.float64) - 1
+    if dtype is float16:
+        bits = (words & 0x3FF | 15 << 10).astype(xp.uint16)
+        return bits.view(xp.float16) - 1
+    return (words & 0x7FFFFF | 127 << 23).view(xp.float32) - 1
+
+
+def integers(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
+    """Returns `count` integers of all values that the dtype has, of 32 or 64 bits."""
+    if dtype is int64 or dtype is uint64:
+        words = philox(xp, key, counter, -(-count // 2))
+        wide = words[..., 1::2].astype(xp.uint64)
+        wide <<= 32
+        wide |= words[..., ::2]
+        return wide.reshape(-1)[:count].view(dtype.np_dtype)
+    return philox(xp, key, counter, -(-count // 4)).reshape(-1)[:count].view(dtype.np_dtype)
+
+
+def integers_between(xp: Any, key: Any, counter: Counter, count: int, bounds: tuple[int, int], dtype: DType) -> Any:
+    """Returns `count` integers from the first bound up to below the second."""
+    wide = xp.uint64 if dtype is int64 or dtype is uint64 else xp.uint32
+    unsigned = integers(xp, key, counter, count, dtype).view(wide)
+    bits = 8 * dtype.size
+    drawn = unsigned % (bounds[1] - bounds[0])
+    drawn += bounds[0] % (1 << bits)
+    return drawn.view(dtype.np_dtype)
+
+
+def normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
+    """Returns `count` numbers of mean 0 and standard deviation 1."""
+    group = 2 if dtype is float64 else 4
+    words = philox(xp, key, counter, -(-count // group))
+    return _box_muller(xp, words, dtype).reshape(-1)[:count]
+
+
+def _box_muller(xp: Any, words: Any, dtype: DType) -> Any:
+    """Returns the normal numbers of words, two of each pair of uniform ones.
+
+    Computed in double precision whatever the dtype: single-precision logarithms and sines differ in the last bit
+    between array libraries, and a seed must give the same numbers on a CPU and on a GPU.
+
+    Source: Box, Muller, "A note on the generation of random normal deviates", 1958.
+    """
+    exact = dtype is float64
+    fractions = _fractions(xp, words, dtype if exact else float32).astype(xp.float64)
+    smallest = SMALLEST if exact else xp.float32(SMALLEST)
+    rounded = xp.float64 if exact else xp.float32  # where TensorFlow rounds
+    logarithm = xp.log(xp.maximum(fractions[..., ::2], smallest)).astype(rounded)
+    angle = (TURN * fractions[..., 1::2]).astype(rounded).astype(xp.float64)
+    pairs = xp.stack((xp.sin(angle), xp.cos(angle)), axis=-1).astype(rounded)
+    pairs *= xp.sqrt(-2 * logarithm)[..., None]
+    return pairs.reshape(*words.shape[:-1], -1).astype(dtype.np_dtype, copy=False)
+
+
+def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
+    """Returns `count` normal numbers within two standard deviations; what is beyond is drawn again.
+
+    Each group of 4 (float64: 2) numbers has counters of its own, `RESERVED` per number, so groups do not wait for
+    each other.
+    """
+    group = 2 if dtype is float64 else 4
+    groups, tried = -(-count // group), TRIED_BLOCKS[group]
+    low, high = counters(xp, counter, groups, group * RESERVED // 4)
+    own = low[:, None] + xp.arange(tried, dtype=xp.uint64)
+    words = of_counters(xp, key, own, high[:, None] + (own < low[:, None]), (groups, tried))
+    drawn = _box_muller(xp, words, float32 if dtype is float16 else dtype).reshape(groups, -1)
+    order = xp.argsort(abs(drawn) >= CUT, axis=1, kind="stable")[:, :group]
+    return xp.take_along_axis(drawn, order, axis=1).reshape(-1)[:count].astype(dtype.np_dtype, copy=False)

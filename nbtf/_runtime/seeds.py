@@ -1,0 +1,85 @@
+"""Which random numbers come next: the global seed, and how far each stream of numbers has been read.
+
+TensorFlow's rules. With a global seed, each op that has no seed of its own gets the next number of a generator that
+the global seed started; `set_seed` starts all over. An op with a seed continues its stream from call to call. Without
+any seed, numbers cannot be foretold.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Hashable
+from random import Random
+from typing import Any
+
+LARGEST = 2**31 - 1
+"""Seeds are taken modulo this number, as in TensorFlow's `random_seed.py`."""
+
+SEED_OF_UNSEEDED = 87654321
+"""The global seed of ops that have one of their own while the global one is not set (`DEFAULT_GRAPH_SEED`)."""
+
+WORD = 2**64 - 1
+
+
+class Stream:
+    """Random numbers in one row: a key, and the counter of the next one. Safe to share between threads."""
+
+    __slots__ = ("_counter", "_lock", "key")
+
+    def __init__(self, key: int, high: int) -> None:
+        """Starts at the counter whose upper word is `high`."""
+        self.key = key
+        self._counter = high << 64
+        self._lock = threading.Lock()
+
+    def take(self, count: int) -> tuple[int, int]:
+        """Returns the next counter as two words, low one first, and sets `count` counters aside."""
+        with self._lock:
+            counter = self._counter
+            self._counter += count
+        return counter & WORD, counter >> 64 & WORD
+
+
+class Seeds:
+    """The random state of one context."""
+
+    def __init__(self) -> None:
+        """Starts without a global seed."""
+        self._lock = threading.Lock()
+        self.set_seed(None)
+
+    def set_seed(self, seed: Any) -> None:
+        """Sets the global seed and starts all streams again."""
+        with self._lock:
+            self._seed = seed
+            self._op_seeds = Random(seed if isinstance(seed, str | int | float | None) else int(seed))
+            self._streams: dict[Hashable, Stream] = {}
+            self._unseeded = Stream(*_unforeseeable())
+
+    def pair(self, op_seed: int | None) -> tuple[int, int] | None:
+        """Returns the two seeds that an op's numbers start from, or None where no seed is set at all.
+
+        Raises:
+          TypeError: a seed is not a number.
+        """
+        if self._seed is None and op_seed is None:
+            return None
+        first = SEED_OF_UNSEEDED if self._seed is None else self._seed
+        second = self._op_seeds.randint(0, LARGEST) if op_seed is None else op_seed
+        pair = int(first % LARGEST), int(second % LARGEST)
+        return pair if pair != (0, 0) else (0, LARGEST)  # two zeros would mean: no seed
+
+    def stream(self, kind: Hashable, op_seed: int | None) -> Stream:
+        """Returns the stream of a kind of op; with a seed of its own, the one it has read from before."""
+        with self._lock:
+            pair = self.pair(op_seed)
+            if pair is None:
+                return self._unseeded
+            if op_seed is None:  # a fresh seed: nobody will read from this stream again
+                return Stream(*pair)
+            return self._streams.setdefault((kind, pair), Stream(*pair))
+
+
+def _unforeseeable() -> tuple[int, int]:
+    return int.from_bytes(os.urandom(8)), int.from_bytes(os.urandom(8))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from nbtf._runtime.conversion import host_array
 from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType, as_dtype, int32, int64
 from nbtf.errors import InvalidArgumentError
+
+R = TypeVar("R")
 
 Axis = Any
 """None, a number, a list of numbers, or an integer tensor."""

@@ -21,6 +21,10 @@ def is_nested(seq: Any) -> bool:
     return isinstance(seq, Sequence | Mapping | MappingView) and not isinstance(seq, str | bytes | bytearray)
 
 
+def _is_mapping(structure: Any) -> bool:
+    return isinstance(structure, Mapping)
+
+
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Lists the values in a structure.
 
@@ -51,7 +55,7 @@ def _gather(structure: Any, found: list[Any]) -> None:
 
 
 def _items(structure: Any) -> Iterable[Any]:
-    if isinstance(structure, Mapping):
+    if _is_mapping(structure):
         return [structure[key] for key in sorted(structure)]
     return structure
 
@@ -134,14 +138,14 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 def _packed(structure: Any, values: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(values)
-    if isinstance(structure, Mapping):
+    if _is_mapping(structure):
         found = {key: _packed(structure[key], values) for key in sorted(structure)}
         return _like_mapping(structure, {key: found[key] for key in structure})
     return _like_sequence(structure, [_packed(item, values) for item in structure])
 
 
 def _like_mapping(structure: Any, items: dict[Any, Any]) -> Any:
-    kind = type(structure)
+    kind: Any = structure.__class__
     if kind is dict:
         return items
     if hasattr(structure, "default_factory"):
@@ -150,16 +154,14 @@ def _like_mapping(structure: Any, items: dict[Any, Any]) -> Any:
 
 
 def _like_sequence(structure: Any, items: list[Any]) -> Any:
-    kind = type(structure)
+    kind: Any = structure.__class__
     if kind is list:
         return items
     if kind is tuple:
         return tuple(items)
     if hasattr(kind, "_make"):
         return kind._make(items)
-    if isinstance(structure, list | tuple):
-        return kind(items)
-    return items  # ranges and views cannot hold other values
+    return items if isinstance(structure, range | MappingView) else kind(items)  # those cannot hold other values
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
@@ -202,7 +204,7 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
             f"First structure {_described(a)} has type {type(a).__name__}, "
             f"while second structure {_described(b)} has type {type(b).__name__}"
         )
-    if isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) != set(b):
+    if _is_mapping(a) and _is_mapping(b) and set(a) != set(b):
         raise ValueError(
             "The two dictionaries don't have the same set of keys. First structure has keys "
             f"{_described(list(a))}, while second structure has keys {_described(list(b))}"
@@ -218,7 +220,7 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
 
 def _same_kind(a: Any, b: Any) -> bool:
     """Dictionaries are alike whatever their class; so are named tuples of one name with the same fields."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
+    if _is_mapping(a) and _is_mapping(b):
         return True
     if hasattr(a, "_fields") and hasattr(b, "_fields"):
         return type(a).__name__ == type(b).__name__ and a._fields == b._fields
@@ -233,10 +235,10 @@ def _skeleton(structure: Any) -> str:
     """Returns a structure as text, with a dot for every value."""
     if not is_nested(structure):
         return "."
-    if isinstance(structure, Mapping):
+    if _is_mapping(structure):
         return "{" + ", ".join(f"{key!r}: {_skeleton(value)}" for key, value in structure.items()) + "}"
     inner = ", ".join(map(_skeleton, structure))
     if hasattr(structure, "_fields"):
         fields = zip(structure._fields, structure, strict=True)
         return f"{type(structure).__name__}({', '.join(f'{name}={_skeleton(value)}' for name, value in fields)})"
-    return f"({inner})" if isinstance(structure, tuple) else f"[{inner}]"
+    return f"({inner})" if issubclass(type(structure), tuple) else f"[{inner}]"

@@ -77,7 +77,10 @@ def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
         try:
             return read(value)
         except (AttributeError, TypeError):
-            raise not_allowed(attr, host_array(value)[1]) from None
+            array, dtype = host_array(value)
+            if dtype.is_integer:
+                raise InvalidArgumentError(None, None, f"'{attr}' has shape {list(array.shape)}") from None
+            raise not_allowed(attr, dtype) from None
 
     return reader
 

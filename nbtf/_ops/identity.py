@@ -1,0 +1,133 @@
+"""How a tensor is passed on with the same values: identity, stop_gradient, ensure_shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.op import Gradients, bracketed, no_gradient, op
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import ShapeLike, TensorShape
+from nbtf._types import ALL, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+
+@op("T -> T", T=ALL, shares_memory=True)
+def Identity(xp: Any, input: Any) -> Any:
+    return input
+
+
+@Identity.express
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same values on the current device.
+
+    Args:
+      input: any tensor, on any device.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor. On the device of `input` it shares the memory, elsewhere it is a copy.
+
+    >>> with tf.device("CPU:0"):
+    ...     print(tf.identity([1, 2]).device)
+    /job:localhost/replica:0/task:0/device:CPU:0
+    """
+    return Identity(input, name=name)
+
+
+@Identity.infer
+def _(input: Spec) -> Spec:
+    return input
+
+
+@Identity.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad]
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Returns tensors with the same values on the current device.
+
+    Args:
+      input: a list of tensors.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A list of new tensors.
+
+    >>> [t.numpy().item() for t in tf.identity_n([1, 2.5])]
+    [1, 2.5]
+    """
+    return [identity(one, name=name) for one in input]
+
+
+@op("T -> T", T=ALL, shares_memory=True)
+def StopGradient(xp: Any, input: Any) -> Any:
+    return input
+
+
+@StopGradient.express
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same values, which gradients take for a constant.
+
+    Args:
+      input: any tensor.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor; no gradient flows back through it.
+
+    >>> tf.stop_gradient([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return StopGradient(input, name=name)
+
+
+@StopGradient.infer
+def _(input: Spec) -> Spec:
+    return input
+
+
+no_gradient(StopGradient)
+
+
+@op("T -> T", T=ALL, plain={"shape": TensorShape}, shares_memory=True)
+def EnsureShape(xp: Any, x: Any, shape: TensorShape) -> Any:
+    if not shape.is_compatible_with(x.shape):
+        raise ValueError("another shape")
+    return x
+
+
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """Returns a tensor after checking its shape.
+
+    Args:
+      x: any tensor.
+      shape: what its shape must be; None for a length, or for all of it, that does not matter.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with the same values.
+
+    Raises:
+      InvalidArgumentError: it has another shape.
+
+    >>> tf.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
+    TensorShape([2, 2])
+    """
+    return EnsureShape(x, shape=shape, name=name)
+
+
+@EnsureShape.infer
+def _(x: Spec, shape: TensorShape) -> Spec:
+    if not shape.is_compatible_with(x.shape):
+        expected = bracketed(shape.as_list())
+        text = f"Shape of tensor input {bracketed(x.shape)} is not compatible with expected shape {expected}."
+        raise InvalidArgumentError(None, None, text)
+    return Spec(tuple(shape.merge_with(x.shape).as_list()), x.dtype)
+
+
+@EnsureShape.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad]

@@ -284,6 +284,10 @@ class experimental:  # noqa: N801  # TensorFlow's name
         """Returns True: an op has run when it returns, as far as Python can tell."""
         return True
 
+    @staticmethod
+    def set_synchronous_execution(enable: bool | None) -> None:
+        """Accepts what is the case anyway: ops run one after another."""
+
 
 def _device_named(name: str) -> Any:
     """Returns the device of a name with type and index; initialises the devices, as TensorFlow does."""

@@ -9,19 +9,19 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Event, OpPlaced
 
 
-def set_log_device_placement(enabled: bool) -> None:
+def set_log_device_placement(enabled: bool | None) -> None:
     """Prints, or no longer prints, `Executing op MatMul in device ...` for every op, before it runs.
 
     Works at any time, in both directions (TensorFlow's works before the first op only). Lines go to the stdout of
     the running cell in a notebook, to stderr in a script.
 
     Args:
-      enabled: whether to print.
+      enabled: whether to print; None means no.
 
     Raises:
       TypeError: not a truth value.
     """
-    if not hasattr(enabled, "__index__"):
+    if enabled is not None and not hasattr(enabled, "__index__"):
         raise TypeError(f"'{type(enabled).__name__}' object cannot be interpreted as an integer: give True or False")
     _log_on(CURRENT.context, bool(enabled))
 

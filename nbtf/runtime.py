@@ -294,12 +294,11 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:
     """Has a recorder listen until the returned function is called; `explain_placement` looks into it."""
-    context = CURRENT.context
-    context.recorders = (*context.recorders, recorder)
-    remove = context.observers.add(recorder)
+    remove = CURRENT.context.observers.add(recorder)
 
     def stop() -> None:
         remove()
+        CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 40 MB
 
     return stop
 
@@ -372,8 +371,15 @@ def explain_placement(tensor: Any) -> Explanation:
     context = CURRENT.context
     label = next((d.label for d in devices() if d.name == device.short_name), device.short_name)
     known = (device.name, label, tuple(tensor.shape), tensor.dtype.name)
-    for recorder in reversed(context.recorders):
-        placed = recorder.placed_before(getattr(tensor, "_seq", 0))
+    placed = _placed(context, getattr(tensor, "_seq", 0))
+    return Explanation(*known) if placed is None else Explanation(*known, placed.op, placed.reason, placed.site)
+
+
+def _placed(context: Context, seq: int) -> OpPlaced | None:
+    """Returns what a recorder heard of the op whose event has a number; tensors made unheard have 0."""
+    listening = [observer for _, observer in context.observers.all if isinstance(observer, Recorder)]
+    for recorder in filter(None, (*listening, context.last_recorder)) if seq else ():
+        placed = recorder.placed_before(seq)
         if placed is not None:
-            return Explanation(*known, placed.op, placed.reason, placed.site)
-    return Explanation(*known)
+            return placed
+    return None

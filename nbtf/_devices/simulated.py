@@ -135,10 +135,10 @@ class SimulatedGPU(Device):
     ) -> list[Buffer]:
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
-            self._start()
+            self.start()
         arrays = arrays_of(buffers)
         if op.shares_memory:
-            return [buffer_of(array, buffers[0]._hold) for array in self._results(op, arrays, attrs)]
+            return [buffer_of(array, _hold_shown(array, buffers)) for array in self._results(op, arrays, attrs)]
         holds: list[Chunk | None] = []
         try:
             if specs is not None:
@@ -176,7 +176,7 @@ class SimulatedGPU(Device):
 
     # Memory
 
-    def _start(self) -> None:
+    def start(self) -> None:
         """Maps the first memory as TensorFlow does, with its own buffer in front."""
         with self._starting:
             if self._scratch is None:
@@ -185,7 +185,7 @@ class SimulatedGPU(Device):
     def _charge(self, nbytes: int, label: Label, copied: bool = False) -> Chunk | None:
         """Takes memory on the card; an empty tensor takes none."""
         if self._scratch is None:
-            self._start()
+            self.start()
         if nbytes == 0:
             return None
         chunk = self.allocator.allocate(nbytes, label)
@@ -270,6 +270,11 @@ class SimulatedGPU(Device):
                 holds.append(hold)
             made.append(buffer_of(array, hold))
         return made
+
+
+def _hold_shown(array: Any, buffers: Sequence[Buffer]) -> Any:
+    """Returns the hold of the input that a result is; of the first if it is a view of it, or an update in its place."""
+    return next((buffer for buffer in buffers if buffer._array is array), buffers[0])._hold
 
 
 def _own(array: Any, inputs: list[Any]) -> Any:

@@ -131,12 +131,13 @@ class Configuration:
         return self.growth.get(device)
 
     def agreed_growth(self) -> bool | None:
-        """Returns the growth setting that all visible GPUs share.
+        """Returns the growth setting that all visible GPUs share; once one of them is split, none counts.
 
         Raises:
           ValueError: they differ; saying nothing differs from True and from False.
         """
-        said = {self.growth.get(device) for device in self.list_visible("GPU")}
+        visible = self.list_visible("GPU")
+        said = set[bool | None]() if self.logical.keys() & visible else {self.growth.get(gpu) for gpu in visible}
         if len(said) > 1:
             raise ValueError("Memory growth cannot differ between GPU devices")
         agreed = said.pop() if said else None
@@ -169,8 +170,9 @@ def _check_logical(device: PhysicalDevice, configuration: LogicalDeviceConfigura
     if device.device_type == "CPU":
         if configuration.memory_limit is not None:
             raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
-        if configuration.experimental_priority is not None or configuration.experimental_device_ordinal is not None:
-            # Two blanks, as TensorFlow prints it; programs compare texts.
-            raise ValueError("Setting experimental_priority on CPU virtual  devices is currently not supported")
+        for name in ("experimental_priority", "experimental_device_ordinal"):
+            if getattr(configuration, name) is not None:
+                # Two blanks, as TensorFlow prints it; programs compare texts.
+                raise ValueError(f"Setting {name} on CPU virtual  devices is currently not supported")
     elif configuration.memory_limit is None:
         raise ValueError("Setting memory limit is required for GPU virtual devices")

@@ -41,7 +41,13 @@ class Settings:
 
 
 class Context:
-    """One process worth of devices. Tests and `tf.runtime.restart` replace it."""
+    """One process worth of devices. Tests and `tf.runtime.restart` replace it.
+
+    `last_recorder` has stopped listening; it can still be asked why a tensor is where it is.
+    """
+
+    # One for all contexts: one that is being replaced must not open a lane after the next one has settled.
+    _lock = threading.RLock()
 
     def __init__(
         self,
@@ -61,11 +67,10 @@ class Context:
         self.observers = Observers(self.settle)
         self.machine: Machine | None = None
         self.stop_log: Callable[[], None] = lambda: None
-        self.recorders: tuple[Recorder, ...] = ()
+        self.last_recorder: Recorder | None = None
         self.made_from: dict[str, PhysicalDevice] = {}
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
-        self._lock = threading.RLock()
 
     # What placement looks at
 
@@ -96,10 +101,10 @@ class Context:
             if self.machine is None:
                 growth = self.configuration.agreed_growth()
                 made = [*self._cpus(), *self._gpus(growth)]
+                self.configuration.frozen = True
                 self._announce()
                 priority = sorted(made, key=lambda device: device.type != "GPU")
                 self.machine = Machine(tuple(priority), {device.name: device for device in made}, made[0])
-                self.configuration.frozen = True
                 self.settle()
             return self.machine
 
@@ -113,14 +118,16 @@ class Context:
             raise NotFoundError(None, None, "No CPU devices are available in this process")
         return devices
 
-    def _gpus(self, growth: bool | None) -> list[Device]:
-        devices: list[Device] = []
+    def _gpus(self, growth: bool | None) -> list[SimulatedGPU]:
+        devices: list[SimulatedGPU] = []
         for physical in self.configuration.list_visible("GPU"):
             card = self.configuration.cards[physical]
             driver = Driver(card.memory_bytes)
             for wish in self.configuration.logical.get(physical, [None]):
                 devices.append(self._gpu(len(devices), card, driver, wish, growth))
                 self.made_from[devices[-1].name] = physical
+        for gpu in devices:  # TensorFlow maps the memory of all GPUs, used or not
+            gpu.start()
         return devices
 
     def _gpu(
@@ -130,7 +137,7 @@ class Context:
         driver: Driver,
         wish: LogicalDeviceConfiguration | None,
         growth: bool | None,
-    ) -> Device:
+    ) -> SimulatedGPU:
         environ = self.configuration.environ
         limit = memory_limit(
             total=card.memory_bytes,
@@ -197,15 +204,18 @@ class Context:
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
         """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
-        thread = threading.get_ident()
-        before = self._cells.get(thread)
-        self._cells = {**self._cells, thread: merged(name, None)}
-        self.settle()
+        thread, request = threading.get_ident(), merged(name, None)
+        with self._lock:
+            before = self._cells.get(thread)
+            self._cells = {**self._cells, thread: request}
+            self.settle()
 
         def undo() -> None:
-            cells = {key: value for key, value in self._cells.items() if key != thread}
-            self._cells = cells if before is None else {**cells, thread: before}
-            self.settle()
+            with self._lock:
+                if self._cells.get(thread) is request:
+                    cells = {key: value for key, value in self._cells.items() if key != thread}
+                    self._cells = cells if before is None else {**cells, thread: before}
+                    self.settle()
 
         return undo
 
@@ -228,7 +238,7 @@ class Context:
         fresh = Context(machine, configuration.environ, self.settings if keep_settings else None)
         fresh.observers = self.observers
         fresh.observers.belong_to(fresh.settle)
-        fresh.recorders = self.recorders
+        fresh.last_recorder = self.last_recorder
         if keep_settings:
             fresh.stop_log = self.stop_log
         else:
@@ -256,9 +266,10 @@ CURRENT.context = Context()
 
 def install(context: Context) -> None:
     """Makes a context the one in use."""
-    CURRENT.context = context
-    HERE.device = None
-    context.settle()
+    with Context._lock:
+        CURRENT.context = context
+        HERE.device = None
+        context.settle()
 
 
 @contextmanager

@@ -9,7 +9,8 @@ import numpy as np
 
 from nbtf._devices.base import Device, Label
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Allocated, Copied, OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp
+from nbtf._runtime.copying import tell_copied
+from nbtf._runtime.events import OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp, whereabouts
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import DTYPE_OF, HOST_DTYPES, DType, as_dtype, bool_, complex128, float32, int32, int64, string
@@ -119,22 +120,16 @@ def _told(
     array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, reason: Reason, scope: Scope | None
 ) -> Tensor:
     context = CURRENT.context
-    tell, site = context.observers.tell, call_site()
-    replica = None if scope is None else scope.replica
-    tell(OpPlaced("_EagerConst", device.name, reason, *stamp(), site, None, replica))
+    where = whereabouts(None if scope is None else scope.replica)
+    context.observers.tell(OpPlaced("_EagerConst", device.name, reason, *stamp(), *where))
     tensor = _put(array, dtype, device, host)
-    moved = not host and device.type != "CPU"
-    seconds, modelled = device.copy_time_of(array.nbytes, 0.0)
-    if moved:
-        name = context.host.name
-        tell(Copied(name, device.name, array.nbytes, seconds, modelled, *stamp(), site, None, replica))
-        if device.memory is not None:
-            in_use = device.memory.stats().in_use
-            tell(Allocated(device.name, array.nbytes, in_use, *stamp(), site, None, replica))
-    timing = "modelled" if moved and modelled else "finished"
+    timing = "finished"
+    if not host and device.type != "CPU":
+        modelled = tell_copied(context, context.host, device, array.nbytes, 0.0, where)[1]
+        timing = "modelled" if modelled else "finished"
     seq, now = stamp()
     outputs = (OutputSpec(array.shape, dtype.name, array.nbytes),)
-    tell(OpExecuted("_EagerConst", device.name, outputs, 0.0, timing, seq, now, site, None, replica))
+    context.observers.tell(OpExecuted("_EagerConst", device.name, outputs, 0.0, timing, seq, now, *where))
     tensor._seq = seq
     return tensor
 

@@ -13,6 +13,9 @@ from typing import NamedTuple, TypeAlias
 Site: TypeAlias = "tuple[str, int] | None"
 """File name and line of the code that caused an event."""
 
+Where: TypeAlias = "tuple[Site, str | None, int | None]"
+"""The last three fields of every event: site, graph node, replica."""
+
 
 class Reason(NamedTuple):
     """Why an op was placed where it was: a kind from `placement.KINDS`, and what it refers to."""
@@ -114,6 +117,16 @@ def call_site() -> Site:
     return None
 
 
+def whereabouts(replica: int | None) -> Where:
+    """Returns the place in the user's program, as events tell it."""
+    return call_site(), None, replica
+
+
+def warn(text: str) -> None:
+    """Warns, naming the user's line and not ours."""
+    warnings.warn_explicit(text, RuntimeWarning, *(call_site() or (_PACKAGE, 0)))
+
+
 class Observers:
     """The functions that are told of events, in the order they were added."""
 
@@ -161,8 +174,6 @@ class Observers:
                     entry[1](event)
                 except Exception as error:
                     self._drop(entry)
-                    warnings.warn(
-                        f"an observer was dropped: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2
-                    )
+                    warn(f"an observer was dropped: {type(error).__name__}: {error}")
         finally:
             self._telling.on = False

@@ -6,15 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from nbtf._devices.base import Buffer, Device, Label, Spec, buffer_of
+from nbtf._devices.base import Buffer, Device, Spec
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.events import Allocated, Copied, OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp
+from nbtf._runtime.copying import check_current, check_policy, moved, tell_allocated
+from nbtf._runtime.events import OpExecuted, OpPlaced, OutputSpec, Reason, stamp, whereabouts
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import HOST_DTYPES, DType, int32
+from nbtf._types import HOST_DTYPES, DType
 from nbtf.errors import (
-    FailedPreconditionError,
     InvalidArgumentError,
     MissingDeviceError,
     OpError,
@@ -66,7 +65,10 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     journey = _Journey(context, op, device, reason, scope) if context.observers.listening else None
     if journey is not None:
         journey.tell_placed(given)
-    buffers = tensors if op.host_outputs else [_moved(context, op, tensor, runner, journey) for tensor in tensors]
+    if context.settings.device_policy != "silent":
+        check_policy(context, op, tensors, runner, name)
+    where = None if journey is None else journey.where
+    buffers = [moved(context, op, tensor, runner, where) for tensor in tensors]
     made = _run(context, op, tensors, buffers, attrs, device, runner, journey, name)
     if len(made) != 1 or len(results) != 1:
         results = op.output_dtypes(dtypes, attrs, len(made))
@@ -97,6 +99,8 @@ def _place(
     The two differ for host-memory results: shapes, and on GPUs what is int32 or text and was computed from such.
     """
     pinned = tensors[0]._device if op.resource else None
+    if pinned is not None:
+        check_current(context, op, pinned)
     try:
         device, reason = context.place(op, dtypes, pinned, scope)
     except MissingDeviceError as error:
@@ -117,7 +121,7 @@ def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
     return all(dtype in HOST_DTYPES for dtype in results)
 
 
-# Moving and running
+# Running
 
 
 def _run(
@@ -152,70 +156,6 @@ def _tensor(buffer: Buffer, dtype: DType, device: Device, runner: Device) -> Ten
     return tensor
 
 
-def _moved(context: Context, op: OpRecord, tensor: Any, runner: Device, journey: _Journey | None) -> Any:
-    """Returns the buffer of an input on the device that runs; a copy where it is elsewhere."""
-    if tensor.__class__ is list:
-        return [_moved(context, op, one, runner, journey) for one in tensor]
-    place = context.host if tensor._host else tensor._device
-    if place is runner:
-        return tensor
-    if context.devices.by_name.get(place.name) is not place:
-        raise FailedPreconditionError(
-            None,
-            None,
-            f"An input of {op.type} was made on {place.name} before tf.runtime.restart(). "
-            "Read it with .numpy() and make a new tensor of it.",
-        )
-    _check_policy(context, tensor, place, runner, op)
-    return _copy(tensor, place, runner, journey)
-
-
-def _check_policy(context: Context, tensor: Tensor, place: Device, runner: Device, op: OpRecord) -> None:
-    policy = context.settings.device_policy
-    if policy == "silent" or (policy == "silent_for_int32" and tensor._dtype is int32):
-        return
-    text = (
-        f"Tensors on conflicting devices: cannot compute {op.type} as input #0 was expected to be on {runner.name} "
-        f"but is actually on {place.name} (operation running on {runner.name}) Tensors can be copied explicitly "
-        "using: `with tf.device(device_name): x = tf.identity(x)`"
-    )
-    if policy == "warn":
-        import warnings
-
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
-    else:
-        raise InvalidArgumentError(None, None, text)
-
-
-def _copy(tensor: Any, place: Device, runner: Device, journey: _Journey | None) -> Buffer:
-    started = time.perf_counter()
-    site = None if journey is None else journey.site
-    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), site)
-    buffer = runner.copy_from(place, tensor, label)
-    if journey is not None:
-        journey.tell_copied(place, runner, tensor, time.perf_counter() - started)
-    return buffer
-
-
-def copied_to(tensor: Tensor, device: Device) -> Tensor:
-    """Returns a copy of a tensor on a device, or the tensor itself if it is there."""
-    context = CURRENT.context
-    place = context.host if tensor._host else tensor._device
-    if place is device:
-        return tensor
-    buffer = _copy(tensor, place, device, None)
-    if context.observers.listening:
-        seconds, modelled = _slower(place, device).copy_time_of(tensor._array.nbytes, 0.0)
-        told = Copied(place.name, device.name, tensor._array.nbytes, seconds, modelled, *stamp(), call_site())
-        context.observers.tell(told)
-    return tensor_of(buffer, tensor._dtype, device)
-
-
-def _slower(source: Device, target: Device) -> Device:
-    """The device whose link a copy is timed by: a GPU if one takes part."""
-    return target if target.type == "GPU" else source
-
-
 # Telling
 
 
@@ -229,8 +169,8 @@ class _Journey:
         self.op = op
         self.device = device
         self.reason = reason
-        self.site = call_site()
-        self.where = (self.site, None, None if scope is None else scope.replica)
+        self.where = whereabouts(None if scope is None else scope.replica)
+        self.site = self.where[0]
         self.seconds = 0.0
         self.timing = "finished"
 
@@ -244,22 +184,12 @@ class _Journey:
                     tell(OpPlaced("_EagerConst", device, reason, *stamp(), *where))
         tell(OpPlaced(op.type, device, reason, *stamp(), *where))
 
-    def tell_copied(self, place: Device, runner: Device, tensor: Any, measured: float) -> None:
-        """Tells of an input that was on another device."""
-        nbytes = tensor._array.nbytes
-        seconds, modelled = _slower(place, runner).copy_time_of(nbytes, measured)
-        told = Copied(place.name, runner.name, nbytes, seconds, modelled, *stamp(), *self.where)
-        self.context.observers.tell(told)
-
     def ran(self, runner: Device, buffers: Sequence[Any], made: Sequence[Buffer], measured: float) -> None:
         """Remembers how long it took, and tells of the memory its results took."""
         self.seconds, self.timing = runner.time_of(self.op, buffers, made, measured)
-        if runner.memory is None or self.op.shares_memory:
-            return
-        for buffer in made:
-            in_use = runner.memory.stats().in_use
-            told = Allocated(runner.name, buffer._array.nbytes, in_use, *stamp(), *self.where)
-            self.context.observers.tell(told)
+        if not self.op.shares_memory:
+            for buffer in made:
+                tell_allocated(self.context, runner, buffer._array.nbytes, self.where)
 
     def tell_executed(self, outputs: Sequence[Tensor]) -> None:
         """Tells that the op has run; the results remember the event's number."""
@@ -295,6 +225,3 @@ def _translated(
         text = f"OOM when allocating tensor with shape[{shape}] and type {kind} on {device.name} by allocator cpu"
         return _wrapped(ResourceExhaustedError(None, None, f"{text}: {error}"), op, device, name)
     return _wrapped(InvalidArgumentError(None, None, str(error)), op, device, name)
-
-
-__all__ = ["OpRecord", "as_tensor", "buffer_of", "copied_to", "execute"]

@@ -87,19 +87,21 @@ class Recorder:
 
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
+        wanted: OpExecuted | None = None
         with self._lock:
-            found: OpPlaced | None = None
-            wanted: OpExecuted | None = None
             for event in reversed(self._events):
                 if event.seq == seq and isinstance(event, OpExecuted):
                     wanted = event
-                elif wanted is not None and isinstance(event, OpPlaced):
-                    if (event.op, event.device) == (wanted.op, wanted.device):
-                        found = event
-                        break
-            return found
+                elif wanted is not None and isinstance(event, OpPlaced) and _same_op(event, wanted):
+                    return event
+        return None
 
     def clear(self) -> None:
         """Forgets everything, the totals too."""
         with self._lock:
             self._empty()
+
+
+def _same_op(placed: OpPlaced, executed: OpExecuted) -> bool:
+    """Tells two events of one op from those of other threads in between."""
+    return (placed.op, placed.device, placed.site) == (executed.op, executed.device, executed.site)

@@ -119,10 +119,10 @@ class ScopeStack:
     def leave(self, message: str) -> None:
         """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
         here = SCOPE()
-        for position in range(len(self._entered) - 1, -1, -1):
-            outer, inner = self._entered[position]
+        for entry in reversed(tuple(self._entered)):  # other threads may come and go meanwhile
+            outer, inner = entry
             if inner is here:
-                del self._entered[position]
+                self._entered.remove(entry)
                 set_scope(outer)
                 return
         raise RuntimeError(message)

@@ -156,7 +156,7 @@ class Tensor(Buffer):
         name = f"/job:localhost/replica:0/task:0/device:{kind}:{index}"
         if name not in context.devices.by_name:
             raise RuntimeError(f"{kind}:{index} unknown device.")
-        from nbtf._runtime.execute import copied_to
+        from nbtf._runtime.copying import copied_to
 
         return copied_to(self, context.devices.by_name[name])
 

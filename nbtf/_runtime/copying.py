@@ -1,0 +1,133 @@
+"""How a tensor gets from one device to another, and who hears of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from nbtf._devices.base import Buffer, Device, Label
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.events import Allocated, Copied, Where, stamp, warn, whereabouts
+from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import int32
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError
+
+
+class Reader(Protocol):
+    """An op, as far as its inputs go."""
+
+    type: str
+    host_outputs: bool
+
+
+def moved(context: Context, op: Reader, tensor: Any, runner: Device, where: Where | None) -> Any:
+    """Returns the buffer of an input on the device that runs; a copy where it is elsewhere.
+
+    Args:
+      context: the current one.
+      op: what takes the input; one with `host_outputs` looks at shapes only, wherever the input is.
+      tensor: the input; a list where the op takes a list.
+      runner: the device that runs.
+      where: what observers are told of the place in the program; None when nobody listens.
+    """
+    if tensor.__class__ is list:
+        return [moved(context, op, one, runner, where) for one in tensor]
+    own = tensor._device
+    if own is runner and not tensor._host:
+        return tensor
+    check_current(context, op, own)
+    place = context.host if tensor._host else own
+    if place is runner or op.host_outputs:
+        return tensor
+    return copy(context, tensor, place, runner, where)
+
+
+def check_current(context: Context, op: Reader, device: Device) -> None:
+    """Refuses a tensor or a variable whose device a restart has replaced."""
+    if context.devices.by_name.get(device.name) is not device:
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"An input of {op.type} was made on {device.name} before tf.runtime.restart(). "
+            "Read it with .numpy() and make a new tensor of it.",
+        )
+
+
+def copied_to(tensor: Tensor, device: Device) -> Tensor:
+    """Returns a copy of a tensor on a device, or the tensor itself if it is there."""
+    if tensor._device is device:
+        return tensor
+    context = CURRENT.context
+    place = context.host if tensor._host else tensor._device
+    scope = SCOPE()
+    where = whereabouts(None if scope is None else scope.replica) if context.observers.listening else None
+    return tensor_of(copy(context, tensor, place, device, where), tensor._dtype, device)
+
+
+def copy(context: Context, tensor: Any, source: Device, target: Device, where: Where | None) -> Buffer:
+    """Copies a tensor to a device; tells of it unless `where` is None."""
+    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), None if where is None else where[0])
+    if where is None or source is target:
+        return target.copy_from(source, tensor, label)
+    started = time.perf_counter()
+    buffer = target.copy_from(source, tensor, label)
+    tell_copied(context, source, target, tensor._array.nbytes, time.perf_counter() - started, where)
+    return buffer
+
+
+def tell_copied(
+    context: Context, source: Device, target: Device, nbytes: int, measured: float, where: Where
+) -> tuple[float, bool]:
+    """Tells of a copy, and of the memory that it took; returns its seconds and whether they are modelled."""
+    link = target if target.type == "GPU" else source  # a GPU's link is the slow one
+    seconds, modelled = link.copy_time_of(nbytes, measured)
+    context.observers.tell(Copied(source.name, target.name, nbytes, seconds, modelled, *stamp(), *where))
+    if target.memory is not None:
+        tell_allocated(context, target, nbytes, where)
+    return seconds, modelled
+
+
+def tell_allocated(context: Context, device: Device, nbytes: int, where: Where) -> None:
+    """Tells of memory that a device gave, and of its account afterwards."""
+    if device.memory is not None and nbytes:
+        in_use = device.memory.stats().in_use
+        context.observers.tell(Allocated(device.name, nbytes, in_use, *stamp(), *where))
+
+
+# What the device policy says
+
+
+def check_policy(context: Context, op: Reader, tensors: Sequence[Any], runner: Device, name: str | None) -> None:
+    """Warns of inputs that must be copied to run an op, or refuses them, as `set_device_policy` wants it.
+
+    `tf.identity` may always copy: it is how tensors are copied on purpose.
+    """
+    if op.type in ("Identity", "IdentityN") or op.host_outputs:
+        return
+    flat = [one for tensor in tensors for one in (tensor if tensor.__class__ is list else (tensor,))]
+    for number, tensor in enumerate(flat):
+        place = context.host if tensor._host else tensor._device
+        if place is not runner:
+            _complain(context.settings.device_policy, op, number, tensor, place, runner, name)
+
+
+def _complain(
+    policy: str, op: Reader, number: int, tensor: Any, place: Device, runner: Device, name: str | None
+) -> None:
+    conflict = (
+        f"input #{number} was expected to be on {runner.name} but is actually on {place.name} "
+        f"(operation running on {runner.name})"
+    )
+    if policy == "warn":
+        warn(f"before computing {op.type} {conflict}. This triggers a copy which can be a performance bottleneck.")
+    elif policy != "silent_for_int32" or tensor._dtype is not int32:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Tensors on conflicting devices: cannot compute {op.type} as {conflict} Tensors can be copied explicitly "
+            "using: `with tf.device(device_name): x = tf.identity(x)` or transparently copied by using "
+            "tf.config.experimental.set_device_policy('silent'). Copying tensors between devices may slow down your "
+            f"model [Op:{op.type}] name: {name or ''}",
+        )

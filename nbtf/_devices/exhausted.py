@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nbtf._devices.base import Label
 from nbtf._devices.bfc import AllocatorStats, BFCAllocator
 from nbtf._devices.bfc_chunks import rounded
-from nbtf._devices.sizes import gib, part_of
+from nbtf._devices.sizes import gib, mib, part_of
 
 _ROWS = 8
 
@@ -61,6 +61,8 @@ def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes
 def _reason(need: int, stats: AllocatorStats) -> str:
     """Says why it does not fit where the sum suggests that it does; nothing where the sum says it all."""
     free = stats.bytes_limit - stats.bytes_in_use
+    if need > stats.bytes_limit:
+        return f" Its limit is {mib(stats.bytes_limit)}; this needs {mib(need)}."
     if need > free:
         return ""
     if need <= stats.bytes_limit - stats.pool_bytes:
@@ -69,7 +71,7 @@ def _reason(need: int, stats: AllocatorStats) -> str:
 
 
 def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:
-    start = "Free a tensor" if need <= stats.bytes_limit else "Make it smaller: an empty GPU could not hold it either"
+    start = "Free a tensor" if need <= stats.bytes_limit else "Use a smaller tensor"
     # By default TensorFlow takes more than three quarters of any card.
     if stats.bytes_limit < card_bytes * 3 // 4:
         return f"{start}, or raise memory_limit in tf.config.set_logical_device_configuration (or the memory fraction)."

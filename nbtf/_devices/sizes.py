@@ -32,8 +32,17 @@ def gib(nbytes: int, from_gib: float = 1.0) -> str:
     if nbytes >= from_gib * _GIB:
         return f"{_decimal(nbytes / _GIB)} GiB"
     if nbytes >= _MIB:
-        return f"{_decimal(nbytes / _MIB)} MiB"
+        return mib(nbytes)
     return f"{_decimal(nbytes / 1024)} KiB" if nbytes >= 1024 else f"{nbytes} bytes"
+
+
+def mib(nbytes: int) -> str:
+    """Returns a size in MiB, for telling sizes apart that differ little.
+
+    >>> mib(15334 << 20), mib(1 << 19)
+    ('15334 MiB', '0.5 MiB')
+    """
+    return f"{_decimal(nbytes / _MIB)} MiB"
 
 
 def part_of(nbytes: int, whole: int) -> str:

@@ -255,9 +255,15 @@ def test_occupancy_shows_waste() -> None:
     allocator = BFCAllocator(25600)
     held = _taken(allocator, 10 * 256), _taken(allocator, 1), _taken(allocator, 2 * 256 + 1)
 
-    assert held
+    assert [2560, 256, 768] == [chunk.size for chunk in held]
     assert "*" * 11 + "*" * 3 + "_" * 86 == allocator.occupancy()
     assert "<allocator contains no memory>" == BFCAllocator(MIB).occupancy()
+
+
+def _cycle(held: object) -> None:
+    """Leaves something to the collector."""
+    cycle: list[Any] = [held]
+    cycle.append(cycle)
 
 
 def test_frees_by_the_collector_during_allocate_do_no_harm() -> None:
@@ -266,11 +272,9 @@ def test_frees_by_the_collector_during_allocate_do_no_harm() -> None:
     gc.set_threshold(1)
     try:
         for nbytes in range(1, 3000, 10):
-            cycle: list[Any] = [allocator.allocate(nbytes)]
-            cycle.append(cycle)
+            _cycle(allocator.allocate(nbytes))
     finally:
         gc.set_threshold(*before)
-    del cycle
     gc.collect()
 
     assert 0 == allocator.stats().bytes_in_use

@@ -117,8 +117,9 @@ def test_late_frees_give_the_same_as_early_ones(script: list[tuple[str, int]]) -
     held: list[tuple[Chunk, Chunk]] = []
     for step, value in script:
         if step == "alloc":
-            pair = late.allocate(value, value), early.allocate(value, value)
-            held += [pair] if pair[0] and pair[1] else []  # pyright: ignore[reportArgumentType]
+            one, other = late.allocate(value, value), early.allocate(value, value)
+            if one is not None and other is not None:
+                held.append((one, other))
         elif step == "free" and held:
             one, other = held.pop(value % len(held))
             late.free(one)

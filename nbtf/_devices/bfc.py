@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtf._devices import bfc_report
 from nbtf._devices.bfc_chunks import Block, Chunk, bin_of
@@ -23,8 +23,7 @@ _COLLECTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AllocatorStats:
+class AllocatorStats(NamedTuple):
     """What TensorFlow's allocator counts, in bytes, and two figures of ours: what was asked for, and largest free."""
 
     num_allocs: int

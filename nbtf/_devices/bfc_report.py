@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbtf._devices.bfc_chunks import BINS, MIN_CHUNK, Block, Region, bin_of, rounded
 from nbtf._devices.sizes import human
@@ -17,8 +16,7 @@ _NO_HANDLE = 2**64 - 1
 _PICTURE_WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkView:
+class ChunkView(NamedTuple):
     """A chunk as it was when somebody looked. While it is in use `bin` is None; free, it was not `requested`."""
 
     offset: int
@@ -29,8 +27,7 @@ class ChunkView:
     bin: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class RegionView:
+class RegionView(NamedTuple):
     """A region as it was when somebody looked; `region` is its number."""
 
     region: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _MIB = 1 << 20
 _GB = 1_000_000_000
@@ -17,8 +17,7 @@ _PCIE_4 = 31.5 * _GB
 _PCIE_5 = 63.0 * _GB
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(NamedTuple):
     """A kind of GPU.
 
     `name` is what NVIDIA's driver prints. `memory_bytes` is the total that the driver reports where `source` says so,

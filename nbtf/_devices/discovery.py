@@ -6,6 +6,7 @@ import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtf._devices import catalog, visibility
 from nbtf._devices.catalog import Card
@@ -38,8 +39,7 @@ class SimulatedMachine:
         return f"{what}: NumPy on this computer's CPU. No GPU is used."
 
 
-@dataclass(frozen=True, slots=True)
-class PhysicalGPU:
+class PhysicalGPU(NamedTuple):
     """One card that the process sees.
 
     `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtf._devices.base import Label
 from nbtf._devices.bfc import AllocatorStats, BFCAllocator
@@ -12,8 +12,7 @@ from nbtf._devices.sizes import gib, mib, part_of
 _ROWS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What could not be had. `copied` says that it was for a copy to the device, not for the result of an op."""
 
     nbytes: int

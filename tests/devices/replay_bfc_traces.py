@@ -87,7 +87,7 @@ def _final(allocator: BFCAllocator) -> dict[str, Any]:
             for region in allocator.snapshot()
         ],
         "bins": {str(number): list(sizes) for number, sizes in allocator.bins().items()},
-        "stats": {name: getattr(stats, name) for name in stats.__dataclass_fields__},
+        "stats": stats._asdict(),
         "largest_free_chunk": stats.largest_free_chunk,
         "fragmentation": None if fragmentation is None else round(fragmentation, 9),
         "next_region_bytes": allocator.next_region,

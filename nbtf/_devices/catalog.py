@@ -20,8 +20,8 @@ _PCIE_5 = 63.0 * _GB
 class Card(NamedTuple):
     """A kind of GPU.
 
-    `name` is what NVIDIA's driver prints. `memory_bytes` is the total that the driver reports where `source` says so,
-    else the nominal size. `memory_bandwidth` and `pcie_bandwidth` (one direction) are in bytes per second,
+    `name` is what NVIDIA's driver prints. `memory_bytes` is the total that nvidia-smi prints with the driver that
+    `source` names, else the nominal size. `memory_bandwidth` and `pcie_bandwidth` (one direction) are in bytes per second,
     `peak_flops` in float32 operations per second without tensor cores.
     """
 
@@ -44,7 +44,7 @@ CARDS: tuple[Card, ...] = (
         208 * _GB,
         3.52 * _TFLOPS,
         _PCIE_2,
-        f"rates: NVIDIA, Tesla K20 board specification BD-06455; memory: nominal 5 GiB; {_CAPABILITY}",
+        f"rates: NVIDIA, Tesla K20 GPU accelerator board specification; memory: nominal 5 GiB; {_CAPABILITY}",
     ),
     Card(
         "Tesla K40c",
@@ -53,7 +53,7 @@ CARDS: tuple[Card, ...] = (
         288 * _GB,
         4.29 * _TFLOPS,
         _PCIE_3,
-        f"rates: NVIDIA, Tesla K40 board specification BD-06902; memory: nominal 12 GiB; {_CAPABILITY}",
+        f"rates: NVIDIA, Tesla K40 GPU accelerator board specification; memory: nominal 12 GiB; {_CAPABILITY}",
     ),
     Card(
         "Tesla P100-PCIE-16GB",
@@ -62,7 +62,7 @@ CARDS: tuple[Card, ...] = (
         732 * _GB,
         9.3 * _TFLOPS,
         _PCIE_3,
-        f"rates: NVIDIA, Tesla P100 PCIe datasheet; memory: driver; {_CAPABILITY}",
+        f"rates: NVIDIA, Tesla P100 PCIe datasheet; memory: driver R470; {_CAPABILITY}",
     ),
     Card(
         "Tesla V100-SXM2-16GB",
@@ -71,7 +71,7 @@ CARDS: tuple[Card, ...] = (
         900 * _GB,
         15.7 * _TFLOPS,
         _PCIE_3,
-        f"rates: NVIDIA, V100 datasheet; memory: driver R450 and later; {_CAPABILITY}",
+        f"rates: NVIDIA, V100 datasheet; memory: driver R510; {_CAPABILITY}",
     ),
     Card(
         "Tesla T4",
@@ -80,7 +80,7 @@ CARDS: tuple[Card, ...] = (
         320 * _GB,
         8.1 * _TFLOPS,
         _PCIE_3,
-        f"rates: NVIDIA, T4 datasheet; memory: driver R470 and later; {_CAPABILITY}",
+        f"rates: NVIDIA, T4 datasheet; memory: driver R510; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA A100-SXM4-40GB",
@@ -89,7 +89,7 @@ CARDS: tuple[Card, ...] = (
         1555 * _GB,
         19.5 * _TFLOPS,
         _PCIE_4,
-        f"rates: NVIDIA, A100 datasheet; memory: driver R510 and later; {_CAPABILITY}",
+        f"rates: NVIDIA, A100 datasheet; memory: driver R510; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA A100-SXM4-80GB",
@@ -98,7 +98,7 @@ CARDS: tuple[Card, ...] = (
         2039 * _GB,
         19.5 * _TFLOPS,
         _PCIE_4,
-        f"rates: NVIDIA, A100 datasheet; memory: driver R510 and later; {_CAPABILITY}",
+        f"rates: NVIDIA, A100 datasheet; memory: driver R510; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA L4",
@@ -107,7 +107,7 @@ CARDS: tuple[Card, ...] = (
         300 * _GB,
         30.3 * _TFLOPS,
         _PCIE_4,
-        f"rates: NVIDIA, L4 datasheet; memory: driver; {_CAPABILITY}",
+        f"rates: NVIDIA, L4 datasheet; memory: driver R550; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA GeForce RTX 4090",
@@ -116,7 +116,7 @@ CARDS: tuple[Card, ...] = (
         1008 * _GB,
         82.6 * _TFLOPS,
         _PCIE_4,
-        f"rates: NVIDIA, Ada GPU architecture whitepaper, appendix A; memory: driver; {_CAPABILITY}",
+        f"rates: NVIDIA, Ada GPU architecture whitepaper, appendix A; memory: driver R550; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA H100 80GB HBM3",
@@ -125,7 +125,7 @@ CARDS: tuple[Card, ...] = (
         3350 * _GB,
         67 * _TFLOPS,
         _PCIE_5,
-        f"rates: NVIDIA, H100 datasheet (SXM); memory: driver; {_CAPABILITY}",
+        f"rates: NVIDIA, H100 datasheet (SXM); memory: driver R550; {_CAPABILITY}",
     ),
     Card(
         "NVIDIA H200",
@@ -134,7 +134,7 @@ CARDS: tuple[Card, ...] = (
         4800 * _GB,
         67 * _TFLOPS,
         _PCIE_5,
-        f"rates: NVIDIA, H200 datasheet (SXM); memory: driver; {_CAPABILITY}",
+        f"rates: NVIDIA, H200 datasheet (SXM); memory: driver R550; {_CAPABILITY}",
     ),
 )
 

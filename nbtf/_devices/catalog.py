@@ -21,8 +21,8 @@ class Card(NamedTuple):
     """A kind of GPU.
 
     `name` is what NVIDIA's driver prints. `memory_bytes` is the total that nvidia-smi prints with the driver that
-    `source` names, else the nominal size. `memory_bandwidth` and `pcie_bandwidth` (one direction) are in bytes per second,
-    `peak_flops` in float32 operations per second without tensor cores.
+    `source` names, else the nominal size. `memory_bandwidth` and `pcie_bandwidth` (one direction) are in bytes per
+    second, `peak_flops` in float32 operations per second without tensor cores.
     """
 
     name: str

@@ -151,7 +151,7 @@ class Context:
             limit,
             growth=resolve_growth(growth, environ),
             garbage_collection=garbage_collection(environ),
-            driver=driver,
+            driver=None if (self.configuration.fraction or 0) > 1 else driver,  # unified memory oversubscribes the card
             name=f"GPU_{index}_bfc",
         )
         return SimulatedGPU(index, card, allocator)

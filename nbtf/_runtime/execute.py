@@ -206,8 +206,9 @@ class _Journey:
 
 def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:
     """Returns an error raised in a kernel with TensorFlow's words around it."""
-    text = f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {error.message}"
-    return type(error)(None, None, f"{text} [Op:{op.type}] name: {name or ''}")
+    message, newline, ours = error.message.partition("\n")  # what nbtf adds stands below
+    text = f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {message} [Op:{op.type}] name: {name or ''}"
+    return type(error)(None, None, text + newline + ours)
 
 
 def _translated(

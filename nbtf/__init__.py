@@ -27,6 +27,7 @@ from nbtf._ops.broadcasting import broadcast_to as broadcast_to
 from nbtf._ops.broadcasting import reduce_sum as reduce_sum
 from nbtf._ops.broadcasting import reshape as reshape
 from nbtf._runtime.device import device as device
+from nbtf._runtime.logger import get_logger as get_logger
 from nbtf._runtime.tensor import Tensor as Tensor
 from nbtf._shapes import TensorShape as TensorShape
 from nbtf._shapes import TensorSpec as TensorSpec

@@ -10,6 +10,29 @@ from nbtf._runtime.configuration import LogicalDeviceConfiguration as LogicalDev
 from nbtf._runtime.configuration import PhysicalDevice as PhysicalDevice
 from nbtf._runtime.context import CURRENT
 
+__all__ = [
+    "LogicalDevice",
+    "LogicalDeviceConfiguration",
+    "PhysicalDevice",
+    "experimental",
+    "functions_run_eagerly",
+    "get_logical_device_configuration",
+    "get_soft_device_placement",
+    "get_visible_devices",
+    "gpu",
+    "list_logical_devices",
+    "list_physical_devices",
+    "run_functions_eagerly",
+    "set_logical_device_configuration",
+    "set_soft_device_placement",
+    "set_visible_devices",
+    "threading",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Returns the devices of this machine, before they are split; fixes nothing.

@@ -8,6 +8,12 @@ from typing import Any
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Event, OpPlaced
 
+__all__ = ["get_log_device_placement", "is_numeric_tensor", "set_log_device_placement"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def set_log_device_placement(enabled: bool | None) -> None:
     """Prints, or no longer prints, `Executing op MatMul in device ...` for every op, before it runs.
@@ -36,12 +42,12 @@ def _log_on(context: Context, enabled: bool) -> None:
         return
     context.settings.log_placement = enabled
     if enabled:
-        context.stop_log = context.observers.add(print_placement)
+        context.stop_log = context.observers.add(_print_placement)
     else:
         context.stop_log()
 
 
-def print_placement(event: Event) -> None:
+def _print_placement(event: Event) -> None:
     """Prints the line of an op that was placed."""
     if isinstance(event, OpPlaced):
         print(f"Executing op {event.op} in device {event.device}", file=_stream())  # the log

@@ -215,3 +215,8 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 def _blank(kind: type[OpError], *args: Any) -> OpError:
     return kind.__new__(kind, *args)
+
+
+def __dir__() -> list[str]:
+    known = globals().items()
+    return [name for name, value in known if name[0] != "_" and getattr(value, "__module__", __name__) == __name__]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,10 +22,41 @@ from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Snapshot as Snapshot
 
+__all__ = [
+    "Allocated",
+    "Copied",
+    "DeviceInfo",
+    "Event",
+    "Explanation",
+    "OpExecuted",
+    "OpPlaced",
+    "OutputSpec",
+    "Reason",
+    "Recorder",
+    "Recording",
+    "Snapshot",
+    "cell_device",
+    "devices",
+    "explain_placement",
+    "in_words",
+    "memory_map",
+    "observe",
+    "recording",
+    "restart",
+    "set_default_device",
+    "simulate_gpus",
+    "start_recorder",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 # Simulated GPUs
 
 
-class Sentence(str):
+class _Sentence(str):
     """A text that has been printed already, so a notebook does not show it a second time."""
 
     __slots__ = ()
@@ -37,7 +67,7 @@ class Sentence(str):
 
 def simulate_gpus(
     n: int, model: str | None = None, memory: str | float | None = None, if_missing: bool = False
-) -> Sentence:
+) -> _Sentence:
     """Gives this process simulated GPUs: NumPy arrays with the memory, the limits and the names of real cards.
 
     Placement, memory accounts and error messages are those of the cards; nothing runs faster. Devices must not be
@@ -70,7 +100,7 @@ def simulate_gpus(
             "or simulate_gpus before the first op."
         )
     context.configuration.use(machine)
-    sentence = Sentence(machine.sentence())
+    sentence = _Sentence(machine.sentence())
     print(sentence)  # noqa: T201  # what is simulated must be seen
     return sentence
 
@@ -344,6 +374,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Returns a small table."""
+        import html  # late: it loads a table of two thousand names
+
         rows = "".join(
             f"<tr><th style='text-align:left'>{key}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
             for key, text in self._lines()

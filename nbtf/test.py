@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from nbtf._runtime.context import CURRENT
 
+__all__ = [
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
+    "is_gpu_available",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Tells whether ops can be placed on a GPU, simulated ones included. Fixes the devices.

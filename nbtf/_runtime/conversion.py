@@ -11,21 +11,10 @@ from nbtf._devices.base import Device, Label
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.copying import tell_copied
 from nbtf._runtime.events import OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp, whereabouts
+from nbtf._runtime.host_values import DEFAULT_OF, host_array
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import DTYPE_OF, HOST_DTYPES, DType, as_dtype, bool_, complex128, float32, int32, int64, string
-
-INT32 = range(-(2**31), 2**31)
-
-DEFAULT_OF: dict[type, DType] = {
-    float: float32,
-    int: int32,
-    bool: bool_,
-    complex: complex128,
-    str: string,
-    bytes: string,
-}
-"""The dtype of Python values when nothing else is asked for."""
+from nbtf._types import HOST_DTYPES, DType
 
 
 class EagerConst:
@@ -67,8 +56,8 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
         return convert(dtype)
-    if (value.__class__ is list or value.__class__ is tuple) and _holds_tensors(value):
-        return as_tensor(Packer.pack([as_tensor(item) for item in value]), dtype)
+    if (value.__class__ is list or value.__class__ is tuple) and (found := _dtype_of_tensor_in(value)) is not None:
+        return as_tensor(Packer.pack([as_tensor(item, found) for item in value]), dtype)
     return constant_of(*host_array(value, dtype))
 
 
@@ -134,148 +123,15 @@ def _told(
     return tensor
 
 
-# Host values
-
-
-def host_array(value: Any, dtype: DType | None = None) -> tuple[np.ndarray[Any, Any], DType]:
-    """Returns a fresh host array of a Python value or an array, and its dtype."""
-    kind = value.__class__
-    if kind is list or kind is tuple:
-        return _from_sequence(value, dtype)
-    if kind in DEFAULT_OF:
-        wanted = _dtype_for(value, {kind}, dtype)
-        return _from_python(value, wanted, dtype)
-    if isinstance(value, np.ndarray | np.generic):
-        return _from_numpy(value, dtype)
-    return _from_other(value, dtype)
-
-
-def _from_numpy(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    own = as_dtype(value.dtype) if value.dtype.kind not in "OSU" else string
-    wanted = own if dtype is None else dtype
-    if wanted is string:
-        return _bytes_array(np.asarray(value, object)), string
-    if own is string:
-        raise ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported object type {type(value)}).")
-    return np.array(value, wanted.np_dtype, copy=True), wanted
-
-
-def _from_sequence(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    kinds = _leaf_kinds(value)
-    if not kinds:
-        wanted = dtype or float32
-        return np.array(value, wanted.np_dtype), wanted
-    if not kinds <= DEFAULT_OF.keys():
-        return _from_mixed_sequence(value, kinds, dtype)
-    return _from_python(value, _dtype_for(value, kinds, dtype), dtype)
-
-
-def _leaf_kinds(value: Any) -> set[type]:
-    """Returns the types of the leaves of nested lists."""
-    kinds = set(map(type, value))
-    if list in kinds or tuple in kinds:
-        if kinds - {list, tuple}:
-            raise ValueError("Can't convert non-rectangular Python sequence to Tensor.")
-        return set().union(*map(_leaf_kinds, value))
-    return kinds
-
-
-def _dtype_for(value: Any, kinds: set[type], dtype: DType | None) -> DType:
-    """Returns the dtype that Python values of these types take, or refuses."""
-    if dtype is not None:
-        if not all(_suits(kind, dtype) for kind in kinds):
-            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.c_name}")
-        return dtype
-    found = {DEFAULT_OF[kind] for kind in kinds}
-    if len(found) == 1:
-        return found.pop()
-    if found <= {int32, float32}:
-        return float32
-    if found <= {int32, float32, complex128}:
-        return complex128
-    raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
-
-
-def _suits(kind: type, dtype: DType) -> bool:
-    if kind is str or kind is bytes:
-        return dtype is string
-    if dtype is string or (dtype is bool_ and kind is not bool):
-        return False
-    if kind is float:
-        return dtype.is_floating or dtype.is_complex
-    return dtype.is_complex if kind is complex else True
-
-
-def _from_python(value: Any, wanted: DType, asked: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    if wanted is string:
-        return _bytes_array(np.array(value, object)), string
-    try:
-        return np.array(value, wanted.np_dtype), wanted
-    except OverflowError:
-        return _from_large_integers(value, wanted, asked)
-    except ValueError:
-        raise ValueError("Can't convert non-rectangular Python sequence to Tensor.") from None
-
-
-def _from_large_integers(value: Any, wanted: DType, asked: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    """Integers beyond int32 are int64 when nothing was asked for; beyond what was asked for they wrap."""
-    try:
-        array = np.array(value, np.int64)
-    except OverflowError:
-        raise ValueError("Can't convert Python sequence with out-of-range integer to Tensor.") from None
-    return (array, int64) if asked is None else (array.astype(wanted.np_dtype), wanted)
-
-
-def _bytes_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns an object array of bytes; text is encoded as UTF-8."""
-    result = np.empty(array.shape, object)
-    for place, item in np.ndenumerate(array):
-        if isinstance(item, list | tuple):
-            raise ValueError("Can't convert non-rectangular Python sequence to Tensor.")
-        result[place] = item.encode() if isinstance(item, str) else bytes(item)
-    return result
-
-
-def _from_mixed_sequence(value: Any, kinds: set[type], dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    if any(
-        kind is type(None) or not (issubclass(kind, np.generic | np.ndarray) or kind in DEFAULT_OF) for kind in kinds
-    ):
-        strange = next(kind for kind in kinds if not issubclass(kind, np.generic | np.ndarray))
-        raise _unsupported(value, strange)
-    try:
-        return _from_numpy(np.array(value), dtype)
-    except ValueError:
-        raise ValueError("Can't convert non-rectangular Python sequence to Tensor.") from None
-
-
-def _from_other(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    if isinstance(value, bool | int | float | complex | str | bytes):  # subclasses, such as enums
-        base = next(kind for kind in DEFAULT_OF if isinstance(value, kind) and (kind is bool or kind is not bool))
-        return host_array(base(value), dtype)
-    if isinstance(value, Sequence | range):
-        return host_array(list(value), dtype)
-    if hasattr(value, "__array__"):
-        return _from_numpy(np.asarray(value), dtype)
-    if hasattr(value, "__dlpack__"):
-        return _from_numpy(np.from_dlpack(value), dtype)
-    raise _unsupported(value, type(value))
-
-
-def _unsupported(value: Any, kind: type) -> ValueError:
-    return ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({kind}) to a Tensor.")
-
-
-def _holds_tensors(value: Any) -> bool:
-    """Tells whether nested lists have a tensor or a variable somewhere."""
+def _dtype_of_tensor_in(value: Any) -> DType | None:
+    """Returns the dtype of the first tensor or variable in nested lists, which their numbers take; None without one."""
     for item in value:
         kind = item.__class__
         if kind in DEFAULT_OF:
             continue
         if kind is Tensor or hasattr(kind, "__tf_tensor__"):
-            return True
-        if (kind is list or kind is tuple) and _holds_tensors(item):
-            return True
-    return False
-
-
-__all__ = ["DTYPE_OF", "EAGER_CONST", "Packer", "as_tensor", "constant_of", "host_array"]
+            return item.dtype
+        found = _dtype_of_tensor_in(item) if kind is list or kind is tuple else None
+        if found is not None:
+            return found
+    return None

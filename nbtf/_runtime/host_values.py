@@ -1,0 +1,303 @@
+"""Which array a Python value becomes on the host, and of which dtype: TensorFlow's rules.
+
+The first leaf of nested lists decides: a number, a boolean or a string. NumPy's own scalars count as Python's there,
+but floats keep their width. Arrays keep their dtype, and are cast without questions where another one is asked for.
+
+Source: py_seq_tensor.cc of TensorFlow 2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from nbtf._shapes import TensorShape
+from nbtf._types import (
+    DType,
+    as_dtype,
+    bool_,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int32,
+    int64,
+    string,
+)
+
+Array = np.ndarray[Any, Any]
+
+DEFAULT_OF: dict[type, DType] = {
+    float: float32,
+    int: int32,
+    bool: bool_,
+    complex: complex128,
+    str: string,
+    bytes: string,
+}
+"""The dtype of Python values when nothing else is asked for."""
+
+# Kinds of leaves, one letter each: Python's bool B, NumPy's b, integer i, float f, complex c, text s; "" for the rest.
+_KIND_OF: dict[type, str] = {float: "f", int: "i", bool: "B", complex: "c", str: "s", bytes: "s"}
+_TAKES = {"B": "Bb", "b": "Bb", "i": "iB", "f": "ifB", "c": "ifcB", "s": "s"}
+"""What may follow a leaf of each kind."""
+_READS = {bool_: "Bb", int32: "iB", int64: "iB", string: "s", complex128: "ifcB"} | dict.fromkeys(
+    (float16, float32, float64), "ifB"
+)
+"""What can be read as a dtype at once; other dtypes are cast to."""
+
+_MIXED = "Can't convert Python sequence with mixed types to Tensor."
+_RAGGED = "Can't convert non-rectangular Python sequence to Tensor."
+_TOO_LARGE = "Can't convert Python sequence with out-of-range integer to Tensor."
+
+# TensorFlow is silent when a value does not fit its dtype.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._runtime\.host_values$")
+
+
+def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
+    """Returns a fresh host array of a Python value or an array, and its dtype.
+
+    Args:
+      value: a number, a string, nested lists of them, or anything NumPy can read.
+      dtype: what to make of it; None for the value's own.
+
+    Raises:
+      ValueError: ragged or mixed lists, integers beyond 64 bits, values of other kinds.
+      TypeError: a Python value that does not suit `dtype`.
+    """
+    kind = value.__class__
+    if kind is list or kind is tuple:
+        return _from_list(value, dtype)
+    if kind in DEFAULT_OF:
+        return _from_python(value, _dtype_for(value, _KIND_OF[kind], DEFAULT_OF[kind], dtype), dtype)
+    if isinstance(value, np.ndarray | np.generic):
+        return _from_numpy(value, dtype)
+    return _from_other(value, dtype)
+
+
+# Lists and numbers of Python
+
+
+def _from_list(value: Any, dtype: DType | None) -> tuple[Array, DType]:
+    kinds = _leaf_types(value)
+    if len(kinds) == 1:
+        (kind,) = kinds
+        if kind in DEFAULT_OF:
+            return _from_python(value, _dtype_for(value, _KIND_OF[kind], DEFAULT_OF[kind], dtype), dtype)
+    elif kinds == {int, float}:
+        return _from_python(value, _dtype_for(value, "f", float32, dtype), dtype)
+    elif not kinds:
+        return _from_python(value, dtype or float32, dtype)
+    return _from_leaves(value, dtype)
+
+
+def _leaf_types(value: Any) -> set[type[Any]]:
+    """Returns the types of the leaves of nested lists, and `list` or `tuple` where leaves and lists stand together."""
+    kinds: set[type[Any]] = set(map(type, value))
+    if kinds <= {list, tuple}:
+        return set[type[Any]]().union(*map(_leaf_types, value))
+    return kinds
+
+
+def _dtype_for(value: Any, kind: str, own: DType, dtype: DType | None) -> DType:
+    """Returns the dtype that leaves of one kind take: their own, or the one asked for if it can hold them."""
+    return dtype if dtype is not None and kind in _READS.get(dtype, "") else _cast(value, own, dtype)
+
+
+def _cast(value: Any, own: DType, dtype: DType | None) -> DType:
+    if dtype is None:
+        return own
+    if _can_be_cast(own, dtype):
+        return dtype
+    raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.c_name}")
+
+
+def _can_be_cast(own: DType, dtype: DType) -> bool:
+    if own.is_integer:
+        return dtype.is_integer or dtype.is_floating or dtype.is_complex
+    if own.is_floating:
+        return dtype.is_floating or dtype.is_complex
+    return dtype.is_complex if own.is_complex else dtype is own
+
+
+def _from_python(value: Any, wanted: DType, asked: DType | None) -> tuple[Array, DType]:
+    try:
+        if wanted is string:
+            return _bytes_array(np.array(value, object)), string
+        return _array(value, wanted.np_dtype), wanted
+    except OverflowError:
+        return _from_large_integers(value, wanted, asked)
+    except ValueError:
+        raise ValueError(_RAGGED) from None
+
+
+def _from_large_integers(value: Any, wanted: DType, asked: DType | None) -> tuple[Array, DType]:
+    """Integers beyond int32 are int64 when nothing was asked for; beyond what was asked for they wrap."""
+    try:
+        array = np.array(value, np.int64)
+    except OverflowError:
+        raise ValueError(_TOO_LARGE) from None
+    return (array, int64) if asked is None else (array.astype(wanted.np_dtype), wanted)
+
+
+def _array(value: Any, np_dtype: Any) -> Array:
+    try:
+        return np.array(value, np_dtype)
+    except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
+        with np.errstate(all="ignore"):
+            return np.array(value, np_dtype)
+
+
+# Mixed leaves, one by one
+
+
+def _from_leaves(value: Any, dtype: DType | None) -> tuple[Array, DType]:
+    shape, first = _shape_and_first(value)
+    if 0 not in shape and not _kind(first):
+        raise _unsupported(first)
+    leaves = list(_leaves(value, shape))
+    kinds = [_kind(leaf) for leaf in leaves]
+    if dtype is not None and set(kinds) <= set(_READS.get(dtype, "")):
+        wanted = dtype
+    else:
+        wanted = _cast(value, _own_dtype(first, kinds) if kinds else float32, dtype)
+    array, wanted = _from_python([_plain(leaf) for leaf in leaves], wanted, dtype)
+    return array.reshape(shape), wanted
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _shape_and_first(value: Any) -> tuple[tuple[int, ...], Any]:
+    """Returns the shape of nested lists, judged by the first of each, and the first leaf."""
+    shape: list[int] = []
+    while _is_list(value):
+        shape.append(len(value))
+        if not shape[-1]:
+            break
+        value = value[0]
+    return tuple(shape), _scalar(value)
+
+
+def _leaves(value: Any, shape: tuple[int, ...]) -> Iterator[Any]:
+    """Yields the leaves of nested lists that must have a shape."""
+    if not shape:
+        if _is_list(value):
+            raise ValueError(_MIXED)
+        yield _scalar(value)
+        return
+    if not _is_list(value) or len(value) != shape[0]:
+        raise ValueError(_RAGGED)
+    for item in value:
+        yield from _leaves(item, shape[1:])
+
+
+def _kind(leaf: Any) -> str:
+    known = _KIND_OF.get(leaf.__class__)
+    if known is not None:
+        return known
+    for types, kind in (
+        (np.bool_, "b"),
+        (int | np.integer, "i"),  # also enums
+        (float | np.floating, "f"),
+        (complex | np.complexfloating, "c"),
+        (str | bytes, "s"),
+    ):
+        if isinstance(leaf, types):
+            return kind
+    return ""
+
+
+def _own_dtype(first: Any, kinds: list[str]) -> DType:
+    """Returns the dtype of mixed leaves: that of the first, or float32 for integers before floats."""
+    kind = kinds[0]
+    if kind == "i" and not -(2**63) <= first < 2**63:
+        raise ValueError(_TOO_LARGE)
+    if kind == "i" and "f" in kinds:
+        kind, own = "f", float32
+    elif kind == "f" and isinstance(first, np.floating):
+        own = as_dtype(cast("Any", first).dtype)
+    else:
+        own = {"B": bool_, "b": bool_, "i": int32, "f": float32, "c": complex128, "s": string}.get(kind, string)
+    if not set(kinds) <= set(_TAKES.get(kind, "")):
+        raise ValueError(_MIXED)
+    return own
+
+
+def _scalar(leaf: Any) -> Any:
+    """Returns NumPy's scalar for an array of rank 0."""
+    return cast("Any", leaf[()]) if isinstance(leaf, np.ndarray) else leaf
+
+
+def _plain(leaf: Any) -> Any:
+    """Returns Python's scalar for one of NumPy's."""
+    return cast("Any", leaf.item()) if isinstance(leaf, np.generic) else leaf
+
+
+# Arrays, and what can become one
+
+
+def _from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
+    own = _dtype_of_array(value)
+    wanted = own if dtype is None else dtype
+    if wanted is string:
+        return _bytes_array(np.asarray(value, object)), string
+    if value.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
+        value = value.real
+    return _array(value, wanted.np_dtype), wanted
+
+
+def _dtype_of_array(value: Any) -> DType:
+    kind = value.dtype.kind
+    if kind in "OSU":
+        return string
+    if kind == "V":
+        raise _refused("numpy data type")
+    try:
+        return as_dtype(value.dtype)
+    except TypeError:
+        name = {"M": "NPY_DATETIME", "m": "NPY_TIMEDELTA", "f": "NPY_LONGDOUBLE", "c": "NPY_CLONGDOUBLE"}
+        raise _refused(f"numpy type: {name.get(kind, value.dtype)}") from None
+
+
+def _bytes_array(array: Array) -> Array:
+    """Returns an object array of bytes; text is encoded as UTF-8."""
+    result = np.empty(array.shape, object)
+    for place, item in np.ndenumerate(array):
+        if isinstance(item, str):
+            result[place] = item.encode()
+        elif isinstance(item, bytes):
+            result[place] = bytes(item)
+        else:
+            raise _refused(f"object type {type(_plain(item)).__name__}")
+    return result
+
+
+def _refused(what: str) -> ValueError:
+    return ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported {what}).")
+
+
+def _from_other(value: Any, dtype: DType | None) -> tuple[Array, DType]:
+    if isinstance(value, TensorShape):
+        if not value.is_fully_defined():
+            raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+        return _from_python(value.as_list(), dtype or int32, dtype)
+    if _kind(value):  # subclasses, such as enums
+        return _from_leaves(value, dtype)
+    if isinstance(value, Sequence):
+        return host_array(list(cast("Sequence[Any]", value)), dtype)
+    if hasattr(value, "__array__") and not isinstance(value, type):
+        return _from_numpy(np.asarray(value), dtype)
+    if hasattr(value, "__dlpack__") and not isinstance(value, type):
+        return _from_numpy(np.from_dlpack(value), dtype)
+    raise _unsupported(value)
+
+
+def _unsupported(value: Any) -> ValueError:
+    return ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")

@@ -1,0 +1,379 @@
+"""How elements and slices are read by their positions: gather, gather_nd, scatter_nd, boolean_mask, repeat.
+
+Writing into zeros is the gradient of reading, and reading that of writing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._ops.attributes import as_axis, as_int, as_ints, as_shape, of_integers
+from nbtf._ops.broadcasting import broadcast_to, reshape
+from nbtf._ops.comparison import where
+from nbtf._ops.elementwise import add
+from nbtf._ops.extent import tile
+from nbtf._ops.joining import concat
+from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.ranges import range as number_range
+from nbtf._ops.shape import expand_dims, inverse, squeeze, transpose
+from nbtf._runtime.conversion import as_tensor, host_array
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, TensorLike, int16, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+POSITIONS = frozenset({int16, int32, int64})
+"""Dtypes of positions. Source: attr `Tindices` of TensorFlow's op definitions."""
+
+
+def places(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple[Any, ...]:
+    """Returns NumPy's index for rows of positions, after looking whether they are inside.
+
+    A real GPU does not look: it would have to wait for the values, and TensorFlow's GPU kernels do not either.
+    """
+    depth = indices.shape[-1]
+    if xp is CPU.xp and indices.size:
+        outside = ((indices < 0) | (indices >= xp.array(shape[:depth]))).any(axis=-1)
+        if outside.any():
+            _refuse(xp, indices, outside, of_what)
+    return tuple(indices[..., i] for i in range(depth))
+
+
+def _refuse(xp: Any, indices: Any, outside: Any, of_what: str) -> None:
+    first = tuple(int(i) for i in xp.argwhere(outside)[0])
+    row = ", ".join(str(int(i)) for i in indices[first])
+    where = bracketed(first) if first else ""
+    raise InvalidArgumentError(None, None, f"indices{where} = [{row}] does not index into {of_what}")
+
+
+@op("T I -> T", T=ALL, I=POSITIONS)
+def GatherNd(xp: Any, params: Any, indices: Any) -> Any:
+    if not indices.ndim or not params.ndim or indices.shape[-1] > params.ndim:
+        raise IndexError("no positions")
+    where = places(xp, indices, params.shape, f"param shape {bracketed(params.shape)}, node name: GatherNd")
+    return params[(*where, ...)] if where else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
+
+
+def gather_nd(
+    params: TensorLike,
+    indices: TensorLike,
+    batch_dims: int = 0,
+    name: str | None = None,
+    bad_indices_policy: str = "",
+) -> Tensor:
+    """Reads elements or slices of a tensor by their positions.
+
+    Args:
+      params: any tensor with at least one axis.
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `params`.
+      batch_dims: how many first axes both have in common.
+      name: accepted and ignored; eager ops have no names.
+      bad_indices_policy: accepted and ignored; positions outside are refused.
+
+    Returns:
+      What stands there, shape `[..., *params.shape[depth:]]`.
+
+    Raises:
+      InvalidArgumentError: a position is outside, or has more numbers than `params` has axes.
+
+    >>> tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy()
+    array([2, 3], dtype=int32)
+    """
+    if batch_dims:
+        return _gather_nd_in_batches(as_tensor(params), as_tensor(indices), batch_dims)
+    return GatherNd(params, indices, name=name)
+
+
+def _gather_nd_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
+    """Reads with the numbers of the batch put in front of each position."""
+    rows = indices.shape.as_list()[:-1]
+    columns = [
+        reshape(number_range(rows[axis], dtype=indices.dtype), [-1 if i == axis else 1 for i in range(len(rows) + 1)])
+        for axis in range(batch_dims)
+    ]
+    return GatherNd(params, concat([*(broadcast_to(one, [*rows, 1]) for one in columns), indices], -1))
+
+
+@GatherNd.infer
+def _(params: Spec, indices: Spec) -> Spec:
+    if not params.shape:
+        raise InvalidArgumentError(None, None, "params must be at least a vector")
+    if not indices.shape:
+        raise InvalidArgumentError(None, None, "indices must be at least a vector")
+    depth, n = indices.shape[-1] or 0, len(params.shape)
+    if depth > n:
+        text = f"index innermost dimension length must be <= params rank; saw: {depth} vs. {n}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec((*indices.shape[:-1], *params.shape[depth:]), params.dtype)
+
+
+@GatherNd.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    params, indices = call.inputs
+    return [scatter_nd(indices, grad, params.shape), None]
+
+
+@op("I T -> T", T=ALL, I=POSITIONS, host={"shape": of_integers("Tindices", as_shape)})
+def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_policy: str) -> Any:
+    if not indices.ndim or indices.shape[:-1] + tuple(shape)[indices.shape[-1] :] != updates.shape:
+        raise ValueError("shapes do not fit")
+    empty = xp.full(shape, b"", updates.dtype) if updates.dtype.kind == "O" else xp.zeros(shape, updates.dtype)
+    where = places(xp, indices, tuple(shape), f"shape {bracketed(shape)}")
+    xp.add.at(empty, (*where, ...), updates)
+    return empty
+
+
+@ScatterNd.express
+def scatter_nd(
+    indices: TensorLike, updates: TensorLike, shape: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """Writes elements or slices into zeros, by their positions.
+
+    Args:
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of the result.
+      updates: what is written, shape `[..., *shape[depth:]]`. Where a position comes twice, the sum.
+      shape: the shape of the result.
+      bad_indices_policy: accepted and ignored; positions outside are refused.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `updates`' dtype.
+
+    Raises:
+      InvalidArgumentError: a position is outside, or the shapes do not fit.
+
+    >>> tf.scatter_nd([[1], [3], [1]], [5, 6, 7], [5]).numpy()
+    array([ 0, 12,  0,  6,  0], dtype=int32)
+    """
+    return ScatterNd(indices, updates, shape=shape, bad_indices_policy=bad_indices_policy, name=name)
+
+
+@ScatterNd.infer
+def _(indices: Spec, updates: Spec, shape: tuple[int, ...], bad_indices_policy: str) -> Spec:
+    for length in shape:
+        if length < 0:
+            raise InvalidArgumentError(None, None, f"Dimension {length} must be >= 0")
+    if not indices.shape:
+        raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
+    outer, depth = len(indices.shape) - 1, indices.shape[-1] or 0
+    given, shown = bracketed(updates.shape), bracketed(indices.shape)
+    if indices.shape[:-1] != updates.shape[:outer] and None not in (*indices.shape, *updates.shape):
+        text = f"Dimensions [0,{outer}) of indices[shape={shown}] must match dimensions [0,{outer}) of updates"
+        raise InvalidArgumentError(None, None, f"{text}[shape={given}]")
+    if shape[depth:] != updates.shape[outer:] and None not in updates.shape:
+        text = f"Dimensions [{depth},{len(shape)}) of input[shape={bracketed(shape)}] must match dimensions "
+        raise InvalidArgumentError(None, None, f"{text}[{outer},{len(updates.shape)}) of updates[shape={given}]")
+    return Spec(shape, updates.dtype)
+
+
+@ScatterNd.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [None, gather_nd(grad, call.inputs[0])]
+
+
+@op("T I -> T", T=ALL, I=POSITIONS, host={"axis": of_integers("Taxis", as_axis)})
+def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: Any, batch_dims: int) -> Any:
+    axis, batch = _axis_and_batch(axis, batch_dims, params.ndim, indices.ndim)
+    if params.shape[:batch] != indices.shape[:batch]:
+        raise ValueError("batches differ")
+    if xp is CPU.xp and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= params.shape[axis]):
+        _refuse_index(xp, indices, params.shape[axis])
+    if batch == 0:
+        return params.take(indices, axis)
+    grid = [
+        xp.arange(n).reshape([-1 if i == place else 1 for i in range(indices.ndim)])
+        for place, n in enumerate(indices.shape[:batch])
+    ]
+    found = xp.moveaxis(params, axis, batch)[(*grid, indices)]  # batch, positions, axes before, axes behind
+    positions = range(batch, indices.ndim)
+    before = range(indices.ndim, indices.ndim + axis - batch)
+    behind = range(indices.ndim + axis - batch, found.ndim)
+    return found.transpose([*range(batch), *before, *positions, *behind])
+
+
+def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> tuple[int, int]:
+    """Returns the axis to gather along, counted from the front, and how many axes are a batch.
+
+    Raises:
+      InvalidArgumentError: there are no such axes, in TensorFlow's words.
+    """
+    batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
+    if isinstance(axis, tuple):
+        raise InvalidArgumentError(None, None, "axis must be scalar")
+    place = batch if axis is None else axis.__index__()
+    if rank == 0:
+        raise InvalidArgumentError(None, None, "params must be at least 1 dimensional")
+    if not -rank <= place < rank:
+        needed = place + 1 if place >= 0 else -place
+        raise InvalidArgumentError(None, None, f"Shape must be at least rank {needed} but is rank {rank}")
+    place %= rank
+    if place == 0:
+        batch = 0  # along the first axis TensorFlow does not ask for a batch
+    if not 0 <= batch <= index_rank:
+        text = f"Expected batch_dims in the range [{-index_rank}, {index_rank}], but got {batch}"
+        raise InvalidArgumentError(None, None, text)
+    if batch >= rank:
+        raise InvalidArgumentError(None, None, f"batch_dims ({batch}) must be less than rank(params) ({rank}).")
+    if batch > place:
+        text = f"batch_dims ({batch}) must be less than or equal to axis ({place})."
+        raise InvalidArgumentError(None, None, text)
+    return place, batch
+
+
+def _refuse_index(xp: Any, indices: Any, length: int) -> None:
+    first = tuple(int(i) for i in xp.argwhere((indices < 0) | (indices >= length))[0])
+    where_ = bracketed(first) if first else ""
+    raise InvalidArgumentError(None, None, f"indices{where_} = {int(indices[first])} is not in [0, {length})")
+
+
+@GatherV2.express
+def gather(
+    params: TensorLike,
+    indices: TensorLike,
+    validate_indices: bool | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Reads slices of a tensor by their numbers along an axis.
+
+    Args:
+      params: any tensor with at least one axis.
+      indices: which slices.
+      validate_indices: accepted and ignored; numbers outside are refused on CPUs and simulated GPUs.
+      axis: along which axis; the first after the batch when None.
+      batch_dims: how many first axes both have in common.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The slices, with the axes of `indices` in the place of `axis`.
+
+    Raises:
+      InvalidArgumentError: a number is outside, or there are no such axes.
+
+    >>> tf.gather([[1, 2, 3], [4, 5, 6]], [2, 0], axis=1).numpy()
+    array([[3, 1],
+           [6, 4]], dtype=int32)
+    """
+    return GatherV2(params, indices, validate_indices=validate_indices, axis=axis, batch_dims=batch_dims, name=name)
+
+
+@GatherV2.infer
+def _(params: Spec, indices: Spec, validate_indices: Any, axis: Any, batch_dims: int) -> Spec:
+    place, batch = _axis_and_batch(axis, batch_dims, len(params.shape), len(indices.shape))
+    for number, (m, n) in enumerate(zip(params.shape[:batch], indices.shape[:batch], strict=True)):
+        if m != n and None not in (m, n):
+            text = f"params.shape[{number}]: {m} should be equal to indices.shape[{number}]: {n}"
+            raise InvalidArgumentError(None, None, text)
+    return Spec((*params.shape[:place], *indices.shape[batch:], *params.shape[place + 1 :]), params.dtype)
+
+
+@GatherV2.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    params, indices = call.inputs
+    lengths: list[Any] = params.shape.as_list()
+    axis, batch = _axis_and_batch(as_axis(call.attrs["axis"]), call.attrs["batch_dims"], len(lengths), indices.ndim)
+    positions = indices.ndim - batch
+    # To rows: batch and positions in front, the rest behind, and each position as the number of a row.
+    in_front = [*range(batch), *range(axis, axis + positions)]
+    rows = transpose(grad, [*in_front, *(i for i in range(grad.ndim) if i not in in_front)])
+    rest = [*lengths[batch:axis], *lengths[axis + 1 :]]
+    rows = reshape(rows, [-1, math.prod(rest)])
+    count = math.prod(lengths[:batch])
+    summed = scatter_nd(
+        reshape(_row_numbers(indices, batch, count, lengths[axis]), [-1, 1]),
+        rows,
+        [count * lengths[axis], math.prod(rest)],
+    )
+    back = [*range(batch), axis, *range(batch, axis), *range(axis + 1, len(lengths))]
+    return [transpose(reshape(summed, [*lengths[:batch], lengths[axis], *rest]), inverse(back)), None]
+
+
+def _row_numbers(indices: Tensor, batch: int, count: int, length: int) -> Tensor:
+    """Returns positions counted through all batches."""
+    if batch == 0:
+        return indices
+    starts = number_range(0, count * length, length, dtype=indices.dtype)
+    return add(reshape(starts, [*indices.shape[:batch], *[1] * (indices.ndim - batch)]), indices)
+
+
+def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: Any = None, name: str | None = "boolean_mask") -> Tensor:
+    """Keeps what a mask marks.
+
+    Args:
+      tensor: any tensor.
+      mask: bool, or numbers that are marks where they are not 0; as long as `tensor` along the axes it covers.
+      axis: the first axis that it covers, 0 when None.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The marked slices, with one axis in the place of those the mask covers.
+
+    Raises:
+      ValueError: the mask is a scalar, or its shape does not fit.
+
+    >>> tf.boolean_mask([[1, 2], [3, 4], [5, 6]], [True, False, True]).numpy()
+    array([[1, 2],
+           [5, 6]], dtype=int32)
+    """
+    tensor, mask = as_tensor(tensor), as_tensor(mask)
+    if not mask.ndim:
+        raise ValueError("mask cannot be scalar.")
+    first = 0 if axis is None else as_int(axis)
+    last = first + mask.ndim
+    tensor.shape[first:last].assert_is_compatible_with(mask.shape)
+    lengths: list[Any] = tensor.shape.as_list()
+    flat = reshape(tensor, [*lengths[:first], math.prod(lengths[first:last]), *lengths[last:]])
+    return gather(flat, squeeze(where(reshape(mask, [-1])), [1]), axis=first)
+
+
+def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """Repeats every element or slice of a tensor.
+
+    Args:
+      input: any tensor.
+      repeats: how often, a number for all or a list with one for each.
+      axis: the axis along which slices repeat; when None, the elements of the flat tensor.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The longer tensor.
+
+    Raises:
+      TypeError: `repeats` are no integers.
+      ValueError: there is no such axis, or not one number for each slice.
+
+    >>> tf.repeat([[1, 2], [3, 4]], [1, 2], axis=0).numpy()
+    array([[1, 2],
+           [3, 4],
+           [3, 4]], dtype=int32)
+    """
+    tensor = as_tensor(input)
+    if axis is None:
+        tensor, axis = reshape(tensor, [-1]), 0
+    counts = _counts(repeats)
+    if not -tensor.ndim <= axis < tensor.ndim:
+        raise ValueError(f"axis={axis} out of bounds: expected {-tensor.ndim}<=axis<{tensor.ndim}")
+    axis %= tensor.ndim
+    lengths: list[Any] = tensor.shape.as_list()
+    if len(counts) == 1:
+        multiples = [counts[0] if i == axis + 1 else 1 for i in range(tensor.ndim + 1)]
+        repeated = tile(expand_dims(tensor, axis + 1), multiples)
+        return reshape(repeated, [n * counts[0] if i == axis else n for i, n in enumerate(lengths)])
+    if len(counts) != lengths[axis]:
+        raise ValueError(f"Dimensions {lengths[axis]} and {len(counts)} are not compatible")
+    numbers = [i for i, count in enumerate(counts) for _ in range(count)]
+    return gather(tensor, as_tensor(numbers, int32), axis=axis)
+
+
+def _counts(repeats: Any) -> tuple[int, ...]:
+    array, dtype = host_array(repeats)
+    if not dtype.is_integer:
+        text = f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats} of dtype: "
+        raise TypeError(text + str(dtype))
+    if array.ndim > 1:
+        raise ValueError(f"Shape {array.shape} must have rank at most 1")
+    return as_ints(array)

@@ -1,0 +1,274 @@
+"""How `tensor[...]` cuts out a part: numbers, slices, `...` and new axes with StridedSlice, masks with Where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import as_ints, as_shape, of_integers
+from nbtf._ops.express import HANDED_OVER
+from nbtf._ops.gathering import boolean_mask
+from nbtf._ops.op import Gradients, op
+from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, NUMBERS, DType, TensorLike, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+_POSITIONS = of_integers("Index", as_ints)
+_REST = (Ellipsis,)
+
+
+def getitem(tensor: Any, key: Any) -> Tensor:
+    """Returns a part of a tensor: what `tensor[key]` is.
+
+    The express lane of this op is written by hand. With `...` at the end, which changes nothing, NumPy gives a view
+    of whatever it cuts as TensorFlow does, and a copy of what it would take for a list of numbers or a mask.
+    """
+    try:
+        device = tensor._device
+        if device is HERE.device and tensor.__class__ is Tensor:
+            scope = SCOPE()
+            if scope is None or (scope.lane is device and (scope.tape is None or tensor._watch is None)):
+                if key.__class__ is tuple:
+                    try:
+                        array = tensor._array[key + _REST]
+                    except IndexError:  # it has its own ellipsis
+                        array = tensor._array[key]
+                elif key.__class__ is int or key.__class__ is slice:
+                    array = tensor._array[key, ...]
+                else:
+                    return _on_the_road(tensor, key)
+                if array.base is not None:
+                    result = Tensor()
+                    result._array = array
+                    result._dtype = tensor._dtype
+                    result._device = device
+                    result._watch = None
+                    return result
+    except HANDED_OVER:
+        pass
+    return _on_the_road(tensor, key)
+
+
+def _on_the_road(tensor: Any, key: Any) -> Tensor:
+    dtype = getattr(key, "dtype", None)
+    if key.__class__ is bool or (dtype is not None and dtype == "bool" and hasattr(key, "__len__")):
+        return boolean_mask(tensor, key)
+    begin, end, strides, masks = slice_spec(key)
+    return StridedSlice(tensor, begin=begin, end=end, strides=strides, masks=masks, name="strided_slice/")
+
+
+class Masks(NamedTuple):
+    """What the parts of a key are: five numbers with a bit for each part."""
+
+    begin: int = 0
+    end: int = 0
+    ellipsis: int = 0
+    new_axis: int = 0
+    shrink_axis: int = 0
+
+
+def slice_spec(key: Any) -> tuple[list[Any], list[Any], list[Any], Masks]:
+    """Returns what a key means to StridedSlice: begin, end, strides and masks.
+
+    Args:
+      key: one part or a list of them: a number, a slice, `...`, None, or an integer tensor.
+
+    Raises:
+      TypeError: a part is none of these, in TensorFlow's words.
+    """
+    parts: list[Any] = [*key] if isinstance(key, list | tuple) else [key]
+    meanings = [_meaning(part) for part in parts]
+    masks = dict.fromkeys(Masks._fields, 0)
+    for number, (_, _, _, names) in enumerate(meanings):
+        for name in names:
+            masks[name] |= 1 << number
+    begin, end, strides = ([meaning[place] for meaning in meanings] for place in range(3))
+    return begin, end, strides, Masks(**masks)
+
+
+def _meaning(part: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
+    """Returns begin, end and stride of one part of a key, and the masks in which it is marked."""
+    if part is None:
+        return 0, 0, 1, ("new_axis",)
+    if part is Ellipsis:
+        return 0, 0, 1, ("ellipsis",)
+    if part.__class__ is slice:
+        start, stop, step = (None if bound is None else _index(bound) for bound in (part.start, part.stop, part.step))
+        open_ends = tuple(name for name, bound in (("begin", start), ("end", stop)) if bound is None)
+        return 0 if start is None else start, 0 if stop is None else stop, 1 if step is None else step, open_ends
+    position = _index(part)
+    return position, position + 1 if position.__class__ is int else position, 1, ("shrink_axis",)
+
+
+def _index(part: Any) -> Any:
+    """Returns a part as a number; a tensor as it is, for its value may not be known yet."""
+    dtype = getattr(part, "dtype", None)
+    if dtype.__class__ is DType:
+        if dtype in (int32, int64) and len(part.shape) == 0:
+            return part
+    elif hasattr(part, "__index__") and dtype != "bool":
+        try:
+            return part.__index__()
+        except TypeError:
+            pass  # an array, but not of one integer
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+        f"valid indices, got {part!r}"
+    )
+
+
+@op("T -> T", T=ALL, host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS})
+def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
+    return input_[_numpy_key(begin, end, strides, masks)]
+
+
+def _numpy_key(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: Masks) -> tuple[Any, ...]:
+    """Returns the key that means the same to NumPy; it always has an ellipsis, so that a scalar stays an array."""
+    key: list[Any] = []
+    for number, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << number
+        if masks.ellipsis & bit:
+            key.append(Ellipsis)
+        elif masks.new_axis & bit:
+            key.append(None)
+        elif masks.shrink_axis & bit:
+            key.append(start)
+        else:
+            key.append(slice(None if masks.begin & bit else start, None if masks.end & bit else stop, step))
+    return tuple(key) if masks.ellipsis else (*key, Ellipsis)
+
+
+def strided_slice(
+    input_: TensorLike,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Cuts out a part of a tensor with steps; `tensor[...]` says the same in a better way.
+
+    Args:
+      input_: any tensor.
+      begin: where to begin along each axis.
+      end: before which element to end.
+      strides: the steps, 1 when None.
+      begin_mask: bits of the axes where `begin` does not count.
+      end_mask: bits of the axes where `end` does not count.
+      ellipsis_mask: the bit of the place that stands for all axes not named.
+      new_axis_mask: bits of the places that add an axis of length 1.
+      shrink_axis_mask: bits of the axes of which one element is taken, and which go away.
+      var: accepted and ignored.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The part.
+
+    Raises:
+      InvalidArgumentError: an element outside, a step of 0, or more places than axes.
+
+    >>> tf.strided_slice([1, 2, 3, 4, 5], [0], [5], [2]).numpy()
+    array([1, 3, 5], dtype=int32)
+    """
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    steps = [1] * len(begin) if strides is None and hasattr(begin, "__len__") else strides
+    return StridedSlice(input_, begin=begin, end=end, strides=1 if steps is None else steps, masks=masks, name=name)
+
+
+@StridedSlice.infer
+def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
+    if not len(begin) == len(end) == len(strides):
+        shapes = f"[{len(begin)}], [{len(end)}], and [{len(strides)}]"
+        text = f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead."
+        raise InvalidArgumentError(None, None, text)
+    if masks.ellipsis.bit_count() > 1:
+        raise InvalidArgumentError(None, None, "Multiple ellipses in slice spec not allowed")
+    lengths: list[int | None] = []
+    for number, axis in _axes(len(input_.shape), len(begin), masks):
+        length = 1 if axis is None else input_.shape[axis]
+        if number is None or axis is None:
+            lengths.append(length)
+        elif masks.shrink_axis >> number & 1:
+            _check_position(begin[number], length, axis)
+        else:
+            bounds = slice(
+                None if masks.begin >> number & 1 else begin[number],
+                None if masks.end >> number & 1 else end[number],
+                strides[number],
+            )
+            lengths.append(_length(bounds, length, axis))
+    return Spec(tuple(lengths), input_.dtype)
+
+
+def _axes(rank: int, places: int, masks: Masks) -> list[tuple[int | None, int | None]]:
+    """Pairs the places of a key with axes: `(place, axis)`, no place for axes not named, no axis for new ones.
+
+    Raises:
+      InvalidArgumentError: there are more places than axes.
+    """
+    taken = sum(1 for place in range(places) if not (masks.ellipsis | masks.new_axis) >> place & 1)
+    pairs: list[tuple[int | None, int | None]] = []
+    axis = 0
+    for place in range(places):
+        if masks.ellipsis >> place & 1:
+            pairs.extend((None, axis + i) for i in range(rank - taken))
+            axis += max(rank - taken, 0)
+        elif masks.new_axis >> place & 1:
+            pairs.append((place, None))
+        elif axis < rank:
+            pairs.append((place, axis))
+            axis += 1
+        elif rank == 0:
+            raise InvalidArgumentError(None, None, "Attempting to slice scalar input.")
+        else:
+            text = f"Index out of range using input dim {axis}; input has only {rank} dims"
+            raise InvalidArgumentError(None, None, text)
+    return [*pairs, *((None, rest) for rest in range(axis, rank))]
+
+
+def _check_position(position: int, length: int | None, axis: int) -> None:
+    if length is None or -length <= position < length:
+        return
+    shown = position + length if position < 0 else position
+    raise InvalidArgumentError(None, None, f"slice index {shown} of dimension {axis} out of bounds.")
+
+
+def _length(bounds: slice, length: int | None, axis: int) -> int | None:
+    if bounds.step == 0:
+        raise InvalidArgumentError(None, None, f"strides[{axis}] must be non-zero")
+    return None if length is None else len(range(*bounds.indices(length)))
+
+
+@StridedSlice.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [StridedSliceGrad(grad, shape=call.inputs[0].shape, **call.attrs)]
+
+
+@op(
+    "T -> T",
+    T=NUMBERS,
+    host={"shape": of_integers("Index", as_shape), "begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS},
+)
+def StridedSliceGrad(xp: Any, dy: Any, shape: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
+    result = xp.zeros(shape, dy.dtype)
+    result[_numpy_key(begin, end, strides, masks)] = dy
+    return result
+
+
+@StridedSliceGrad.infer
+def _(dy: Spec, shape: tuple[int, ...], begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
+    return Spec(shape, dy.dtype)
+
+
+@StridedSliceGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    attrs = {name: value for name, value in call.attrs.items() if name != "shape"}
+    return [StridedSlice(grad, **attrs)]

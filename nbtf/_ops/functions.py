@@ -1,0 +1,297 @@
+"""Powers and roots, exponentials and logarithms, and the functions made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.broadcasting import unbroadcast
+from nbtf._ops.comparison import chosen, greater, not_equal, where
+from nbtf._ops.elementwise import SIGNED, add, conj, divide, multiply, subtract
+from nbtf._ops.op import Gradients, broadcast, op, ufunc
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, FLOATS, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+CONTINUOUS = FLOATS | COMPLEXES
+
+
+@op("T T -> T", T=SIGNED | COMPLEXES)
+def Pow(xp: Any, x: Any, y: Any) -> Any:
+    try:
+        return xp.power(x, y)
+    except ValueError as error:
+        if "negative" in str(error):
+            text = "Integers to negative integer powers are not allowed"
+            raise InvalidArgumentError(None, None, text) from None
+        raise
+
+
+@Pow.express
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Raises one tensor to the power of another, element by element, as the operator `**` does.
+
+    Args:
+      x: numbers, not the unsigned integers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype; nan for roots of negative numbers. Integers wrap when they overflow.
+
+    Raises:
+      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer has a negative power.
+
+    >>> tf.pow([2, 3], [3, 2]).numpy()
+    array([8, 9], dtype=int32)
+    """
+    return Pow(x, y, name=name)
+
+
+Pow.infer(broadcast(Pow))
+
+
+@Pow.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = (conj(one) for one in call.inputs)
+    towards_x = towards_y = None
+    if call.needs(0):
+        towards_x = unbroadcast(multiply(multiply(grad, y), pow(x, subtract(y, 1))), x)
+    if call.needs(1):
+        # No real number has a logarithm unless it is positive: 0 instead, so that nothing spreads nan.
+        defined = not_equal(x, 0) if x._dtype in COMPLEXES else greater(x, 0.0)
+        logarithm = chosen(defined, log(where(defined, x, as_tensor(1, x._dtype))), True)
+        towards_y = unbroadcast(multiply(multiply(grad, conj(call.output)), logarithm), y)
+    return [towards_x, towards_y]
+
+
+Sqrt = ufunc("Sqrt", "sqrt", "T -> T", T=CONTINUOUS)
+
+
+@Sqrt.express
+def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns square roots.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; nan for negative numbers.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sqrt([4.0, 9.0]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    return Sqrt(x, name=name)
+
+
+@Sqrt.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [divide(multiply(grad, 0.5), conj(call.output))]
+
+
+@op("T -> T", T=CONTINUOUS)
+def Rsqrt(xp: Any, x: Any) -> Any:
+    return xp.reciprocal(xp.sqrt(x))
+
+
+@Rsqrt.express
+def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns 1 divided by square roots.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; inf for 0, nan for negative numbers.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.rsqrt([4.0, 16.0]).numpy()
+    array([0.5 , 0.25], dtype=float32)
+    """
+    return Rsqrt(x, name=name)
+
+
+@Rsqrt.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = conj(call.output)
+    return [multiply(multiply(grad, -0.5), multiply(y, multiply(y, y)))]
+
+
+Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS)
+
+
+@Exp.express
+def exp(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns e to the power of every element.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; inf where the dtype ends.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.exp([0.0, 1.0]).numpy()
+    array([1.       , 2.7182817], dtype=float32)
+    """
+    return Exp(x, name=name)
+
+
+@Exp.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [multiply(grad, conj(call.output))]
+
+
+Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS)
+
+
+@Expm1.express
+def expm1(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `exp(x) - 1`, exact also where `x` is near 0.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.expm1([0.0, 1.0]).numpy()
+    array([0.       , 1.7182819], dtype=float32)
+    """
+    return Expm1(x, name=name)
+
+
+@Expm1.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [multiply(grad, exp(conj(call.inputs[0])))]
+
+
+Log = ufunc("Log", "log", "T -> T", T=CONTINUOUS)
+
+
+@Log.express
+def log(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns natural logarithms.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; -inf for 0, nan for negative numbers.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.log([1.0, 0.0]).numpy()
+    array([  0., -inf], dtype=float32)
+    """
+    return Log(x, name=name)
+
+
+@Log.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [divide(grad, conj(call.inputs[0]))]
+
+
+Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS)
+
+
+@Log1p.express
+def log1p(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `log(1 + x)`, exact also where `x` is near 0.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.log1p([0.0, 1.0]).numpy()
+    array([0.       , 0.6931472], dtype=float32)
+    """
+    return Log1p(x, name=name)
+
+
+@Log1p.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [divide(grad, add(conj(call.inputs[0]), 1))]
+
+
+@op("T -> T", T=CONTINUOUS)
+def Sigmoid(xp: Any, x: Any) -> Any:
+    return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), x.dtype.type(1)))
+
+
+@Sigmoid.express
+def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `1 / (1 + exp(-x))`, which leads from 0 to 1.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sigmoid([-1000.0, 0.0, 1000.0]).numpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return Sigmoid(x, name=name)
+
+
+@Sigmoid.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = conj(call.output)
+    return [multiply(grad, subtract(y, multiply(y, y)))]
+
+
+Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS)
+
+
+@Tanh.express
+def tanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the hyperbolic tangent, which leads from -1 to 1.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.tanh([-1000.0, 0.0, 1000.0]).numpy()
+    array([-1.,  0.,  1.], dtype=float32)
+    """
+    return Tanh(x, name=name)
+
+
+@Tanh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = conj(call.output)
+    return [subtract(grad, multiply(grad, multiply(y, y)))]

@@ -1,0 +1,260 @@
+"""How truth values are combined, and the bits of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.op import broadcast, no_gradient, op, ufunc
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import INTEGERS, TensorLike
+
+LogicalAnd = ufunc("LogicalAnd", "logical_and", "bool bool -> bool")
+
+
+@LogicalAnd.express
+def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Tells where both of two tensors are true.
+
+    Args:
+      x: bool.
+      y: bool, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A bool tensor.
+
+    Raises:
+      InvalidArgumentError: one is not bool, or shapes do not fit.
+
+    >>> tf.logical_and([True, False], True).numpy()
+    array([ True, False])
+    """
+    return LogicalAnd(x, y, name=name)
+
+
+LogicalOr = ufunc("LogicalOr", "logical_or", "bool bool -> bool")
+
+
+@LogicalOr.express
+def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Tells where at least one of two tensors is true.
+
+    Args:
+      x: bool.
+      y: bool, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A bool tensor.
+
+    Raises:
+      InvalidArgumentError: one is not bool, or shapes do not fit.
+
+    >>> tf.logical_or([True, False], False).numpy()
+    array([ True, False])
+    """
+    return LogicalOr(x, y, name=name)
+
+
+LogicalNot = ufunc("LogicalNot", "logical_not", "bool -> bool")
+
+
+@LogicalNot.express
+def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
+    """Tells where a tensor is false.
+
+    Args:
+      x: bool.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A bool tensor.
+
+    Raises:
+      InvalidArgumentError: `x` is not bool.
+
+    >>> tf.logical_not([True, False]).numpy()
+    array([False,  True])
+    """
+    return LogicalNot(x, name=name)
+
+
+def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Tensor:
+    """Tells where exactly one of two tensors is true.
+
+    TensorFlow has no op for it; the log shows `LogicalOr`, `LogicalAnd`, `LogicalNot` and `LogicalAnd`.
+
+    Args:
+      x: bool.
+      y: bool, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A bool tensor.
+
+    Raises:
+      InvalidArgumentError: one is not bool, or shapes do not fit.
+
+    >>> tf.math.logical_xor([True, False], True).numpy()
+    array([False,  True])
+    """
+    return logical_and(logical_or(x, y), logical_not(logical_and(x, y)), name=name)
+
+
+BitwiseAnd = ufunc("BitwiseAnd", "bitwise_and", "T T -> T", T=INTEGERS)
+
+
+@BitwiseAnd.express
+def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the bits that both of two integers have.
+
+    Args:
+      x: integers.
+      y: integers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
+
+    >>> tf.bitwise.bitwise_and([6, 5], 3).numpy()
+    array([2, 1], dtype=int32)
+    """
+    return BitwiseAnd(x, y, name=name)
+
+
+BitwiseOr = ufunc("BitwiseOr", "bitwise_or", "T T -> T", T=INTEGERS)
+
+
+@BitwiseOr.express
+def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the bits that at least one of two integers has.
+
+    Args:
+      x: integers.
+      y: integers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
+
+    >>> tf.bitwise.bitwise_or([6, 5], 3).numpy()
+    array([7, 7], dtype=int32)
+    """
+    return BitwiseOr(x, y, name=name)
+
+
+BitwiseXor = ufunc("BitwiseXor", "bitwise_xor", "T T -> T", T=INTEGERS)
+
+
+@BitwiseXor.express
+def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the bits that exactly one of two integers has.
+
+    Args:
+      x: integers.
+      y: integers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
+
+    >>> tf.bitwise.bitwise_xor([6, 5], 3).numpy()
+    array([5, 6], dtype=int32)
+    """
+    return BitwiseXor(x, y, name=name)
+
+
+Invert = ufunc("Invert", "invert", "T -> T", T=INTEGERS)
+
+
+@Invert.express
+def invert(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the bits that an integer does not have.
+
+    Args:
+      x: integers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of its dtype.
+
+    Raises:
+      InvalidArgumentError: they are no integers.
+
+    >>> tf.bitwise.invert([0, 6]).numpy()
+    array([-1, -7], dtype=int32)
+    """
+    return Invert(x, name=name)
+
+
+@op("T T -> T", T=INTEGERS)
+def LeftShift(xp: Any, x: Any, y: Any) -> Any:
+    return xp.left_shift(x, _bits_of(xp, x, y))
+
+
+@LeftShift.express
+def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Moves the bits of integers to the left.
+
+    Args:
+      x: integers.
+      y: by how many places; less than 0 counts as 0, more than there are as the last one. The same dtype, of a
+        shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
+
+    >>> tf.bitwise.left_shift([1, 3], 2).numpy()
+    array([ 4, 12], dtype=int32)
+    """
+    return LeftShift(x, y, name=name)
+
+
+@op("T T -> T", T=INTEGERS)
+def RightShift(xp: Any, x: Any, y: Any) -> Any:
+    return xp.right_shift(x, _bits_of(xp, x, y))
+
+
+@RightShift.express
+def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Moves the bits of integers to the right; the sign stays.
+
+    Args:
+      x: integers.
+      y: by how many places; less than 0 counts as 0, more than there are as the last one. The same dtype, of a
+        shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
+
+    >>> tf.bitwise.right_shift([8, -8], 1).numpy()
+    array([ 4, -4], dtype=int32)
+    """
+    return RightShift(x, y, name=name)
+
+
+def _bits_of(xp: Any, x: Any, places: Any) -> Any:
+    """Keeps shifts within the width of the dtype, beyond which C promises nothing."""
+    return xp.minimum(xp.maximum(places, 0), 8 * x.dtype.itemsize - 1)
+
+
+LeftShift.infer(broadcast(LeftShift))
+RightShift.infer(broadcast(RightShift))
+no_gradient(LogicalAnd, LogicalOr, LogicalNot, BitwiseAnd, BitwiseOr, BitwiseXor, Invert, LeftShift, RightShift)

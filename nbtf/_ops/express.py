@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtf import _types
@@ -16,6 +17,7 @@ from nbtf._devices.cpu import CPU
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tensor import Tensor
+from nbtf.errors import OpError
 
 if TYPE_CHECKING:
     from nbtf._ops.op import Op
@@ -31,6 +33,7 @@ HANDED_OVER = (
     LookupError,
     MemoryError,
     RuntimeWarning,
+    OpError,
 )
 """What makes a lane give up: the road runs the op again and says properly what is wrong."""
 
@@ -62,16 +65,17 @@ SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x
 def constant_like(x: Any, value: float) -> Any:
     """Returns a remembered scalar tensor of `x`'s dtype and device; `value` itself where that would not be the same.
 
-    0.0 and -0.0 share a key and nan never matches itself: neither is remembered.
+    0.0 and -0.0 are equal and so would share a key: zeros go by their text. nan never matches itself and is not
+    remembered.
     """
     device = getattr(x, "_device", None)
     if device is None or device is not HERE.device:
         return value
-    key = (x._dtype, value, value.__class__)
+    key = (x._dtype, value or str(value), value.__class__)
     known = device.constants.get(key)
     if known is not None:
         return known
-    if value == 0 or value != value or not _exact(x._dtype, value):
+    if value != value or not _exact(x._dtype, value):
         return value
     known = Tensor()
     known._array, known._dtype = host_array(value, x._dtype)
@@ -90,36 +94,53 @@ def express(op: Op, road: F) -> F:
     """Returns a public function with its lane in front; the checker sees `road`, unchanged."""
     names = road.__code__.co_varnames[: road.__code__.co_argcount]
     _check_names(op, names)
-    text, filename = _text(op, road.__name__, names), f"<express lane of {op.type}>"
-    space = _space(op, road)
-    exec(compile(text, filename, "exec"), space)  # the one place that generates code
+    text, space = _text(op, road, names), _space(op, road)
+    lane = FunctionType(_first_call.__code__, space, road.__name__)
+    space.update(lane=lane, build=lambda: _build(lane, text, f"<express lane of {op.type}>"))
+    return _dressed_as(road, lane)
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    """Is the code of every lane until it is called: compiling a hundred of them would double the time of import."""
+    build()  # noqa: F821  # pyright: ignore[reportUndefinedVariable]  # names of the lane's own space
+    return lane(*args, **kwargs)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+
+def _build(lane: FunctionType, text: str, filename: str) -> None:
+    space = lane.__globals__
+    made: dict[str, FunctionType] = {}
+    exec(compile(text, filename, "exec"), space, made)  # the one place that generates code
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    return _dressed_as(road, space[road.__name__])
+    lane.__defaults__ = space["road"].__defaults__
+    lane.__code__ = made[lane.__name__].__code__
 
 
 def _check_names(op: Op, names: tuple[str, ...]) -> None:
-    """The lane passes attributes by position, so function and kernel must agree on them."""
-    attrs = names[len(op.inputs) : -1]
+    """The lane passes attributes by position, so function and kernel must agree on them.
+
+    What a function takes beyond its op's attributes, the lane serves only when it was not given.
+    """
+    attrs = names[len(op.inputs) : len(op.inputs) + len(op.attrs)]
     if attrs != op.attrs or names[-1] != "name" or op.many or any(token[-1] == "*" for token in op.tokens):
         raise TypeError(f"{op.type}: {names} of the public function does not match {op.inputs + op.attrs} and `name`")
 
 
-def _text(op: Op, name: str, names: tuple[str, ...]) -> str:
-    inputs, attrs = names[: len(op.inputs)], names[len(op.inputs) : -1]
+def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
+    inputs = names[: len(op.inputs)]
     arrays = [f"{x}._array" for x in inputs]
-    call = ", ".join(arrays) if op.function else ", ".join(["xp", *arrays, *attrs])
+    call = ", ".join(arrays) if op.function else ", ".join(["xp", *arrays, *op.attrs])
     return LANE.format(
-        name=name,
+        name=road.__name__,
         params=", ".join(names),
-        scalar=SCALAR if op.function and inputs == ("x", "y") else "",
+        scalar=SCALAR if inputs == ("x", "y") and len(set(op.tokens)) == 1 and op.tokens[0] in op.sets else "",
         first=inputs[0],
         others="".join(f"{x}._device is " for x in inputs[1:]),
-        dtypes=_dtype_test(op, inputs),
+        dtypes=" and ".join([_dtype_test(op, inputs), *_not_given(op, road, names)]),
         call=f"kernel({call})",
         result=_result(op, inputs),
         watched=" or ".join(f"{x}._watch is not None" for x in inputs),
         inputs=", ".join(inputs),
-        attrs="{" + ", ".join(f"{a!r}: {a}" for a in attrs) + "}",
+        attrs="{" + ", ".join(f"{a!r}: {a}" for a in op.attrs) + "}",
         args=", ".join(names),
     )
 
@@ -137,8 +158,19 @@ def _dtype_test(op: Op, inputs: tuple[str, ...]) -> str:
     return " and ".join(tests)
 
 
+def _not_given(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> list[str]:
+    """Returns the conditions that parameters which the kernel does not know have their defaults, None or False."""
+    defaults = dict(zip(reversed(names), reversed(road.__defaults__ or ()), strict=False))
+    beyond = names[len(op.inputs) + len(op.attrs) : -1]
+    if any(defaults[name] is not None and defaults[name] is not False for name in beyond):
+        raise TypeError(f"{op.type}: {beyond} must be None or False by default")
+    return [f"{name} is {defaults[name]}" for name in beyond]
+
+
 def _result(op: Op, inputs: tuple[str, ...]) -> str:
     token = op.results[0]
+    if token in op.attrs:
+        return f"as_dtype({token})"
     return f"{inputs[op.tokens.index(token)]}._dtype" if token in op.tokens else "RESULT"
 
 
@@ -159,14 +191,15 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "asarray": xp.asarray,
         "HANDED_OVER": HANDED_OVER,
         "constant_like": constant_like,
-        "RESULT": None if token in op.tokens else _types.as_dtype(token),
+        "as_dtype": _types.as_dtype,
+        "RESULT": None if token in op.tokens or token in op.attrs else _types.as_dtype(token),
         **{f"DTYPES_{token}": dtypes for token, dtypes in sets.items()},
     }
 
 
 def _dressed_as(road: F, lane: Any) -> F:
-    """Makes a lane look like its road: text, defaults, annotations; `__wrapped__` is the road alone."""
-    for name in ("__doc__", "__defaults__", "__kwdefaults__", "__module__", "__qualname__", "__annotations__"):
+    """Makes a lane look like its road; `__wrapped__` is the road alone, and `inspect.signature` reads it."""
+    for name in ("__doc__", "__module__", "__qualname__", "__annotations__"):
         setattr(lane, name, getattr(road, name))
     lane.__wrapped__ = road
     return lane

@@ -11,7 +11,7 @@ from nbtf._devices.base import Device, Label
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.copying import tell_copied
 from nbtf._runtime.events import OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp, whereabouts
-from nbtf._runtime.host_values import DEFAULT_OF, host_array
+from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType
@@ -28,6 +28,7 @@ class EagerConst:
 
 
 EAGER_CONST = EagerConst()
+PLAIN = frozenset(DEFAULT_OF)
 
 
 class Packer:
@@ -47,18 +48,20 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
       ValueError: ragged or mixed lists, values that are no numbers, a tensor of another dtype.
       TypeError: a Python value that does not suit `dtype`.
     """
-    if value.__class__ is Tensor:
+    kind = value.__class__
+    if kind is Tensor:
         if dtype is not None and value._dtype is not dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value._dtype.name}: {value!r}"
             )
         return value
+    if kind is list or kind is tuple:
+        kinds = leaf_types(value)
+        if not kinds <= PLAIN and (found := _dtype_of_tensor_in(value)) is not None:
+            return as_tensor(Packer.pack([as_tensor(item, found) for item in value]), dtype)
+        return constant_of(*list_as_array(value, kinds, dtype))
     convert = getattr(value, "__tf_tensor__", None)
-    if convert is not None:
-        return convert(dtype)
-    if (value.__class__ is list or value.__class__ is tuple) and (found := _dtype_of_tensor_in(value)) is not None:
-        return as_tensor(Packer.pack([as_tensor(item, found) for item in value]), dtype)
-    return constant_of(*host_array(value, dtype))
+    return constant_of(*host_array(value, dtype)) if convert is None else convert(dtype)
 
 
 def constant_of(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -70,7 +71,7 @@ def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
     """
     kind = value.__class__
     if kind is list or kind is tuple:
-        return _from_list(value, dtype)
+        return list_as_array(value, leaf_types(value), dtype)
     if kind in DEFAULT_OF:
         return _from_python(value, _dtype_for(value, _KIND_OF[kind], DEFAULT_OF[kind], dtype), dtype)
     if isinstance(value, np.ndarray | np.generic):
@@ -81,12 +82,13 @@ def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
 # Lists and numbers of Python
 
 
-def _from_list(value: Any, dtype: DType | None) -> tuple[Array, DType]:
-    kinds = _leaf_types(value)
+def list_as_array(value: Any, kinds: set[type[Any]], dtype: DType | None) -> tuple[Array, DType]:
+    """Returns what `host_array` does of nested lists with these types of leaves."""
     if len(kinds) == 1:
         (kind,) = kinds
-        if kind in DEFAULT_OF:
-            return _from_python(value, _dtype_for(value, _KIND_OF[kind], DEFAULT_OF[kind], dtype), dtype)
+        own = DEFAULT_OF.get(kind)
+        if own is not None:
+            return _from_python(value, own if dtype is None else _dtype_for(value, _KIND_OF[kind], own, dtype), dtype)
     elif kinds == {int, float}:
         return _from_python(value, _dtype_for(value, "f", float32, dtype), dtype)
     elif not kinds:
@@ -94,11 +96,15 @@ def _from_list(value: Any, dtype: DType | None) -> tuple[Array, DType]:
     return _from_leaves(value, dtype)
 
 
-def _leaf_types(value: Any) -> set[type[Any]]:
+_LISTS = frozenset({list, tuple})
+
+
+def leaf_types(value: Any) -> set[type[Any]]:
     """Returns the types of the leaves of nested lists, and `list` or `tuple` where leaves and lists stand together."""
     kinds: set[type[Any]] = set(map(type, value))
-    if kinds <= {list, tuple}:
-        return set[type[Any]]().union(*map(_leaf_types, value))
+    while kinds and kinds <= _LISTS:
+        value = [*chain.from_iterable(value)]
+        kinds = set(map(type, value))
     return kinds
 
 
@@ -127,7 +133,9 @@ def _from_python(value: Any, wanted: DType, asked: DType | None) -> tuple[Array,
     try:
         if wanted is string:
             return _bytes_array(np.array(value, object)), string
-        return _array(value, wanted.np_dtype), wanted
+        return np.array(value, wanted.np_dtype), wanted
+    except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
+        return _quietly(value, wanted.np_dtype), wanted
     except OverflowError:
         return _from_large_integers(value, wanted, asked)
     except ValueError:
@@ -143,12 +151,9 @@ def _from_large_integers(value: Any, wanted: DType, asked: DType | None) -> tupl
     return (array, int64) if asked is None else (array.astype(wanted.np_dtype), wanted)
 
 
-def _array(value: Any, np_dtype: Any) -> Array:
-    try:
+def _quietly(value: Any, np_dtype: Any) -> Array:
+    with np.errstate(all="ignore"):
         return np.array(value, np_dtype)
-    except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
-        with np.errstate(all="ignore"):
-            return np.array(value, np_dtype)
 
 
 # Mixed leaves, one by one
@@ -250,7 +255,10 @@ def _from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         return _bytes_array(np.asarray(value, object)), string
     if value.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
         value = value.real
-    return _array(value, wanted.np_dtype), wanted
+    try:
+        return np.array(value, wanted.np_dtype), wanted
+    except (RuntimeWarning, FloatingPointError):
+        return _quietly(value, wanted.np_dtype), wanted
 
 
 def _dtype_of_array(value: Any) -> DType:

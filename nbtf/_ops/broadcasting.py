@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axis, as_shape, positive_axes
+from nbtf._ops.attributes import Axis, as_axis, as_shape, of_integers, positive_axes
 from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -17,7 +17,7 @@ from nbtf._types import ALL, NUMBERS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=ALL, host={"shape": as_shape}, shares_memory=True)
+@op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, shares_memory=True)
 def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
     return tensor.reshape(shape)
 
@@ -79,7 +79,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [reshape(grad, call.inputs[0].shape)]
 
 
-@op("T -> T", T=ALL, host={"shape": as_shape})
+@op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)})
 def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
     return xp.broadcast_to(input, shape)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
-from nbtf._ops.attributes import as_axis, as_int, as_ints, as_shape, of_integers
+from nbtf._ops.attributes import as_axis, as_int, as_shape, of_integers
 from nbtf._ops.broadcasting import broadcast_to, reshape
 from nbtf._ops.comparison import where
 from nbtf._ops.elementwise import add
@@ -49,7 +49,7 @@ def _refuse(xp: Any, indices: Any, outside: Any, of_what: str) -> None:
     raise InvalidArgumentError(None, None, f"indices{where} = [{row}] does not index into {of_what}")
 
 
-@op("T I -> T", T=ALL, I=POSITIONS)
+@op("T Tindices -> T", T=ALL, Tindices=POSITIONS)
 def GatherNd(xp: Any, params: Any, indices: Any) -> Any:
     if not indices.ndim or not params.ndim or indices.shape[-1] > params.ndim:
         raise IndexError("no positions")
@@ -116,9 +116,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [scatter_nd(indices, grad, params.shape), None]
 
 
-@op("I T -> T", T=ALL, I=POSITIONS, host={"shape": of_integers("Tindices", as_shape)})
+@op("Tindices T -> T", T=ALL, Tindices=POSITIONS, host={"shape": of_integers("Tindices", as_shape)})
 def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_policy: str) -> Any:
-    if not indices.ndim or indices.shape[:-1] + tuple(shape)[indices.shape[-1] :] != updates.shape:
+    if not indices.ndim or indices.shape[-1] > len(shape):
+        raise ValueError("no positions")
+    if indices.shape[:-1] + tuple(shape)[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     empty = xp.full(shape, b"", updates.dtype) if updates.dtype.kind == "O" else xp.zeros(shape, updates.dtype)
     where = places(xp, indices, tuple(shape), f"shape {bracketed(shape)}")
@@ -163,7 +165,7 @@ def _(indices: Spec, updates: Spec, shape: tuple[int, ...], bad_indices_policy: 
     if indices.shape[:-1] != updates.shape[:outer] and None not in (*indices.shape, *updates.shape):
         text = f"Dimensions [0,{outer}) of indices[shape={shown}] must match dimensions [0,{outer}) of updates"
         raise InvalidArgumentError(None, None, f"{text}[shape={given}]")
-    if shape[depth:] != updates.shape[outer:] and None not in updates.shape:
+    if depth > len(shape) or (shape[depth:] != updates.shape[outer:] and None not in updates.shape):
         text = f"Dimensions [{depth},{len(shape)}) of input[shape={bracketed(shape)}] must match dimensions "
         raise InvalidArgumentError(None, None, f"{text}[{outer},{len(updates.shape)}) of updates[shape={given}]")
     return Spec(shape, updates.dtype)
@@ -174,7 +176,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [None, gather_nd(grad, call.inputs[0])]
 
 
-@op("T I -> T", T=ALL, I=POSITIONS, host={"axis": of_integers("Taxis", as_axis)})
+@op("T Tindices -> T", T=ALL, Tindices=POSITIONS, host={"axis": of_integers("Taxis", as_axis)})
 def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: Any, batch_dims: int) -> Any:
     axis, batch = _axis_and_batch(axis, batch_dims, params.ndim, indices.ndim)
     if params.shape[:batch] != indices.shape[:batch]:
@@ -371,9 +373,9 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
 
 def _counts(repeats: Any) -> tuple[int, ...]:
     array, dtype = host_array(repeats)
-    if not dtype.is_integer:
+    if array.size and not dtype.is_integer:
         text = f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats} of dtype: "
         raise TypeError(text + str(dtype))
     if array.ndim > 1:
         raise ValueError(f"Shape {array.shape} must have rank at most 1")
-    return as_ints(array)
+    return tuple(array.reshape(-1).tolist())

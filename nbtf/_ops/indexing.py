@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_ints, as_shape, of_integers
+from nbtf._ops.attributes import as_axis, as_shape, of_integers
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.gathering import boolean_mask
-from nbtf._ops.op import Gradients, op
+from nbtf._ops.op import Gradients, bracketed, op
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, DType, TensorLike, int32, int64
 from nbtf.errors import InvalidArgumentError
 
-_POSITIONS = of_integers("Index", as_ints)
+_POSITIONS = of_integers("Index", as_axis)
 _REST = (Ellipsis,)
 
 
@@ -31,16 +31,18 @@ def getitem(tensor: Any, key: Any) -> Tensor:
         if device is HERE.device and tensor.__class__ is Tensor:
             scope = SCOPE()
             if scope is None or (scope.lane is device and (scope.tape is None or tensor._watch is None)):
+                source = tensor._array
                 if key.__class__ is tuple:
                     try:
-                        array = tensor._array[key + _REST]
+                        array = source[key + _REST]
                     except IndexError:  # it has its own ellipsis
-                        array = tensor._array[key]
+                        array = source[key]
                 elif key.__class__ is int or key.__class__ is slice:
-                    array = tensor._array[key, ...]
+                    array = source[key, ...]
                 else:
                     return _on_the_road(tensor, key)
-                if array.base is not None:
+                base = array.base
+                if base is source or (base is not None and base is source.base):
                     result = Tensor()
                     result._array = array
                     result._dtype = tensor._dtype
@@ -122,10 +124,10 @@ def _index(part: Any) -> Any:
 
 @op("T -> T", T=ALL, host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS})
 def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
-    return input_[_numpy_key(begin, end, strides, masks)]
+    return input_[numpy_key(begin, end, strides, masks)]
 
 
-def _numpy_key(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: Masks) -> tuple[Any, ...]:
+def numpy_key(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: Masks) -> tuple[Any, ...]:
     """Returns the key that means the same to NumPy; it always has an ellipsis, so that a scalar stays an array."""
     key: list[Any] = []
     for number, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
@@ -185,8 +187,9 @@ def strided_slice(
 
 @StridedSlice.infer
 def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
-    if not len(begin) == len(end) == len(strides):
-        shapes = f"[{len(begin)}], [{len(end)}], and [{len(strides)}]"
+    given = [(len(one),) if one.__class__ is tuple else () for one in (begin, end, strides)]
+    if not given[0] == given[1] == given[2] or not given[0]:
+        shapes = "{}, {}, and {}".format(*map(bracketed, given))
         text = f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead."
         raise InvalidArgumentError(None, None, text)
     if masks.ellipsis.bit_count() > 1:
@@ -259,7 +262,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 )
 def StridedSliceGrad(xp: Any, dy: Any, shape: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
     result = xp.zeros(shape, dy.dtype)
-    result[_numpy_key(begin, end, strides, masks)] = dy
+    result[numpy_key(begin, end, strides, masks)] = dy
     return result
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_int, as_ints, of_integers, positive_axes
+from nbtf._ops.attributes import as_axis, as_int, as_ints, of_integers, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reshape, unbroadcast
 from nbtf._ops.creation import fill, ones
 from nbtf._ops.diagonals import diag, set_diag
@@ -214,19 +214,18 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 @op(
-    "I T T -> T",
+    "TI T T -> T",
     T=ALL,
-    I=frozenset({uint8, int8, int32, int64}),
-    host={"depth": of_integers("depth", as_ints)},
+    TI=frozenset({uint8, int8, int32, int64}),
+    host={"depth": as_axis},
     plain={"axis": as_int},
 )
 def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
-    (count,) = depth
-    if not -1 <= axis <= indices.ndim or count < 0:
+    if not -1 <= axis <= indices.ndim or depth < 0:
         raise ValueError("no such axis")
     place = indices.ndim if axis == -1 else axis
-    shape = [count if i == place else 1 for i in builtins.range(indices.ndim + 1)]
-    hot = indices[(slice(None),) * place + (None,)] == xp.arange(count, dtype=int64.np_dtype).reshape(shape)
+    shape = [depth if i == place else 1 for i in builtins.range(indices.ndim + 1)]
+    hot = indices[(slice(None),) * place + (None,)] == xp.arange(depth, dtype=int64.np_dtype).reshape(shape)
     return xp.where(hot, on_value, off_value)
 
 
@@ -261,6 +260,7 @@ def one_hot(
     array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
+    _dtype_of(depth, int32)  # refuses what is no integer
     kind = None if dtype is None else as_dtype(dtype)
     on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, kind))
     off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, kind))
@@ -291,17 +291,17 @@ def _agreed(on: DType | None, off: DType | None, asked: DType | None) -> DType:
 
 
 @OneHot.infer
-def _(indices: Spec, on_value: Spec, off_value: Spec, depth: tuple[int, ...], axis: int) -> Spec:
+def _(indices: Spec, on_value: Spec, off_value: Spec, depth: int | tuple[int, ...], axis: int) -> Spec:
     n = len(indices.shape)
     if not -1 <= axis <= n:
         text = f"Expected axis to be -1 or between [0, {n + 1}).  But received: {axis}"
         raise InvalidArgumentError(None, None, text)
-    if len(depth) != 1:
+    if isinstance(depth, tuple):
         raise InvalidArgumentError(None, None, f"depth must be a scalar, but got: {bracketed((len(depth),))}")
-    if depth[0] < 0:
-        raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth[0]}")
+    if depth < 0:
+        raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth}")
     place = n if axis == -1 else axis
-    return Spec((*indices.shape[:place], depth[0], *indices.shape[place:]), on_value.dtype)
+    return Spec((*indices.shape[:place], depth, *indices.shape[place:]), on_value.dtype)
 
 
 no_gradient(OneHot)

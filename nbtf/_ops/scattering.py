@@ -47,7 +47,7 @@ def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
     return tensor
 
 
-@op("T I T -> T", T=ALL, I=POSITIONS)
+@op("T Tindices T -> T", T=ALL, Tindices=POSITIONS)
 def TensorScatterUpdate(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
     result, where = _target(xp, tensor, indices, updates)
     result[where] = updates
@@ -92,7 +92,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T I T -> T", T=NUMBERS, I=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
 def TensorScatterAdd(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     result, where = _target(xp, tensor, indices, updates)
     xp.add.at(result, where, updates)
@@ -136,7 +136,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad, None, gather_nd(grad, call.inputs[1]) if call.needs(2) else None]
 
 
-@op("T I T -> T", T=NUMBERS, I=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
 def TensorScatterSub(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     result, where = _target(xp, tensor, indices, updates)
     xp.subtract.at(result, where, updates)
@@ -180,7 +180,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad, None, negative(gather_nd(grad, call.inputs[1])) if call.needs(2) else None]
 
 
-@op("T I T -> T", T=NUMBERS - COMPLEXES, I=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
 def TensorScatterMax(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     result, where = _target(xp, tensor, indices, updates)
     xp.maximum.at(result, where, updates)
@@ -233,7 +233,7 @@ def _shared(call: Call, grad: Tensor) -> Gradients:
     return [multiply(share, kept), None, multiply(gather_nd(share, indices), taken)]
 
 
-@op("T I T -> T", T=NUMBERS - COMPLEXES, I=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
 def TensorScatterMin(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     result, where = _target(xp, tensor, indices, updates)
     xp.minimum.at(result, where, updates)

@@ -57,8 +57,8 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
         return value
     if kind is list or kind is tuple:
         kinds = leaf_types(value)
-        if not kinds <= PLAIN and (found := _dtype_of_tensor_in(value)) is not None:
-            return as_tensor(Packer.pack([as_tensor(item, found) for item in value]), dtype)
+        if not kinds <= PLAIN and _dtype_of_tensor_in(value) is not None:
+            return as_tensor(Packer.pack(value), dtype)
         return constant_of(*list_as_array(value, kinds, dtype))
     convert = getattr(value, "__tf_tensor__", None)
     return constant_of(*host_array(value, dtype)) if convert is None else convert(dtype)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from nbtf import _types
-from nbtf._devices.base import Spec
+from nbtf._devices.base import Buffer, Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.express import express
 from nbtf._runtime.conversion import as_tensor
@@ -69,7 +69,6 @@ class Op:
         self._cpu_only = cpu_only
         self._infer: Infer | None = None
         self._gradient: Callable[..., Gradients] | None = None
-        self.flops: Callable[..., float] | None = None
         one_letter = len(set(self.tokens)) == 1 and self.tokens[0] in self.sets
         self._allowed = self.sets[self.tokens[0]] if one_letter else None
         self._same = one_letter and self.results == self.tokens[:1]
@@ -148,9 +147,11 @@ class Op:
             letter = token.rstrip("*")
             wanted = known.get(letter) if letter in self.sets else getattr(_types, _SPELLED.get(letter, letter))
             if token[-1] == "*":
-                items = [_converted(item, wanted) for item in value]
-                if items:
-                    known.setdefault(letter, items[0]._dtype)
+                items: list[Tensor] = []
+                for item in value:
+                    items.append(_converted(item, wanted))
+                    if letter in self.sets:  # what follows takes the dtype of the first
+                        wanted = known.setdefault(letter, items[0]._dtype)
                 result.append(items)
             else:
                 tensor = _converted(value, wanted)
@@ -178,6 +179,8 @@ class Op:
             first = dtypes[0]
             if first in self._allowed and dtypes.count(first) == len(dtypes):
                 return dtypes
+        if not self.tokens:
+            return self.output_dtypes((), attrs, 1)  # what takes nothing is placed by what it makes
         dtypes = [one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))]
         bound: dict[str, DType] = {}
         for number, (token, dtype) in enumerate(zip(self._flat_tokens(inputs), dtypes, strict=True)):
@@ -252,7 +255,9 @@ def _dtype_of(value: Any) -> DType | None:
 
 
 def _converted(value: Any, wanted: DType | None) -> Tensor:
-    return value if value.__class__ is Tensor else as_tensor(value, wanted)
+    if value.__class__ is Tensor:
+        return value
+    return as_tensor(value, None if isinstance(value, Buffer) else wanted)  # a variable has its dtype, for `check`
 
 
 def spec_of(value: Any) -> Any:
@@ -322,8 +327,8 @@ def ufunc(type: str, function: str, rule: str, **how: Any) -> Op:
 
 
 def _sorted_out(how: dict[str, Any]) -> dict[str, Any]:
-    sets = {key: value for key, value in how.items() if len(key) == 1}
-    return {key: value for key, value in how.items() if len(key) > 1} | {"sets": sets}
+    sets = {key: value for key, value in how.items() if key[0].isupper()}
+    return {key: value for key, value in how.items() if key not in sets} | {"sets": sets}
 
 
 def _recorded(record: Op) -> Op:

@@ -23,9 +23,64 @@ from nbtf import nn as nn
 from nbtf import runtime as runtime
 from nbtf import test as test
 from nbtf._devices.names import DeviceSpec as DeviceSpec
+from nbtf._ops import operators as _operators  # noqa: F401  # pyright: ignore[reportUnusedImport]  # + and its kin
 from nbtf._ops.broadcasting import broadcast_to as broadcast_to
 from nbtf._ops.broadcasting import reduce_sum as reduce_sum
 from nbtf._ops.broadcasting import reshape as reshape
+from nbtf._ops.comparison import equal as equal
+from nbtf._ops.comparison import greater as greater
+from nbtf._ops.comparison import greater_equal as greater_equal
+from nbtf._ops.comparison import less as less
+from nbtf._ops.comparison import less_equal as less_equal
+from nbtf._ops.comparison import not_equal as not_equal
+from nbtf._ops.comparison import where as where
+from nbtf._ops.complexes import complex as complex
+from nbtf._ops.division import truncatediv as truncatediv
+from nbtf._ops.division import truncatemod as truncatemod
+from nbtf._ops.elementwise import add as add
+from nbtf._ops.elementwise import add_n as add_n
+from nbtf._ops.elementwise import cast as cast
+from nbtf._ops.elementwise import divide as divide
+from nbtf._ops.elementwise import multiply as multiply
+from nbtf._ops.elementwise import negative as negative
+from nbtf._ops.elementwise import scalar_mul as scalar_mul
+from nbtf._ops.elementwise import subtract as subtract
+from nbtf._ops.elementwise import truediv as truediv
+from nbtf._ops.functions import exp as exp
+from nbtf._ops.functions import pow as pow
+from nbtf._ops.functions import sigmoid as sigmoid
+from nbtf._ops.functions import sqrt as sqrt
+from nbtf._ops.functions import tanh as tanh
+from nbtf._ops.indexed_slices import IndexedSlices as IndexedSlices
+from nbtf._ops.logic import logical_and as logical_and
+from nbtf._ops.logic import logical_not as logical_not
+from nbtf._ops.logic import logical_or as logical_or
+from nbtf._ops.magnitude import abs as abs
+from nbtf._ops.magnitude import clip_by_value as clip_by_value
+from nbtf._ops.magnitude import maximum as maximum
+from nbtf._ops.magnitude import minimum as minimum
+from nbtf._ops.magnitude import saturate_cast as saturate_cast
+from nbtf._ops.magnitude import sign as sign
+from nbtf._ops.magnitude import square as square
+from nbtf._ops.printing import print as print
+from nbtf._ops.rounding import floor as floor
+from nbtf._ops.rounding import round as round
+from nbtf._ops.trigonometry import acos as acos
+from nbtf._ops.trigonometry import acosh as acosh
+from nbtf._ops.trigonometry import asin as asin
+from nbtf._ops.trigonometry import asinh as asinh
+from nbtf._ops.trigonometry import atan as atan
+from nbtf._ops.trigonometry import atan2 as atan2
+from nbtf._ops.trigonometry import atanh as atanh
+from nbtf._ops.trigonometry import cos as cos
+from nbtf._ops.trigonometry import cosh as cosh
+from nbtf._ops.trigonometry import sin as sin
+from nbtf._ops.trigonometry import sinh as sinh
+from nbtf._ops.trigonometry import tan as tan
+from nbtf._ops.variable import Variable as Variable
+from nbtf._ops.variable_kinds import VariableAggregation as VariableAggregation
+from nbtf._ops.variable_kinds import VariableSynchronization as VariableSynchronization
+from nbtf._ops.variable_kinds import variable_creator_scope as variable_creator_scope
 from nbtf._runtime.device import device as device
 from nbtf._runtime.logger import get_logger as get_logger
 from nbtf._runtime.tensor import Tensor as Tensor
@@ -59,15 +114,28 @@ half = float16
 double = float64
 newaxis = None
 
-_LOADED_ON_FIRST_USE = frozenset({"random", "strings"})
+_LOADED_ON_FIRST_USE = frozenset({"io", "ragged", "random", "sparse", "strings"})
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
+
+_FETCHED_ON_FIRST_USE = {
+    "RaggedTensor": "nbtf._ops.ragged",
+    "SparseTensor": "nbtf._ops.sparse",
+    "as_string": "nbtf._ops.strings",
+}
+"""Single names that it leaves out, and the files they come from."""
 
 
 def __getattr__(name: str) -> _Any:
     if name in _LOADED_ON_FIRST_USE:
         return _import_module(f"nbtf.{name}")
+    if name in _FETCHED_ON_FIRST_USE:
+        return getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name)
     raise AttributeError(_missing.explanation(name))
 
 
 def __dir__() -> list[str]:
-    return sorted(_LOADED_ON_FIRST_USE.union(name for name in globals() if name[0] != "_" and name != "annotations"))
+    return sorted(
+        _LOADED_ON_FIRST_USE.union(
+            _FETCHED_ON_FIRST_USE, (name for name in globals() if name[0] != "_" and name != "annotations")
+        )
+    )

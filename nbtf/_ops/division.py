@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
-from nbtf._ops.elementwise import conj, divide_no_nan, multiply, negative
+from nbtf._ops.elementwise import DivNoNan, conj, multiply, negative
 from nbtf._ops.op import Gradients, broadcast, no_gradient, op, ufunc
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -190,10 +190,10 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
       A tensor of `x`'s dtype.
 
     Raises:
-      TypeError: `x` holds no numbers.
+      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.reciprocal_no_nan([2.0, 0.0]).numpy()
     array([0.5, 0. ], dtype=float32)
     """
     tensor = as_tensor(x)
-    return divide_no_nan(as_tensor(1, tensor._dtype), tensor, name)
+    return DivNoNan(as_tensor(1, tensor._dtype), tensor, name=name)

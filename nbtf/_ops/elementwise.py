@@ -153,6 +153,30 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
+def scalar_mul(scalar: TensorLike, x: Tensor, name: str | None = None) -> Tensor:
+    """Multiplies a tensor by one number.
+
+    Args:
+      scalar: a number, or a tensor of rank 0.
+      x: a tensor.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      ValueError: `scalar` has axes.
+      TypeError: `scalar` does not suit `x`'s dtype.
+
+    >>> tf.scalar_mul(3, tf.constant([1.0, 2.0])).numpy()
+    array([3., 6.], dtype=float32)
+    """
+    factor = as_tensor(scalar, as_dtype(x.dtype))
+    if factor.shape.rank != 0:
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
+    return multiply(factor, x, name)
+
+
 Conj = ufunc("Conj", "conjugate", "T -> T", T=COMPLEXES)
 
 

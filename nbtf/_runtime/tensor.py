@@ -174,7 +174,7 @@ class Tensor(Buffer):
 
     def _numpy_text(self) -> str:
         array = self._host_copy()
-        return _indented(repr(array) if array.ndim else str(array[()]))
+        return _indented(repr(array if array.ndim else array.item()))  # Python's number, so more digits for float32
 
     def __format__(self, spec: str) -> str:
         """Formats the values, as NumPy would."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
 from nbtf._devices.discovery import simulated_machine
@@ -151,8 +150,7 @@ def cell_device(name: str) -> Callable[[], None]:
 # What there is
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
+class DeviceInfo(NamedTuple):
     """One device, as tables show it. Sizes are in bytes; None where there is no account, or none yet.
 
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
@@ -336,8 +334,7 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
 # Why
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Where a tensor is, and why; prints as text, and as HTML in a notebook."""
 
     device: str

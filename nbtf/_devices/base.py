@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
@@ -61,8 +60,7 @@ class Runnable(Protocol):
     shares_memory: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryStats:
+class MemoryStats(NamedTuple):
     """The account of one device, in bytes.
 
     `in_use` is the allocator's figure (multiples of 256 on simulated GPUs), `requested` what tensors asked for.

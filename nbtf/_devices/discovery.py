@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from nbtf._devices import catalog, visibility
@@ -18,11 +17,10 @@ _MIB = 1 << 20
 _UNITS_IN_MIB = {"": 1, "mib": 1, "gib": 1 << 10, "tib": 1 << 20}
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedMachine:
+class SimulatedMachine(NamedTuple):
     """The machine that was asked for: some cards of one kind, with this many bytes each."""
 
-    count: int
+    count: int  # pyright: ignore[reportIncompatibleMethodOverride]  # tuple.count is not missed
     card: Card
     memory_bytes: int
 

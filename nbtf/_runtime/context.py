@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nbtf._devices.base import Device
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from nbtf._runtime.seeds import Seeds
 
 
-@dataclass(slots=True)
 class Settings:
     """What can be changed at any time."""
 

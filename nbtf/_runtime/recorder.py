@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
 
@@ -12,8 +12,7 @@ CAPACITY = 100_000
 """Events kept by default: about 40 MB at the most, filled in seconds by a loop over small tensors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """A recorder at one moment. Totals count everything heard; `events` are the last of `heard` in all.
 
     `ops` counts by (op, device, reason), `copies` counts by (source, target), `copied_bytes` adds their bytes.

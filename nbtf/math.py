@@ -50,6 +50,7 @@ from nbtf._ops.rounding import is_inf as is_inf
 from nbtf._ops.rounding import is_nan as is_nan
 from nbtf._ops.rounding import rint as rint
 from nbtf._ops.rounding import round as round
+from nbtf._ops.searching import invert_permutation as invert_permutation
 from nbtf._ops.special import erf as erf
 from nbtf._ops.special import erfc as erfc
 from nbtf._ops.special import multiply_no_nan as multiply_no_nan

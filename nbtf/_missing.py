@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _TF1 = frozenset(
     "Session InteractiveSession ConfigProto GPUOptions GraphOptions RunOptions placeholder placeholder_with_default "
     "global_variables_initializer local_variables_initializer initialize_all_variables tables_initializer "
@@ -59,3 +61,8 @@ def explanation(name: str) -> str:
     if name in _TF1:
         return f"{text}. It belongs to TensorFlow 1: write `import nbtf.compat.v1 as tf`. {today}".rstrip()
     return f"{text}. {today}".rstrip(". ") + ("." if today else "")
+
+
+def of_namespace(module: str, name: str, offered: Sequence[str]) -> str:
+    """Returns the text of the AttributeError for a name of a namespace of which nbtf has only a part."""
+    return f"module '{module}' has no attribute '{name}'. It has: {', '.join(sorted(offered))}."

@@ -1,0 +1,97 @@
+"""Which ops read a variable, and which give it another value as a whole.
+
+Their first input is the variable itself, and they run where it lives. Values are immutable arrays: an assigning op
+returns the new value and `Variable` takes it, so what was read before stays as it was. Results share the memory of the
+variable (or of the value assigned), as updates in place do in TensorFlow: no memory is charged twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.op import Gradients, bracketed, no_gradient, op
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, NUMBERS, DType, as_dtype, int32, string
+from nbtf.errors import InvalidArgumentError
+
+
+# TensorFlow has no kernel for it on GPUs for these two: such variables live on the CPU.
+@op("-> dtype", plain={"dtype": as_dtype}, cpu_only=frozenset({int32, string}))
+def VarHandleOp(xp: Any, dtype: DType) -> Any:
+    # A handle has no values; what counts is the device that it was placed on.
+    return xp.empty((0,), dtype.np_dtype)
+
+
+@VarHandleOp.infer
+def _(dtype: DType) -> Spec:
+    return Spec((0,), dtype)
+
+
+@op("T -> T", T=ALL, resource=True, shares_memory=True)
+def ReadVariableOp(xp: Any, resource: Any) -> Any:
+    return resource
+
+
+@ReadVariableOp.express
+def read_variable(resource: Any, name: str | None = None) -> Tensor:
+    """Reads a variable.
+
+    Args:
+      resource: the variable.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Its value, on its own device; not changed by later assignments.
+    """
+    return ReadVariableOp(resource, name=name)
+
+
+@ReadVariableOp.infer
+def _(resource: Spec) -> Spec:
+    return resource
+
+
+@ReadVariableOp.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad]
+
+
+@op("T T -> T", T=ALL, resource=True, shares_memory=True)
+def AssignVariableOp(xp: Any, resource: Any, value: Any) -> Any:
+    return value
+
+
+@AssignVariableOp.infer
+def _(resource: Spec, value: Spec) -> Spec:
+    return value
+
+
+@op("T T -> T", T=NUMBERS, resource=True, shares_memory=True)
+def AssignAddVariableOp(xp: Any, resource: Any, value: Any) -> Any:
+    if resource.shape != value.shape:
+        raise ValueError("an update does not broadcast")
+    return resource + value
+
+
+@op("T T -> T", T=NUMBERS, resource=True, shares_memory=True)
+def AssignSubVariableOp(xp: Any, resource: Any, value: Any) -> Any:
+    if resource.shape != value.shape:
+        raise ValueError("an update does not broadcast")
+    return resource - value
+
+
+@AssignAddVariableOp.infer
+@AssignSubVariableOp.infer
+def _(resource: Spec, value: Spec) -> Spec:
+    if resource.shape != value.shape:
+        text = (
+            f"Cannot update variable with shape {bracketed(resource.shape)} using a Tensor with shape "
+            f"{bracketed(value.shape)}, shapes must be equal."
+        )
+        raise InvalidArgumentError(None, None, text)
+    return resource
+
+
+no_gradient(VarHandleOp, AssignVariableOp, AssignAddVariableOp, AssignSubVariableOp)

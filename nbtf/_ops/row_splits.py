@@ -1,0 +1,95 @@
+"""Where the rows of a ragged tensor begin: how the places are made and checked, and what fills the rows up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from nbtf._devices.cpu import CPU
+from nbtf._ops.attributes import as_ints
+from nbtf._ops.op import no_gradient, op
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL
+from nbtf.errors import InvalidArgumentError
+
+_HOST: Any = CPU.xp
+"""NumPy: where rows begin is known on the host."""
+
+
+def splits_of(lengths: Sequence[int]) -> list[int]:
+    """Returns the places where rows of these lengths begin and end."""
+    splits = [0]
+    for length in lengths:
+        splits.append(splits[-1] + length)
+    return splits
+
+
+def kept_lengths(array: Any, padding: Any) -> list[int]:
+    """Returns the lengths of an array's rows without the padding at their end."""
+    kept: list[int] = []
+    for row in array.reshape(*array.shape[:2], -1):
+        used = _HOST.flatnonzero((row != padding).any(1))
+        kept.append(int(used[-1]) + 1 if len(used) else 0)
+    return kept
+
+
+def check_rowids(rowids: Sequence[int]) -> None:
+    """Checks the rows of values.
+
+    Raises:
+      InvalidArgumentError: they decrease.
+    """
+    if any(a > b for a, b in pairwise(rowids)):
+        text = "Arguments to from_value_rowids do not form a valid RowPartition: value_rowids decrease"
+        raise InvalidArgumentError(None, None, text)
+
+
+def check_splits(splits: Tensor, count: int) -> None:
+    """Checks the places where rows begin and end.
+
+    Raises:
+      InvalidArgumentError: they do not begin at 0, decrease, or do not end at the number of values.
+    """
+    places = splits.numpy().tolist()
+    if not places or places[0] != 0:
+        text = f"Arguments to from_row_splits do not form a valid RaggedTensor:zero\n{_unequal(places[:1], [0])}"
+    elif any(a > b for a, b in pairwise(places)):
+        text = "Arguments to from_row_splits do not form a valid RaggedTensor:monotonic"
+    elif places[-1] != count:
+        unequal = _unequal(places[-1:], [count])
+        text = f"Arguments to _from_row_partition do not form a valid RaggedTensor\n{unequal}"
+    else:
+        return
+    raise InvalidArgumentError(None, None, text)
+
+
+def _unequal(x: list[int], y: list[int]) -> str:
+    return f"Condition x == y did not hold.\nFirst {len(x)} elements of x:\n{x}\nFirst {len(y)} elements of y:\n{y}"
+
+
+@op("T T int64* -> T", T=ALL, plain={"shape": as_ints}, data_dependent=True, cpu_only=True)
+def RaggedTensorToTensor(xp: Any, values: Any, default_value: Any, row_splits: Any, shape: Any) -> Any:
+    places = _places(xp, row_splits)
+    inner = values.shape[1:]
+    result = xp.empty((*shape[: len(places)], *inner), values.dtype)
+    result[...] = default_value
+    fits = xp.ones(len(values), bool)
+    for place, length in zip(places, shape, strict=False):
+        fits &= place < length
+    result[tuple(place[fits] for place in places)] = values[fits]
+    return result
+
+
+def _places(xp: Any, nested: Sequence[Any]) -> list[Any]:
+    """Returns for each axis, outermost first, where in it each of the innermost values stands."""
+    rows = xp.arange(nested[-1][-1])
+    places: list[Any] = []
+    for splits in reversed(nested):
+        row = xp.searchsorted(splits, rows, "right") - 1
+        places.insert(0, rows - splits[row])
+        rows = row
+    return [rows, *places]
+
+
+no_gradient(RaggedTensorToTensor)

@@ -1,0 +1,242 @@
+"""How programs check ranks, shapes and dtypes: the functions of `tf.debugging` that look at no element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from nbtf._devices.base import Buffer
+from nbtf._ops.attributes import as_ints
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import DType, DTypeLike, as_dtype, float32, int32
+
+
+def _begun(message: str | None) -> str:
+    return f"{message}.  " if message else ""
+
+
+def _with_shape(x: Any) -> Any:
+    return x if hasattr(x, "dtype") and hasattr(x, "shape") else as_tensor(x)
+
+
+def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
+    """Checks how many axes a tensor has.
+
+    Args:
+      x: a tensor.
+      rank: the number of its axes.
+      message: what the error begins with.
+      name: accepted and ignored.
+
+    Raises:
+      ValueError: it has more or fewer, or `rank` is no scalar.
+      TypeError: `rank` is no integer.
+
+    >>> tf.debugging.assert_rank([[1, 2]], 2)
+    """
+    wanted = _number(rank)
+    _check_rank(x, lambda have: have == wanted, f"rank {wanted}", message)
+
+
+def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
+    """Checks that a tensor has at least so many axes; for the arguments see `assert_rank`.
+
+    >>> tf.debugging.assert_rank_at_least([[1, 2]], 1)
+    """
+    wanted = _number(rank)
+    _check_rank(x, lambda have: have >= wanted, f"rank at least {wanted}", message)
+
+
+def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
+    """Checks that a tensor has one of some numbers of axes; for the arguments see `assert_rank`.
+
+    >>> tf.debugging.assert_rank_in([[1, 2]], (1, 2))
+    """
+    listed = tuple(_number(rank) for rank in ranks)
+    _check_rank(x, lambda have: have in listed, f"rank in {listed}", message)
+
+
+def _number(rank: Any) -> int:
+    tensor = as_tensor(rank)
+    if tensor.dtype is not int32:
+        raise TypeError(f"tensor must be of type {int32!r}; got {tensor.dtype!r}")
+    if tensor.ndim:
+        raise ValueError("Rank must be a scalar.")
+    return as_ints(tensor)[0]
+
+
+def _check_rank(x: Any, holds: Callable[[int], bool], text: str, message: str | None) -> None:
+    shape = _with_shape(x).shape
+    if not holds(len(shape)):
+        raise ValueError(
+            f"{_begun(message)}Tensor  must have {text}.  Received rank {len(shape)}, shape {tuple(shape)}"
+        )
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> None:
+    """Checks that a tensor is a scalar.
+
+    Args:
+      tensor: a tensor.
+      message: what the error begins with.
+      name: accepted and ignored.
+
+    Raises:
+      ValueError: it has axes.
+
+    >>> tf.debugging.assert_scalar(1)
+    """
+    shape = _with_shape(tensor).shape
+    if len(shape):
+        raise ValueError(f"{_begun(message)}Expected scalar shape, saw shape: {tuple(shape)}.")
+
+
+def assert_type(tensor: Any, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> None:
+    """Checks the dtype of a tensor.
+
+    Args:
+      tensor: a tensor, also a ragged or sparse one.
+      tf_type: what its dtype must be.
+      message: what the error begins with.
+      name: accepted and ignored.
+
+    Raises:
+      TypeError: it has another.
+
+    >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
+    """
+    wanted, found = as_dtype(tf_type), _dtype(tensor)
+    if found is not wanted:
+        raise TypeError(f"{_begun(message)}tensor must be of type {wanted!r}; got {found!r}")
+
+
+def _dtype(tensor: Any) -> DType:
+    dtype = getattr(tensor, "dtype", None)
+    return dtype if isinstance(dtype, DType) else as_tensor(tensor).dtype
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
+    """Checks that a tensor is of whole numbers.
+
+    Args:
+      x: a tensor.
+      message: what the error begins with.
+      name: accepted and ignored.
+
+    Raises:
+      TypeError: it is not.
+
+    >>> tf.debugging.assert_integer(tf.constant(1))
+    """
+    dtype = _dtype(x)
+    if not dtype.is_integer:
+        text = f'Expected "x" to be integer type.  Found: tensor of dtype {dtype}'
+        raise TypeError(f"{_begun(message)}{text}")
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Checks that something is a list of things, not one tensor, array or text that can be iterated as well.
+
+    Args:
+      values: what is checked.
+
+    Raises:
+      TypeError: it is one thing, or cannot be iterated at all.
+
+    >>> tf.debugging.assert_proper_iterable([1])
+    """
+    if isinstance(values, Buffer | str | bytes) or hasattr(values, "__array__") or hasattr(values, "__tf_tensor__"):
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
+    """Checks that tensors are of one floating-point dtype.
+
+    Args:
+      tensors: the tensors.
+      dtype: which one; any when None.
+
+    Returns:
+      The dtype; float32 without any.
+
+    Raises:
+      ValueError: dtypes differ, or they are not of floating-point numbers.
+
+    >>> tf.debugging.assert_same_float_dtype([tf.constant(1.0), tf.constant(2.0)])
+    tf.float32
+    """
+    expected, first = None if dtype is None else as_dtype(dtype), None
+    for tensor in tensors or ():
+        found = _dtype(tensor)
+        if expected is None:
+            expected, first = found, tensor
+        elif found is not expected:
+            like = "" if first is None else f" as {first!s}"
+            raise ValueError(f"{tensor!s}, type={found}, must be of the same type ({expected}){like}.")
+    if expected is None:
+        return float32
+    if not expected.is_floating:
+        raise ValueError(f"Expected floating point type, got {expected}.")
+    return expected
+
+
+def assert_shapes(
+    shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+) -> None:
+    """Checks the shapes of tensors against each other.
+
+    Args:
+      shapes: pairs of a tensor and a shape. A shape is a list of lengths, of names, which stand for the same length
+        everywhere, and of None or `"."`, which stand for any; `"..."` at one end stands for any number of axes. A
+        text such as `"NM"` is a list of its letters.
+      data: accepted and ignored.
+      summarize: accepted and ignored.
+      message: what the error begins with.
+      name: accepted and ignored.
+
+    Raises:
+      ValueError: a shape is another.
+
+    >>> tf.debugging.assert_shapes([(tf.ones([2, 3]), ("N", "M")), (tf.ones([3]), ("M",))])
+    """
+    known: dict[Any, tuple[int, str]] = {}
+    pairs: Iterable[tuple[Any, Any]] = shapes.items() if hasattr(shapes, "items") else shapes
+    for tensor, wanted in pairs:
+        whole = _with_shape(tensor)
+        have = list(whole.shape)
+        symbols: list[Any] = list(wanted) if hasattr(wanted, "__iter__") else [wanted]
+        for axis, symbol in _axes(whole, symbols, message):
+            _check_length(whole, have, axis, symbol, known, message)
+
+
+def _axes(tensor: Any, symbols: list[Any], message: str | None) -> list[tuple[int, Any]]:
+    """Returns the axes of a tensor that a shape speaks of, and what it says of each."""
+    rank = len(tensor.shape)
+    if symbols[:1] in (["..."], ["*"]):
+        rest = symbols[1:]
+        assert_rank_at_least(tensor, len(rest), message)
+        return [(rank - len(rest) + i, symbol) for i, symbol in enumerate(rest)]
+    if symbols[-1:] in (["..."], ["*"]):
+        assert_rank_at_least(tensor, len(symbols) - 1, message)
+        return list(enumerate(symbols[:-1]))
+    assert_rank(tensor, len(symbols), message)
+    return list(enumerate(symbols))
+
+
+def _check_length(
+    tensor: Any, have: list[Any], axis: int, symbol: Any, known: dict[Any, tuple[int, str]], message: str | None
+) -> None:
+    if symbol in (None, "."):
+        return
+    what = f"Tensor shape={tuple(have)} dtype={tensor.dtype.name} dimension {axis}"
+    if hasattr(symbol, "__index__"):
+        size, source = symbol.__index__(), "explicitly"
+    else:
+        size, source = known.setdefault(symbol, (have[axis], f"by {what[0].lower()}{what[1:]}"))
+    if have[axis] != size:
+        raise ValueError(
+            f"{_begun(message)}Specified {source}.  {what} must have size {size}.  "
+            f"Received size {have[axis]}, shape {tuple(have)}"
+        )

@@ -1,0 +1,190 @@
+"""How texts are read and changed, one at a time: what the string ops do with each element."""
+
+from __future__ import annotations
+
+import codecs
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from nbtf._types import DType
+from nbtf.errors import InvalidArgumentError
+
+ENCODED_AS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
+"""The encodings that can be written, and Python's names for them."""
+
+
+def each(xp: Any, function: Callable[[Any], Any], dtype: Any, array: Any) -> Any:
+    """Returns an array of what a function makes of the elements of another."""
+    result = xp.empty(array.shape, dtype)
+    flat = result.reshape(-1)
+    for place, item in enumerate(array.ravel()):
+        flat[place] = function(item)
+    return result
+
+
+# Code points
+
+
+def decoded(data: bytes, encoding: str, errors: str, replacement: int, control: bool = False) -> list[int]:
+    """Returns the code points of an encoded text.
+
+    Args:
+      data: the text.
+      encoding: Python's or TensorFlow's name.
+      errors: `strict`, `replace` or `ignore`.
+      replacement: what stands for bytes that cannot be read.
+      control: whether it stands for control characters as well.
+
+    Raises:
+      InvalidArgumentError: bytes cannot be read and `errors` is `strict`, or there is no such encoding.
+    """
+    codec = _codec(encoding)
+    points: list[int] = []
+    while data:
+        try:
+            points.extend(map(ord, data.decode(codec)))
+            break
+        except UnicodeDecodeError as error:
+            points.extend(map(ord, data[: error.start].decode(codec)))
+            if errors == "strict":
+                raise InvalidArgumentError(None, None, "Invalid formatting on input string") from None
+            if errors == "replace":
+                points.append(replacement)
+            data = data[error.end :]
+    return [replacement if control and point < 32 else point for point in points]
+
+
+@lru_cache(maxsize=32)
+def _codec(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        text = f"Could not create converter for input encoding: {encoding}"
+        raise InvalidArgumentError(None, None, text) from None
+
+
+def encoded(points: Sequence[int], encoding: str, errors: str, replacement: int) -> bytes:
+    """Returns the text of code points; see `decoded`."""
+    kept: list[int] = []
+    for point in points:
+        if 0 <= point < 0xD800 or 0xDFFF < point <= 0x10FFFF:
+            kept.append(point)
+        elif errors == "strict":
+            text = "Code point is out of range for Unicode, or is a surrogate."
+            raise InvalidArgumentError(None, None, text)
+        elif errors == "replace":
+            kept.append(replacement)
+    return "".join(map(chr, kept)).encode(ENCODED_AS[encoding])
+
+
+def characters(text: bytes) -> int:
+    """Returns the number of characters of a text in UTF-8, well formed or not."""
+    return sum(byte & 0xC0 != 0x80 for byte in text)
+
+
+def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
+    """Returns `length` bytes or characters from `pos`, which counts from the end if negative; fewer at the end.
+
+    Raises:
+      IndexError: `pos` is outside.
+    """
+    whole: Any = text if unit == "BYTE" else text.decode("utf-8", "surrogateescape")
+    count = len(whole)
+    if not -count <= pos <= count:
+        raise IndexError(pos)
+    begin = pos + count if pos < 0 else pos
+    found = whole[begin:] if length < 0 else whole[begin : begin + length]
+    return found if unit == "BYTE" else found.encode("utf-8", "surrogateescape")
+
+
+# Numbers
+
+
+def number(text: bytes, dtype: DType) -> Any:
+    """Returns the number that a text says.
+
+    Raises:
+      InvalidArgumentError: it says none, or one that the dtype does not have.
+    """
+    plain = text.strip().decode("latin-1")
+    try:
+        if "_" in plain:
+            raise ValueError(plain)
+        value = _float(plain) if dtype.is_floating else int(plain)
+        if dtype.is_integer and not dtype.min <= value <= dtype.max:
+            raise ValueError(plain)
+    except ValueError:
+        said = text.decode("utf-8", "backslashreplace")
+        message = f"StringToNumberOp could not correctly convert string: {said}"
+        raise InvalidArgumentError(None, None, message) from None
+    return value
+
+
+def _float(text: str) -> float:
+    return float.fromhex(text) if "0x" in text.lower() else float(text)
+
+
+def short_float(value: float, single: bool) -> str:
+    """Returns the shortest of two spellings that reads back as the same number.
+
+    Source: `FloatToBuffer` and `DoubleToBuffer`, tensorflow/core/lib/strings/numbers.cc: 6 or 9 digits for single
+    precision, 15 or 17 for double.
+    """
+    if not math.isfinite(value):
+        return "nan" if value != value else "inf" if value > 0 else "-inf"
+    few, many = (6, 9) if single else (15, 17)
+    text = f"{value:.{few}g}"
+    same = _as_single(float(text)) == value if single else float(text) == value
+    return text if same else f"{value:.{many}g}"
+
+
+def _as_single(value: float) -> float:
+    import struct
+
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.inf
+
+
+# Patterns
+
+
+@lru_cache(maxsize=64)
+def pattern(text: bytes) -> re.Pattern[str]:
+    r"""Returns a compiled pattern; digits, blanks and letters of `\d`, `\s`, `\w` are ASCII's, as in RE2.
+
+    Raises:
+      InvalidArgumentError: it cannot be read.
+    """
+    said = text.decode("utf-8", "surrogateescape")
+    try:
+        return re.compile(said, re.ASCII)
+    except re.error as error:
+        raise InvalidArgumentError(None, None, f"Invalid pattern: {said}, error: {error.msg}: {said}") from None
+
+
+def replaced(text: bytes, regex: re.Pattern[str], rewrite: str, everywhere: bool) -> bytes:
+    r"""Returns a text with the matches of a pattern written anew; `\0` to `\9` in `rewrite` are what was matched."""
+    whole = text.decode("utf-8", "surrogateescape")
+    pieces: list[str] = []
+    done, end = 0, -1
+    for match in regex.finditer(whole):
+        if match.start() == match.end() == end:
+            continue  # RE2 finds no empty match right behind another match
+        pieces += whole[done : match.start()], _rewritten(match, rewrite)
+        done = end = match.end()
+        if not everywhere:
+            break
+    return "".join([*pieces, whole[done:]]).encode("utf-8", "surrogateescape")
+
+
+def _rewritten(match: re.Match[str], rewrite: str) -> str:
+    def group(reference: re.Match[str]) -> str:
+        digit = reference[1]
+        return match[int(digit)] or "" if digit.isdigit() else digit
+
+    return re.sub(r"\\([0-9\\])", group, rewrite)

@@ -1,0 +1,130 @@
+"""How parts of a variable are given other values: `v[1:].assign(...)`, `v.scatter_nd_update(...)`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nbtf._devices.base import Buffer
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.indexing import getitem, slice_spec
+from nbtf._ops.resource_parts import (
+    ResourceScatterAdd,
+    ResourceScatterNdAdd,
+    ResourceScatterNdSub,
+    ResourceScatterNdUpdate,
+    ResourceScatterSub,
+    ResourceScatterUpdate,
+    ResourceStridedSliceAssign,
+)
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType, TensorLike
+
+
+class VariableParts(Buffer):
+    """The methods of a variable that replace some of its elements. All return the variable."""
+
+    __slots__ = ()
+
+    _dtype: DType
+
+    def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """Returns a part of the value; its `assign` gives that part of the variable another value.
+
+        >>> v = tf.Variable([1, 2, 3])
+        >>> v[1:].assign([8, 9]).numpy()
+        array([1, 8, 9], dtype=int32)
+        """
+        part = getitem(self, key)
+        part.__dict__["assign"] = partial(self._assign_part, key)
+        return part
+
+    def _assign_part(self, key: Any, value: TensorLike, name: str | None = None) -> Any:
+        begin, end, strides, masks = slice_spec(key)
+        tensor = as_tensor(value, self._dtype)
+        return self._update(
+            ResourceStridedSliceAssign, tensor, begin=begin, end=end, strides=strides, masks=masks, name=name
+        )
+
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Replaces elements or slices.
+
+        Args:
+          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          updates: the new values, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: a place is outside, or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_update([[0], [2]], [9.0, 8.0]).numpy()
+        array([9., 2., 8.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdUpdate, indices, updates, name)
+
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Adds to elements or slices; a place that comes twice gets both. For the arguments see `scatter_nd_update`.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_add([[0], [0]], [9.0, 8.0]).numpy()
+        array([18.,  2.,  3.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdAdd, indices, updates, name)
+
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Subtracts from elements or slices. For the arguments see `scatter_nd_update`.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0]], [1.0]).numpy()
+        array([0., 2., 3.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdSub, indices, updates, name)
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces rows.
+
+        Args:
+          sparse_delta: the rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: `sparse_delta` is something else.
+          InvalidArgumentError: a row is outside, or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_update(tf.IndexedSlices([9.0], [1])).numpy()
+        array([1., 9., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterUpdate, sparse_delta, name)
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Adds to rows; one that comes twice gets both. For the arguments see `scatter_update`.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_add(tf.IndexedSlices([9.0], [1])).numpy()
+        array([ 1., 11.,  3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterAdd, sparse_delta, name)
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Subtracts from rows. For the arguments see `scatter_update`.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_sub(tf.IndexedSlices([2.0], [1])).numpy()
+        array([1., 0., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterSub, sparse_delta, name)
+
+    def _scatter_rows(self, op: Any, sparse_delta: Any, name: str | None) -> Any:
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}")
+        return self._scatter(op, sparse_delta.indices, sparse_delta.values, name)
+
+    def _scatter(self, op: Any, indices: Any, updates: Any, name: str | None) -> Any:
+        return self._update(op, as_tensor(indices), as_tensor(updates, self._dtype), name=name)

@@ -1,0 +1,16 @@
+"""`tf.io`: what bytes mean."""
+
+from typing import NoReturn
+
+from nbtf import _missing
+from nbtf._ops.string_pieces import decode_raw as decode_raw
+
+__all__ = ["decode_raw"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(_missing.of_namespace(__name__, name, __all__))

@@ -1,0 +1,21 @@
+"""`tf.sparse`: tensors that keep only what is not zero."""
+
+from typing import NoReturn
+
+from nbtf import _missing
+from nbtf._ops.sparse import SparseTensor as SparseTensor
+from nbtf._ops.sparse import from_dense as from_dense
+from nbtf._ops.sparse import map_values as map_values
+from nbtf._ops.sparse import reorder as reorder
+from nbtf._ops.sparse import sparse_dense_matmul as sparse_dense_matmul
+from nbtf._ops.sparse import to_dense as to_dense
+
+__all__ = ["SparseTensor", "from_dense", "map_values", "reorder", "sparse_dense_matmul", "to_dense"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(_missing.of_namespace(__name__, name, __all__))

@@ -1,3 +1,32 @@
 """`tf.linalg`: products, decompositions and solutions of matrices."""
 
+from nbtf._ops.decompositions import cholesky as cholesky
+from nbtf._ops.decompositions import eigh as eigh
+from nbtf._ops.decompositions import eigvalsh as eigvalsh
+from nbtf._ops.decompositions import logdet as logdet
+from nbtf._ops.decompositions import qr as qr
+from nbtf._ops.decompositions import svd as svd
+from nbtf._ops.diagonals import band_part as band_part
+from nbtf._ops.diagonals import diag as diag
+from nbtf._ops.diagonals import diag_part as diag_part
+from nbtf._ops.diagonals import set_diag as set_diag
+from nbtf._ops.diagonals import tensor_diag as tensor_diag
+from nbtf._ops.diagonals import tensor_diag_part as tensor_diag_part
+from nbtf._ops.diagonals import trace as trace
+from nbtf._ops.einsum import einsum as einsum
+from nbtf._ops.einsum import tensordot as tensordot
+from nbtf._ops.linalg import adjoint as adjoint
+from nbtf._ops.linalg import matmul as matmul
+from nbtf._ops.linalg import matrix_transpose as matrix_transpose
+from nbtf._ops.linalg import matvec as matvec
+from nbtf._ops.norms import global_norm as global_norm
+from nbtf._ops.norms import l2_normalize as l2_normalize
+from nbtf._ops.norms import norm as norm
+from nbtf._ops.norms import normalize as normalize
 from nbtf._ops.ranges import eye as eye
+from nbtf._ops.solving import cholesky_solve as cholesky_solve
+from nbtf._ops.solving import det as det
+from nbtf._ops.solving import inv as inv
+from nbtf._ops.solving import slogdet as slogdet
+from nbtf._ops.solving import solve as solve
+from nbtf._ops.solving import triangular_solve as triangular_solve

@@ -1,5 +1,7 @@
 """`tf.math`: arithmetic, functions, comparisons and reductions."""
 
+from nbtf._ops.activations import softplus as softplus
+from nbtf._ops.activations import softsign as softsign
 from nbtf._ops.broadcasting import reduce_sum as reduce_sum
 from nbtf._ops.comparison import equal as equal
 from nbtf._ops.comparison import greater as greater
@@ -43,6 +45,16 @@ from nbtf._ops.magnitude import minimum as minimum
 from nbtf._ops.magnitude import sign as sign
 from nbtf._ops.magnitude import square as square
 from nbtf._ops.magnitude import squared_difference as squared_difference
+from nbtf._ops.norms import l2_normalize as l2_normalize
+from nbtf._ops.ordering import in_top_k as in_top_k
+from nbtf._ops.ordering import top_k as top_k
+from nbtf._ops.positions import argmax as argmax
+from nbtf._ops.positions import argmin as argmin
+from nbtf._ops.reduction import reduce_euclidean_norm as reduce_euclidean_norm
+from nbtf._ops.reduction import reduce_max as reduce_max
+from nbtf._ops.reduction import reduce_mean as reduce_mean
+from nbtf._ops.reduction import reduce_min as reduce_min
+from nbtf._ops.reduction import reduce_prod as reduce_prod
 from nbtf._ops.rounding import ceil as ceil
 from nbtf._ops.rounding import floor as floor
 from nbtf._ops.rounding import is_finite as is_finite
@@ -50,13 +62,22 @@ from nbtf._ops.rounding import is_inf as is_inf
 from nbtf._ops.rounding import is_nan as is_nan
 from nbtf._ops.rounding import rint as rint
 from nbtf._ops.rounding import round as round
+from nbtf._ops.scan import cumprod as cumprod
+from nbtf._ops.scan import cumsum as cumsum
 from nbtf._ops.searching import invert_permutation as invert_permutation
+from nbtf._ops.softmax import log_softmax as log_softmax
+from nbtf._ops.softmax import softmax as softmax
 from nbtf._ops.special import erf as erf
 from nbtf._ops.special import erfc as erfc
 from nbtf._ops.special import multiply_no_nan as multiply_no_nan
 from nbtf._ops.special import xdivy as xdivy
 from nbtf._ops.special import xlog1py as xlog1py
 from nbtf._ops.special import xlogy as xlogy
+from nbtf._ops.statistics import count_nonzero as count_nonzero
+from nbtf._ops.statistics import reduce_logsumexp as reduce_logsumexp
+from nbtf._ops.statistics import reduce_std as reduce_std
+from nbtf._ops.statistics import reduce_variance as reduce_variance
+from nbtf._ops.statistics import zero_fraction as zero_fraction
 from nbtf._ops.trigonometry import acos as acos
 from nbtf._ops.trigonometry import acosh as acosh
 from nbtf._ops.trigonometry import asin as asin
@@ -69,5 +90,7 @@ from nbtf._ops.trigonometry import cosh as cosh
 from nbtf._ops.trigonometry import sin as sin
 from nbtf._ops.trigonometry import sinh as sinh
 from nbtf._ops.trigonometry import tan as tan
+from nbtf._ops.truth import reduce_all as reduce_all
+from nbtf._ops.truth import reduce_any as reduce_any
 
 mod = floormod

@@ -166,5 +166,6 @@ def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DTy
     own = low[:, None] + xp.arange(tried, dtype=xp.uint64)
     words = of_counters(xp, key, own, high[:, None] + (own < low[:, None]), (groups, tried))
     drawn = _box_muller(xp, words, float32 if dtype is float16 else dtype).reshape(groups, -1)
-    order = xp.argsort(abs(drawn) >= CUT, axis=1, kind="stable")[:, :group]
+    beyond = (abs(drawn) >= CUT).astype(xp.uint8)
+    order = xp.argsort(beyond, axis=1, kind="stable")[:, :group]
     return xp.take_along_axis(drawn, order, axis=1).reshape(-1)[:count].astype(dtype.np_dtype, copy=False)

@@ -1,0 +1,70 @@
+"""How random ops read their arguments: shapes, bounds of integers, and what is wrong with them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import as_shape
+from nbtf._runtime.conversion import host_array
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType
+from nbtf.errors import InvalidArgumentError
+
+
+def as_bound(value: Any, dtype: DType) -> Any:
+    """Returns a bound of integers, which have to be in host memory.
+
+    Raises:
+      TypeError: it is a Python value that is no integer.
+    """
+    if not isinstance(value, Tensor):
+        array = host_array(value, dtype)[0]
+        return array if array.ndim else array.item()
+    return value
+
+
+def as_bound_int(value: Any) -> Any:
+    """Reads a bound; one that is no scalar is left for the kernel to refuse."""
+    return value if getattr(value, "shape", ()) else value.__index__()
+
+
+def as_vector(value: Any) -> Any:
+    """Reads a shape; a mere number is left for the kernel to refuse, as TensorFlow's random ops do."""
+    return value if isinstance(value, int) else as_shape(value)
+
+
+def drawn_spec(shape: Any, dtype: DType) -> Spec:
+    """Returns what a random op will give.
+
+    Raises:
+      InvalidArgumentError: the shape is no vector, or has a negative length.
+    """
+    if isinstance(shape, int):
+        raise InvalidArgumentError(None, None, "shape must be a vector of {int32,int64}, got shape []")
+    negative = next((n for n in shape if n < 0), None)
+    if negative is not None:
+        raise InvalidArgumentError(None, None, f"Dimension {negative} must be >= 0")
+    return Spec(shape, dtype)
+
+
+def check_bounds(shape: Any, minval: Any, maxval: Any) -> None:
+    """Raises TensorFlow's errors for bounds of integers."""
+    for what, bound in (("minval", minval), ("maxval", maxval)):
+        if getattr(bound, "shape", ()):
+            text = f"{what} must be 0-D, got shape [{','.join(map(str, bound.shape))}]"
+            raise InvalidArgumentError(None, None, text)
+    if 0 not in shape and minval >= maxval:
+        raise InvalidArgumentError(None, None, f"Need minval < maxval, got {minval} >= {maxval}")
+
+
+def count_of(shape: Any) -> int:
+    """Returns how many numbers a shape has room for.
+
+    Raises:
+      ValueError: it is no shape.
+    """
+    if isinstance(shape, int) or any(n < 0 for n in shape):
+        raise ValueError("lengths are not negative")
+    return math.prod(shape)

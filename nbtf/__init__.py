@@ -185,7 +185,7 @@ half = float16
 double = float64
 newaxis = None
 
-_LOADED_ON_FIRST_USE = frozenset({"io", "ragged", "random", "sparse", "strings"})
+_LOADED_ON_FIRST_USE = frozenset({"compat", "io", "ragged", "random", "sparse", "strings"})
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
 
 _FETCHED_ON_FIRST_USE = {

@@ -52,7 +52,7 @@ class device:  # noqa: N801  # TensorFlow's name
         """Opens the block."""
         name = self._name
         if name is not None and not isinstance(name, str):
-            raise ValueError(f"Expecting a string device name. Got {type(name)}({name})")
+            raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
         self._stack.enter(CURRENT.context.device_scope(name))
 
     def __exit__(self, *error: object) -> None:

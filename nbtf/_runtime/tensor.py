@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -240,6 +240,12 @@ class Tensor(Buffer):
         from nbtf._runtime.conversion import as_tensor
 
         return as_tensor, (self._host_copy(), self._dtype)
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
+        """Refuses: there is no session to evaluate in."""
+        raise NotImplementedError(
+            "eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
+        )
 
     def __dir__(self) -> list[str]:
         """Leaves out what is only explained."""

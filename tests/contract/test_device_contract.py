@@ -24,7 +24,9 @@ MIB = 2**20
 
 def simulated(index: int, limit_mib: int = 64) -> Device:
     card = gpus(simulated_machine(1, "Tesla K20m"), {})[0]
-    return SimulatedGPU(index, card, BFCAllocator(limit_mib * MIB, driver=Driver(card.memory_bytes)))
+    device = SimulatedGPU(index, card, BFCAllocator(limit_mib * MIB, driver=Driver(card.memory_bytes)))
+    device.start()
+    return device
 
 
 KINDS: dict[str, Callable[[int], Device]] = {"cpu": CPU, "simulated": simulated}

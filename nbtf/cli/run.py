@@ -89,7 +89,7 @@ class Report:
     def summary(self) -> str:
         """The last lines: what nbtf lacks, how many cells ran and failed, and what the recorded ones printed."""
         failed, told = self.counts[FAILED], self.counts.total()
-        parts = [f"{self._cells} cells: {told - failed} ran, {failed} failed"]
+        parts = [f"{self._cells} cell{'' if self._cells == 1 else 's'}: {told - failed} ran, {failed} failed"]
         if told < self._cells:
             parts.append(f"{self._cells - told} not reached")
         printed = (

@@ -115,7 +115,9 @@ def convert_to_tensor(
 def Fill(xp: Any, value: Any, dims: Any) -> Any:
     if value.ndim > 1 or value.size != 1:
         raise ValueError("one value fills")
-    return xp.full(dims, value, value.dtype)
+    result = xp.empty(dims, value.dtype)
+    result[...] = value
+    return result
 
 
 def fill(dims: Any, value: TensorLike, name: str | None = None, layout: None = None) -> Tensor:
@@ -163,7 +165,7 @@ def lengths_of(shape: Any) -> Any:
       TypeError: a length is no integer, in TensorFlow's words.
       ValueError: a length is None.
     """
-    if isinstance(shape, Tensor):
+    if shape.__class__ is Tensor or (shape.__class__ is list and {*map(type, shape)} == {int}):
         return shape
     if isinstance(shape, TensorShape) and not shape.is_fully_defined():
         raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")

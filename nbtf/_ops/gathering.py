@@ -181,10 +181,10 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
     axis, batch = _axis_and_batch(axis, batch_dims, params.ndim, indices.ndim)
     if params.shape[:batch] != indices.shape[:batch]:
         raise ValueError("batches differ")
+    if batch == 0:
+        return _taken(xp, params, indices, axis)
     if xp is CPU.xp and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= params.shape[axis]):
         _refuse_index(xp, indices, params.shape[axis])
-    if batch == 0:
-        return params.take(indices, axis)
     grid = [
         xp.arange(n).reshape([-1 if i == place else 1 for i in range(indices.ndim)])
         for place, n in enumerate(indices.shape[:batch])
@@ -194,6 +194,20 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
     before = range(indices.ndim, indices.ndim + axis - batch)
     behind = range(indices.ndim + axis - batch, found.ndim)
     return found.transpose([*range(batch), *before, *positions, *behind])
+
+
+def _taken(xp: Any, params: Any, indices: Any, axis: int) -> Any:
+    """Returns slices by their numbers; NumPy would count negative ones from the end, which TensorFlow refuses."""
+    if xp is not CPU.xp:
+        return params.take(indices, axis)
+    try:
+        if indices.itemsize < 8:  # read as unsigned, negative numbers are too large: a third of the time of `min`
+            return params.take(indices.view(f"u{indices.itemsize}"), axis)
+        if not indices.size or indices.min() >= 0:
+            return params.take(indices, axis)
+    except IndexError:
+        pass
+    return _refuse_index(xp, indices, params.shape[axis])
 
 
 def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from nbtf.errors import InvalidArgumentError
 
 _POSITIONS = of_integers("Index", as_axis)
 _REST = (Ellipsis,)
+_SINGLE = frozenset({int, slice, type(None)})
 
 
 def getitem(tensor: Any, key: Any) -> Tensor:
@@ -37,8 +38,10 @@ def getitem(tensor: Any, key: Any) -> Tensor:
                         array = source[key + _REST]
                     except IndexError:  # it has its own ellipsis
                         array = source[key]
-                elif key.__class__ is int or key.__class__ is slice:
+                elif key.__class__ in _SINGLE:
                     array = source[key, ...]
+                elif key is Ellipsis:
+                    array = source[key]
                 else:
                     return _on_the_road(tensor, key)
                 base = array.base

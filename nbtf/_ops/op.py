@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from nbtf import _types
 from nbtf._devices.base import Buffer, Spec
@@ -69,9 +69,23 @@ class Op:
         self._cpu_only = cpu_only
         self._infer: Infer | None = None
         self._gradient: Callable[..., Gradients] | None = None
-        one_letter = len(set(self.tokens)) == 1 and self.tokens[0] in self.sets
-        self._allowed = self.sets[self.tokens[0]] if one_letter else None
-        self._same = one_letter and self.results == self.tokens[:1]
+        self._slots = tuple(_slot(token, self.sets) for token in self.tokens)
+        self._makes = tuple(self._maker(token) for token in self.results)
+        letters = {slot.letter for slot in self._slots}
+        self._allowed = self._slots[0].allowed if len(letters) == 1 else None
+        self._takes_lists = any(slot.many for slot in self._slots)
+
+    def _maker(self, token: str) -> _Maker:
+        """Says where a result's dtype comes from: an input, an attribute, or the rule itself."""
+        letter, many = token.rstrip("*"), token[-1] == "*"
+        for place, slot in enumerate(self._slots):
+            if slot.letter == letter:
+                if any(before.many for before in self._slots[:place]):
+                    raise TypeError(f"{self.type}: what decides the result's dtype must stand before lists")
+                return _Maker(many, place, "", None)
+        if letter in self.attrs:
+            return _Maker(many, None, letter, None)
+        return _Maker(many, None, "", _named(letter))
 
     # Making
 
@@ -135,28 +149,25 @@ class Op:
 
     def _converted(self, inputs: Sequence[Any]) -> list[Any]:
         known: dict[str, DType] = {}
-        for token, value in zip(self.tokens, inputs, strict=True):
-            letter = token.rstrip("*")
-            if letter in self.sets and letter not in known:
+        for slot, value in zip(self._slots, inputs, strict=True):
+            if slot.allowed is not None and slot.letter not in known:
                 dtype = _dtype_of(value)
                 if dtype is not None:
-                    known[letter] = dtype
+                    known[slot.letter] = dtype
         skip = 1 if self.resource else 0
         result: list[Any] = list(inputs[:skip])
-        for token, value in zip(self.tokens[skip:], inputs[skip:], strict=True):
-            letter = token.rstrip("*")
-            wanted = known.get(letter) if letter in self.sets else getattr(_types, _SPELLED.get(letter, letter))
-            if token[-1] == "*":
+        for slot, value in zip(self._slots[skip:], inputs[skip:], strict=True):
+            wanted = slot.fixed or known.get(slot.letter)
+            if slot.many:
                 items: list[Tensor] = []
                 for item in value:
                     items.append(_converted(item, wanted))
-                    if letter in self.sets:  # what follows takes the dtype of the first
-                        wanted = known.setdefault(letter, items[0]._dtype)
+                    wanted = wanted or known.setdefault(slot.letter, items[0]._dtype)  # that of the first
                 result.append(items)
             else:
                 tensor = _converted(value, wanted)
                 result.append(tensor)
-                known.setdefault(letter, tensor._dtype)
+                known.setdefault(slot.letter, tensor._dtype)
         return result
 
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -174,62 +185,57 @@ class Op:
         Raises:
           InvalidArgumentError: dtypes differ that must agree, or the op does not take one.
         """
-        if self._allowed is not None:
+        if not self.tokens:
+            return self.output_dtypes((), attrs, 1)  # what takes nothing is placed by what it makes
+        if self._takes_lists:
+            dtypes = [one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))]
+        else:
             dtypes = [one._dtype for one in inputs]
+        if self._allowed is not None and dtypes:
             first = dtypes[0]
             if first in self._allowed and dtypes.count(first) == len(dtypes):
                 return dtypes
-        if not self.tokens:
-            return self.output_dtypes((), attrs, 1)  # what takes nothing is placed by what it makes
-        dtypes = [one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))]
         bound: dict[str, DType] = {}
-        for number, (token, dtype) in enumerate(zip(self._flat_tokens(inputs), dtypes, strict=True)):
-            self._check_one(token, number, dtype, bound)
+        for number, (slot, dtype) in enumerate(zip(self._flat_slots(inputs), dtypes, strict=True)):
+            if dtype is not (slot.fixed or bound.get(slot.letter)):
+                self._check_one(slot, number, dtype, bound)
         return dtypes
 
-    def _flat_tokens(self, inputs: Sequence[Any]) -> list[str]:
+    def _flat_slots(self, inputs: Sequence[Any]) -> Sequence[_Slot]:
+        if not self._takes_lists:
+            return self._slots
         return [
-            token.rstrip("*")
-            for token, value in zip(self.tokens, inputs, strict=True)
-            for _ in range(len(value) if value.__class__ is list else 1)
+            slot for slot, value in zip(self._slots, inputs, strict=True) for _ in range(len(value) if slot.many else 1)
         ]
 
-    def _check_one(self, token: str, number: int, dtype: DType, bound: dict[str, DType]) -> None:
-        if token in self.sets:
-            if dtype not in self.sets[token] and token not in bound:
-                allowed = ", ".join(sorted(known.c_name for known in self.sets[token]))
-                text = f"Value for attr '{token}' of {dtype.c_name} is not in the list of allowed values: {allowed}"
+    def _check_one(self, slot: _Slot, number: int, dtype: DType, bound: dict[str, DType]) -> None:
+        if slot.allowed is not None and slot.letter not in bound:
+            if dtype not in slot.allowed:
+                allowed = ", ".join(sorted(known.c_name for known in slot.allowed))
+                text = (
+                    f"Value for attr '{slot.letter}' of {dtype.c_name} is not in the list of allowed values: {allowed}"
+                )
                 raise InvalidArgumentError(None, None, f"{text} [Op:{self.type}] name: ")
-            expected = bound.setdefault(token, dtype)
-        else:
-            expected = getattr(_types, _SPELLED.get(token, token))
-        if dtype is not expected:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"cannot compute {self.type} as input #{number}(zero-based) was expected to be a {expected.c_name} "
-                f"tensor but is a {dtype.c_name} tensor [Op:{self.type}] name: ",
-            )
+            bound[slot.letter] = dtype
+            return
+        expected = slot.fixed or bound[slot.letter]
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"cannot compute {self.type} as input #{number}(zero-based) was expected to be a {expected.c_name} "
+            f"tensor but is a {dtype.c_name} tensor [Op:{self.type}] name: ",
+        )
 
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]:
         """Returns the results' dtypes; `count` says how long the list of a `*` result is."""
-        if self._same:
-            return [dtypes[0]]
-        bound: dict[str, DType] = {}
-        for token, dtype in zip((t.rstrip("*") for t in self.tokens), dtypes, strict=False):
-            bound.setdefault(token, dtype)
         found: list[DType] = []
-        for token in self.results:
-            one = self._output_dtype(token.rstrip("*"), bound, attrs)
-            found.extend([one] * (count if token[-1] == "*" else 1))
+        for many, place, attr, fixed in self._makes:
+            if place is not None:
+                one = dtypes[place]
+            else:
+                one = fixed or _types.as_dtype(attrs[attr])
+            found.extend([one] * count if many else [one])
         return found
-
-    def _output_dtype(self, token: str, bound: Mapping[str, DType], attrs: Mapping[str, Any]) -> DType:
-        if token in bound:
-            return bound[token]
-        if token in attrs:
-            return _types.as_dtype(attrs[token])
-        return getattr(_types, _SPELLED.get(token, token))
 
     def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None:
         """Returns the specs of the results without running, from tensors or specs; None if data decide.
@@ -246,6 +252,34 @@ class Op:
 
 
 _SPELLED = {"bool": "bool_"}
+
+
+class _Slot(NamedTuple):
+    """One input of a rule: its letter, whether it is a list, and the dtypes it may have or the one it must have."""
+
+    letter: str
+    many: bool
+    allowed: frozenset[DType] | None
+    fixed: DType | None
+
+
+class _Maker(NamedTuple):
+    """One result of a rule: whether it is a list, and the place of the input, the attribute, or its dtype."""
+
+    many: bool
+    place: int | None
+    attr: str
+    fixed: DType | None
+
+
+def _slot(token: str, sets: Mapping[str, frozenset[DType]]) -> _Slot:
+    letter = token.rstrip("*")
+    allowed = sets.get(letter)
+    return _Slot(letter, token[-1] == "*", allowed, _named(letter) if allowed is None else None)
+
+
+def _named(name: str) -> DType:
+    return getattr(_types, _SPELLED.get(name, name))
 
 
 def _dtype_of(value: Any) -> DType | None:

@@ -106,8 +106,8 @@ def _(call: Call, *grads: Tensor | None) -> Gradients:
     return [reshape(dynamic_stitch(where, filled_up(call, grads)), data.shape), None]
 
 
-@op("int32* T* -> T", T=ALL, data_dependent=True)
-def DynamicStitch(xp: Any, indices: Sequence[Any], data: Sequence[Any]) -> Any:
+@op("T* int32* -> T", T=ALL, data_dependent=True)
+def DynamicStitch(xp: Any, data: Sequence[Any], indices: Sequence[Any]) -> Any:
     _check_parts(indices, data)
     inner = data[0].shape[indices[0].ndim :]
     if xp is CPU.xp:
@@ -159,11 +159,11 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
         counts = f"{len(places)} and {len(values)}"
         text = f"tf.dynamic_stitch needs as many `indices` as `data`, and at least one, got {counts}"
         raise InvalidArgumentError(None, None, text)
-    return DynamicStitch(places, values, name=name)
+    return DynamicStitch(values, places, name=name)
 
 
 @DynamicStitch.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     # Of two slices in one place only the last is seen, but TensorFlow gives both the gradient.
-    parts: Any = [gather(grad, where) for where in call.inputs[0]]
-    return [None, parts]
+    parts: Any = [gather(grad, where) for where in call.inputs[1]]
+    return [parts, None]

@@ -49,6 +49,8 @@ def as_number(value: Any) -> Any:
     Raises:
       InvalidArgumentError: it is a list of several.
     """
+    if value.__class__ is int or value.__class__ is float:
+        return value
     array = value.numpy() if isinstance(value, Tensor) else host_array(value)[0]
     if array.size != 1:
         raise InvalidArgumentError(None, None, f"limit must be a scalar, not shape {bracketed(array.shape)}")
@@ -121,6 +123,8 @@ def range(
 
 def _dtype_of(value: Any, asked: DType | None) -> DType:
     """Returns the dtype of a tensor, or the one a Python value takes; values that do not suit are refused."""
+    if value.__class__ is int and asked is None and -(2**31) <= value < 2**31:
+        return int32
     known = getattr(value, "dtype", None)
     return known if isinstance(known, DType) else host_array(value, asked)[1]
 
@@ -262,9 +266,11 @@ def one_hot(
     """
     _dtype_of(depth, int32)  # refuses what is no integer
     kind = None if dtype is None else as_dtype(dtype)
-    on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, kind))
-    off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, kind))
-    kind = _agreed(on_dtype, off_dtype, kind)
+    if on_value is not None or off_value is not None:
+        on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, kind))
+        off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, kind))
+        kind = _agreed(on_dtype, off_dtype, kind)
+    kind = kind or float32
     on = as_tensor(1 if on_value is None else on_value, kind)
     off = as_tensor(0 if off_value is None else off_value, kind)
     return OneHot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=name)
@@ -279,7 +285,7 @@ def _suiting(value: Any, dtype: DType | None) -> DType | None:
     return dtype
 
 
-def _agreed(on: DType | None, off: DType | None, asked: DType | None) -> DType:
+def _agreed(on: DType | None, off: DType | None, asked: DType | None) -> DType | None:
     if asked is not None:
         for name, one in (("on_value", on), ("off_value", off)):
             if one is not None and one is not asked:
@@ -287,7 +293,7 @@ def _agreed(on: DType | None, off: DType | None, asked: DType | None) -> DType:
         return asked
     if on is not None and off is not None and on is not off:
         raise TypeError(f"dtype {on} of on_value does not match dtype {off} of off_value")
-    return on or off or float32
+    return on or off
 
 
 @OneHot.infer

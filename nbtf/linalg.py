@@ -16,6 +16,7 @@ from nbtf._ops.diagonals import trace as trace
 from nbtf._ops.einsum import einsum as einsum
 from nbtf._ops.einsum import tensordot as tensordot
 from nbtf._ops.linalg import adjoint as adjoint
+from nbtf._ops.linalg import cross as cross
 from nbtf._ops.linalg import matmul as matmul
 from nbtf._ops.linalg import matrix_transpose as matrix_transpose
 from nbtf._ops.linalg import matvec as matvec

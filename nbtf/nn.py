@@ -30,3 +30,5 @@ from nbtf._ops.softmax import log_softmax as log_softmax
 from nbtf._ops.softmax import softmax as softmax
 from nbtf._ops.statistics import moments as moments
 from nbtf._ops.statistics import zero_fraction as zero_fraction
+
+swish = silu

@@ -54,7 +54,7 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
     """Returns axes counted from the front; all of them for None.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`, in TensorFlow's words.
+      InvalidArgumentError: an axis is outside `[-rank, rank)` or comes twice, in TensorFlow's words.
     """
     if axis is None:
         return tuple(range(rank))
@@ -63,7 +63,12 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
         if not -rank <= one < rank:
             text = f"Invalid reduction dimension ({one} for input with {rank} dimension(s)"
             raise InvalidArgumentError(None, None, text)
-    return tuple(one % rank for one in axes)
+    positive = tuple(one % rank for one in axes)
+    for one in positive:
+        if positive.count(one) > 1:
+            text = f"Invalid reduction arguments: Axes contains duplicate dimension: {one}"
+            raise InvalidArgumentError(None, None, text)
+    return positive
 
 
 def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
@@ -83,6 +88,10 @@ def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
             raise not_allowed(attr, dtype) from None
 
     return reader
+
+
+as_reduced = of_integers("Tidx", as_axis)
+"""Reads the axes of a reduction."""
 
 
 def not_allowed(attr: str, dtype: DType) -> InvalidArgumentError:

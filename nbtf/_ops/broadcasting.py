@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axis, as_shape, of_integers, positive_axes
+from nbtf._ops.attributes import Axis, as_axis, as_reduced, as_shape, of_integers, positive_axes
 from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -122,7 +122,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [unbroadcast(grad, call.inputs[0])]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis.__class__ is list:
         axis = tuple(axis)
@@ -174,7 +174,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def spread(grad: Tensor, call: Call) -> Tensor:
     """Returns the gradient of a reduction, repeated to the shape of what was reduced."""
     shape = call.inputs[0].shape.as_list()
-    kept = reduced_shape(tuple(shape), call.attrs["axis"], True)
+    kept = reduced_shape(tuple(shape), as_axis(call.attrs["axis"]), True)
     return broadcast_to(grad if call.attrs["keepdims"] else reshape(grad, kept), shape)
 
 

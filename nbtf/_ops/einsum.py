@@ -241,7 +241,8 @@ def _multiplied(xp: Any, first: tuple[Any, list[str]], second: tuple[Any, list[s
     left, lengths_a = _stacked(a, in_a, batch, rows, inner)
     right, lengths_b = _stacked(b, in_b, batch, inner, columns)
     product = xp.matmul(left, right)
-    product = product.reshape(*product.shape[:-2], *(lengths_a[c] for c in rows), *(lengths_b[c] for c in columns))
+    lengths = [*(lengths_a[c] for c in rows), *(lengths_b[c] for c in columns)]
+    product = product.reshape((*product.shape[:-2], *lengths))
     return _in_order(product, [*batch, *rows, *columns], wanted)
 
 
@@ -253,7 +254,7 @@ def _stacked(
     present = [label for label in batch if label in lengths]
     array = _in_order(array, labels, [*present, *rows, *columns])
     sizes = [math.prod(lengths[c] for c in part) for part in (rows, columns)]
-    return array.reshape(*(lengths.get(c, 1) for c in batch), *sizes), lengths
+    return array.reshape((*(lengths.get(c, 1) for c in batch), *sizes)), lengths
 
 
 def _on_diagonals(xp: Any, array: Any, labels: list[str], wanted: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""How matrices are multiplied."""
+"""How matrices and vectors are multiplied."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nbtf._ops.shape import expand_dims, squeeze, transpose
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS, DTypeLike, TensorLike, int32, int64
-from nbtf.errors import InvalidArgumentError
+from nbtf._types import COMPLEXES, FLOATS, REALS, DTypeLike, TensorLike, int32, int64
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 
 MULTIPLIED = FLOATS | COMPLEXES | {int32, int64}
 """What TensorFlow multiplies matrices of."""
@@ -246,3 +246,49 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
            [0.-3.j]])
     """
     return matrix_transpose(matrix, name, conjugate=True)
+
+
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
+    """Computes cross products: vectors that are orthogonal to both.
+
+    Args:
+      a: real numbers, shape `[..., 3]`.
+      b: of the same shape and dtype.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The products, of the same shape.
+
+    Raises:
+      InvalidArgumentError: the shapes differ.
+      FailedPreconditionError: the vectors do not have three elements.
+
+    >>> tf.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
+    array([0., 0., 1.], dtype=float32)
+    """
+    return Cross(a, b, name=name)
+
+
+@op("T T -> T", T=REALS)
+def Cross(xp: Any, a: Any, b: Any) -> Any:
+    if a.shape != b.shape or not a.ndim or a.shape[-1] != 3:
+        raise ValueError("two vectors in space")
+    return xp.cross(a, b)
+
+
+@Cross.infer
+def _(a: Spec, b: Spec) -> Spec:
+    if a.shape != b.shape:
+        text = f"Both inputs must be of same shape: {bracketed(a.shape)} vs. {bracketed(b.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    if not a.shape:
+        raise InvalidArgumentError(None, None, f"Input must be at least 1D: {bracketed(a.shape)}")
+    if a.shape[-1] != 3:
+        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
+    return a
+
+
+@Cross.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    a, b = call.inputs
+    return [cross(b, grad), cross(grad, a)]

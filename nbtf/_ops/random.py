@@ -9,7 +9,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
-from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, check_bounds, count_of, drawn_spec
+from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
@@ -138,10 +138,9 @@ def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
 )
 def RandomUniformInt(xp: Any, shape: Any, minval: int, maxval: int, stream: Stream, dtype: DType) -> Any:
     count = count_of(shape)
-    if count and minval >= maxval:
-        raise ValueError("nothing is between the bounds")
+    bounds = bounds_of(minval, maxval, count)
     counter = stream.take(count * philox.RESERVED)
-    return philox.integers_between(xp, stream.key, counter, count, (minval, maxval), dtype).reshape(shape)
+    return philox.integers_between(xp, stream.key, counter, count, bounds, dtype).reshape(shape)
 
 
 @RandomUniformInt.infer

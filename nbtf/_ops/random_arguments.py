@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_shape
+from nbtf._ops.attributes import as_shape, of_integers
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
@@ -32,7 +32,10 @@ def as_bound_int(value: Any) -> Any:
 
 def as_vector(value: Any) -> Any:
     """Reads a shape; a mere number is left for the kernel to refuse, as TensorFlow's random ops do."""
-    return value if isinstance(value, int) else as_shape(value)
+    return value if isinstance(value, int) else _as_lengths(value)
+
+
+_as_lengths = of_integers("T", as_shape)
 
 
 def drawn_spec(shape: Any, dtype: DType) -> Spec:
@@ -57,6 +60,19 @@ def check_bounds(shape: Any, minval: Any, maxval: Any) -> None:
             raise InvalidArgumentError(None, None, text)
     if 0 not in shape and minval >= maxval:
         raise InvalidArgumentError(None, None, f"Need minval < maxval, got {minval} >= {maxval}")
+
+
+def bounds_of(minval: int, maxval: int, count: int) -> tuple[int, int]:
+    """Returns the bounds of integers.
+
+    Raises:
+      ValueError: nothing is between them, though something is asked for.
+    """
+    if minval < maxval:
+        return minval, maxval
+    if count:
+        raise ValueError("nothing is between the bounds")
+    return 0, 1
 
 
 def count_of(shape: Any) -> int:

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axis, positive_axes
+from nbtf._ops.attributes import Axis, as_axis, as_reduced, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reduced_shape, reshape, spread
 from nbtf._ops.comparison import equal
 from nbtf._ops.elementwise import cast, divide, multiply
@@ -24,7 +24,7 @@ def _reduced(input_tensor: Spec, axis: Any, keepdims: bool) -> Spec:
     return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis.__class__ is list:
         axis = tuple(axis)
@@ -81,7 +81,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(spread(grad, call), max(count, 1))]
 
 
-@op("T -> T", T=REALS, host={"axis": as_axis})
+@op("T -> T", T=REALS, host={"axis": as_reduced})
 def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis.__class__ is list:
         axis = tuple(axis)
@@ -123,7 +123,7 @@ def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
 Max.infer(_reduced)
 
 
-@op("T -> T", T=REALS, host={"axis": as_axis})
+@op("T -> T", T=REALS, host={"axis": as_reduced})
 def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis.__class__ is list:
         axis = tuple(axis)
@@ -169,7 +169,7 @@ Max.gradient(_to_the_extremes)
 Min.gradient(_to_the_extremes)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis.__class__ is list:
         axis = tuple(axis)
@@ -216,7 +216,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis.__class__ is list:
         axis = tuple(axis)

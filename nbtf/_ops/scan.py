@@ -91,7 +91,9 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _running(xp: Any, function: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    lead = (slice(None),) * (axis.__index__() % x.ndim if x.ndim else 0)
+    if axis.__class__ is not int:
+        raise TypeError("one axis")
+    lead = (slice(None),) * (axis % x.ndim if x.ndim else 0)
     if reverse:
         x = x[(*lead, slice(None, None, -1))]
     result = function.accumulate(x, axis, x.dtype)

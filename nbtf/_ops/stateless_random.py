@@ -8,7 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import bracketed, no_gradient, op
-from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, check_bounds, count_of, drawn_spec
+from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64, uint32, uint64
@@ -163,9 +163,8 @@ def StatelessRandomUniformIntV2(
     xp: Any, key: Any, counter: Any, shape: Any, alg: int, minval: int, maxval: int, dtype: DType
 ) -> Any:
     count = count_of(shape)
-    if count and minval >= maxval:
-        raise ValueError("nothing is between the bounds")
-    return philox.integers_between(xp, key, counter, count, (minval, maxval), dtype).reshape(shape)
+    bounds = bounds_of(minval, maxval, count)
+    return philox.integers_between(xp, key, counter, count, bounds, dtype).reshape(shape)
 
 
 @StatelessRandomUniformIntV2.infer

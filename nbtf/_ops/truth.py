@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axis
+from nbtf._ops.attributes import Axis, as_reduced
 from nbtf._ops.broadcasting import reduced_shape
 from nbtf._ops.op import no_gradient, op
 from nbtf._runtime.tensor import Tensor
@@ -14,7 +14,7 @@ from nbtf._types import TensorLike
 # The records carry TensorFlow's type names, one of which is also the name of a type: hence `typing.Any`.
 
 
-@op("bool -> bool", host={"axis": as_axis})
+@op("bool -> bool", host={"axis": as_reduced})
 def Any(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bool) -> typing.Any:
     return input_tensor.any(tuple(axis) if axis.__class__ is list else axis, keepdims=keepdims)
 
@@ -41,7 +41,7 @@ def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     return Any(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-@op("bool -> bool", host={"axis": as_axis})
+@op("bool -> bool", host={"axis": as_reduced})
 def All(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bool) -> typing.Any:
     return input_tensor.all(tuple(axis) if axis.__class__ is list else axis, keepdims=keepdims)
 

@@ -9,13 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+class Made:
+    """An argument that is made anew for each run, such as a variable: `Made(tf.Variable, [1.0, 2.0])`."""
+
+    def __init__(self, make: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        self.make = lambda: make(*args, **kwargs)
+
+
 @dataclass(frozen=True)
 class Sample:
     """One call of a public function, and what NumPy says of it.
 
-    `args` are arrays and Python values as a user writes them; the sweep makes tensors of the arrays. `expected` is
-    a value, or a function of the arguments; None where numbers cannot be foretold (random ops), which a test of its
-    own then checks. `differentiable` names the positions of arguments whose gradient is compared with differences.
+    `args` are arrays and Python values as a user writes them; the sweep makes tensors of the arrays, also of those in
+    lists. `expected` is a value (a list of values for several results), or a function of the arguments; None where
+    numbers cannot be foretold (random ops), which a test of its own then checks. `differentiable` names the positions
+    of arguments whose gradient is compared with differences. `tolerance` is relative, and absolute for small numbers.
     """
 
     op: str
@@ -25,6 +33,9 @@ class Sample:
     kwargs: dict[str, Any] = field(default_factory=dict)
     differentiable: Sequence[int] = ()
     tolerance: float = 1e-6
+
+    def __str__(self) -> str:
+        return f"{self.op} {getattr(self.function, '__name__', '')}"
 
 
 def all_samples() -> list[Sample]:

@@ -1,0 +1,298 @@
+"""The sweep: what every op owes, and each sample down lane and road, on the CPU and on a simulated GPU."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbtf
+import nbtf._ops
+from nbtf._devices.discovery import simulated_machine
+from nbtf._ops.op import OPS, Op, spec_of
+from nbtf._runtime.context import Context, use_context
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.events import OpPlaced
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from tests.ops.backward import differences, flat, gradients, listening, watched
+from tests.ops.samples import Made, Sample, all_samples
+
+for _module in pkgutil.iter_modules(nbtf._ops.__path__):
+    importlib.import_module(f"nbtf._ops.{_module.name}")
+
+SAMPLES = all_samples()
+TYPES = sorted(OPS)
+CUPY_NAMES = frozenset(Path(__file__).with_name("cupy14_names.txt").read_text().splitlines())
+NOT_NAMESPACES = {"cli", "notebook"}
+
+every_op = pytest.mark.parametrize("type", TYPES)
+every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=str)
+
+
+# What an op owes
+
+
+@every_op
+def test_it_has_a_sample(type: str) -> None:
+    where = inspect.getsourcefile(OPS[type].kernel)
+
+    assert type in {sample.op for sample in SAMPLES}, f"{type} of {where} has no row in tests/ops/samples/"
+
+
+@every_op
+def test_a_public_function_leads_to_it(type: str) -> None:
+    functions = [sample.function for sample in SAMPLES if sample.op == type]
+
+    assert any(is_public(function) for function in functions), f"no namespace offers {functions}"
+
+
+@every_op
+def test_its_function_has_a_docstring_with_all_parts(type: str) -> None:
+    public = [sample.function for sample in SAMPLES if sample.op == type and is_public(sample.function)]
+    text = inspect.getdoc(public[0]) or ""
+
+    assert text.partition("\n")[0].endswith("."), f"the first line of {public[0]} is no sentence"
+    if inspect.isfunction(public[0]) and len(inspect.signature(public[0]).parameters) > 1:
+        assert "Args:\n" in text
+
+
+@every_op
+def test_its_gradient_is_there_or_denied(type: str) -> None:
+    assert OPS[type].has_gradient != OPS[type].no_gradient, "an op has a gradient or says no_gradient(...)"
+
+
+@every_op
+def test_its_results_are_known_before_it_runs(type: str) -> None:
+    record = OPS[type]
+
+    assert (record._infer is not None) != record.data_dependent, "an op has infer or says data_dependent"
+
+
+@every_op
+def test_its_kernel_keeps_to_what_cupy_has(type: str) -> None:
+    record = OPS[type]
+    if record._cpu_only is True:
+        return
+    used = {record.function} if record.function else names_of_xp(record.kernel)
+
+    assert set() == used - CUPY_NAMES
+
+
+# What a sample shows
+
+
+@every_sample
+def test_lane_and_road_give_the_same_bits(sample: Sample) -> None:
+    lane = run(sample, Context(environ={}))
+    road = run(sample, Context(environ={}), getattr(sample.function, "__wrapped__", sample.function))
+
+    assert lane == road
+
+
+@every_sample
+def test_a_listener_hears_of_the_op_and_changes_nothing(sample: Sample) -> None:
+    context, heard = Context(environ={}), []
+    context.observers.add(heard.append)
+
+    assert run(sample, Context(environ={})) == run(sample, context)
+    assert sample.op in {event.op for event in heard if isinstance(event, OpPlaced)}
+
+
+@every_sample
+def test_a_simulated_gpu_gives_the_same_bits(sample: Sample) -> None:
+    on_gpu = run(sample, Context(simulated_machine(1, "Tesla K20m"), environ={}))
+
+    assert run(sample, Context(environ={})) == on_gpu
+
+
+@every_sample
+def test_a_simulated_gpu_gets_its_memory_back(sample: Sample) -> None:
+    context = Context(simulated_machine(1, "Tesla K20m"), environ={})
+    run(sample, context)  # the first run leaves what a device makes once
+    memory = context.devices.first.memory
+    assert memory is not None
+    before = memory.stats().in_use
+    run(sample, context)
+
+    assert before == memory.stats().in_use
+
+
+@every_sample
+def test_values_are_as_numpy_says(sample: Sample) -> None:
+    if sample.expected is None:
+        return
+    expected = sample.expected(*plain(sample.args)) if callable(sample.expected) else sample.expected
+    with use_context(Context(environ={})):
+        results = [one.numpy() for one in flat(call(sample))]
+
+    wanted = expected if isinstance(expected, list | tuple) and len(expected) == len(results) else [expected]
+    assert len(wanted) == len(results)
+    for want, result in zip(wanted, results, strict=True):
+        assert np.shape(want) == np.shape(result)
+        if np.asarray(result).dtype == object or np.asarray(result).dtype.kind not in "fc":
+            assert np.asarray(want).tolist() == np.asarray(result).tolist()
+        else:
+            np.testing.assert_allclose(result, want, rtol=sample.tolerance, atol=sample.tolerance)
+
+
+@every_sample
+def test_dtypes_and_shapes_are_as_rule_and_infer_say(sample: Sample) -> None:
+    for context in (Context(environ={}), Context(simulated_machine(1, "Tesla K20m"), environ={})):
+        with use_context(context), listening() as calls:
+            call(sample)
+        with use_context(context):
+            for heard in calls:
+                check_results(heard)
+
+
+def check_results(heard: Call) -> None:
+    op, inputs = heard.op, [list(one) if isinstance(one, tuple) else one for one in heard.inputs]
+    dtypes = op.check(inputs, heard.attrs)
+    specs = op.specs(inputs, heard.attrs)
+    results = [spec_of(output) for output in heard.outputs]
+
+    assert op.output_dtypes(dtypes, heard.attrs, len(results)) == [result.dtype for result in results]
+    for output in heard.outputs:
+        assert output._dtype.np_dtype == output._array.dtype
+    if specs is not None:
+        assert specs == results
+
+
+@pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample.differentiable], ids=str)
+@pytest.mark.parametrize("lane", [False, True], ids=["road", "lane"])
+def test_gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
+    random = np.random.default_rng(7)
+    args = [as_double(arg) for arg in plain(sample.args)]
+    arrays = [one for place in sample.differentiable for one in arrays_in(args[place])]
+
+    def results() -> list[np.ndarray[Any, Any]]:
+        return [np.asarray(one.numpy()) for one in flat(sample.function(*tensors(args), **sample.kwargs))]
+
+    taken = [watched(as_tensor(array)) for array in arrays]
+    with listening(lane) as calls:
+        made = flat(sample.function(*tensors(args, dict(zip(map(id, arrays), taken, strict=True))), **sample.kwargs))
+    weights = [noise(random, one) for one in results()]
+    found = gradients(calls, made, [as_tensor(weight) for weight in weights], taken)
+
+    def weighted_sum() -> float:
+        pairs = zip(weights, results(), strict=True)
+        return float(sum(np.sum(w.real * r.real) + np.sum(w.imag * r.imag) for w, r in pairs))
+
+    assert sample.op in {heard.op.type for heard in calls}
+    for array, grad in zip(arrays, found, strict=True):
+        assert grad is not None
+        np.testing.assert_allclose(as_tensor(grad).numpy(), differences(weighted_sum, array), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("type", [type for type in TYPES if OPS[type].has_gradient])
+def test_a_gradient_is_compared_with_differences(type: str) -> None:
+    assert any(sample.differentiable for sample in SAMPLES if sample.op == type)
+
+
+# How samples are run
+
+
+def tensors(value: Any, known: dict[int, Tensor] | None = None) -> Any:
+    """Returns arguments with tensors in the place of arrays."""
+    if isinstance(value, Made):
+        return value.make()
+    if isinstance(value, np.ndarray):
+        return known[id(value)] if known is not None and id(value) in known else as_tensor(value)
+    return type(value)(tensors(item, known) for item in value) if type(value) in (list, tuple) else value
+
+
+def plain(args: Any) -> list[Any]:
+    """Returns the arguments without what is made anew for each run."""
+    return [arg.make() if isinstance(arg, Made) else arg for arg in args]
+
+
+def call(sample: Sample, function: Callable[..., Any] | None = None) -> Any:
+    """Calls a sample's function; random ops start from the same seed each time."""
+    nbtf.random.set_seed(7)
+    return (function or sample.function)(*tensors(list(sample.args)), **sample.kwargs)
+
+
+def run(sample: Sample, context: Context, function: Callable[..., Any] | None = None) -> list[Any]:
+    """Returns dtype, shape and bytes of all results."""
+    with use_context(context):
+        arrays = [np.asarray(one.numpy()) for one in flat(call(sample, function))]
+    return [(a.dtype.name, a.shape, a.tolist() if a.dtype == object else a.tobytes()) for a in arrays]
+
+
+def as_double(value: Any) -> Any:
+    """Returns arguments whose floats are float64 and complex numbers complex128."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return np.array(value, np.complex128 if value.dtype.kind == "c" else np.float64)
+    return type(value)(map(as_double, value)) if type(value) in (list, tuple) else value
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """Yields the arrays in an argument."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from arrays_in(item)
+    else:
+        assert isinstance(value, np.ndarray), "what is differentiable is written as an array"
+        yield value
+
+
+def noise(random: np.random.Generator, like: np.ndarray[Any, Any]) -> Any:
+    """Returns random numbers of an array's shape and dtype."""
+    numbers = random.uniform(0.5, 1.5, like.shape)
+    return (numbers + 1j * random.uniform(0.5, 1.5, like.shape) if like.dtype.kind == "c" else numbers).astype(
+        like.dtype
+    )
+
+
+# What is public, and what kernels use
+
+
+def is_public(function: Any) -> bool:
+    return id(getattr(function, "__func__", function)) in PUBLIC
+
+
+def _public() -> set[int]:
+    """Returns the identities of all functions and methods that public modules offer."""
+    names = [m.name for m in pkgutil.iter_modules(nbtf.__path__) if m.name[0] != "_" and m.name not in NOT_NAMESPACES]
+    found: list[Any] = []
+    for module in (nbtf, *(importlib.import_module(f"nbtf.{name}") for name in names)):
+        offered = [getattr(module, name) for name in dir(module) if name[0] != "_"]
+        found += offered
+        found += [
+            getattr(one, name) for one in offered if inspect.isclass(one) for name in dir(one) if hasattr(one, name)
+        ]
+    return {id(getattr(one, "__func__", one)) for one in found if callable(one)}
+
+
+PUBLIC = _public()
+
+
+def names_of_xp(function: Callable[..., Any]) -> set[str]:
+    """Returns the names that a kernel takes from `xp`, and those of the functions that it hands `xp` on to."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    found = set(filter(None, map(name_in_xp, ast.walk(tree))))
+    for node in ast.walk(tree):
+        handed_on = isinstance(node, ast.Call) and any(isinstance(a, ast.Name) and a.id == "xp" for a in node.args)
+        if handed_on and isinstance(node.func, ast.Name):
+            called = function.__globals__[node.func.id]
+            found |= names_of_xp(called.kernel if isinstance(called, Op) else called)
+    return found
+
+
+def name_in_xp(node: ast.AST) -> str | None:
+    """Returns `linalg.qr` for the attribute `xp.linalg.qr`, and nothing for `xp.linalg` alone."""
+    if not isinstance(node, ast.Attribute):
+        return None
+    module, dot, name = ast.unparse(node.value).partition(".")
+    if module != "xp" or name not in ("", "linalg", "fft") or (not dot and node.attr in ("linalg", "fft")):
+        return None
+    return f"{name}.{node.attr}" if dot else node.attr

@@ -119,6 +119,9 @@ def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     return Rsqrt(x, name=name)
 
 
+Rsqrt.infer(broadcast(Rsqrt))
+
+
 @Rsqrt.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y = conj(call.output)
@@ -260,6 +263,9 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     array([0. , 0.5, 1. ], dtype=float32)
     """
     return Sigmoid(x, name=name)
+
+
+Sigmoid.infer(broadcast(Sigmoid))
 
 
 @Sigmoid.gradient

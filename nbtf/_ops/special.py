@@ -46,6 +46,9 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
     return Erf(x, name=name)
 
 
+Erf.infer(broadcast(Erf))
+
+
 @Erf.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [_bell(call.inputs[0], grad)]
@@ -81,6 +84,9 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     array([1.0000000e+00, 4.7950011e-01, 2.2090497e-05], dtype=float32)
     """
     return Erfc(x, name=name)
+
+
+Erfc.infer(broadcast(Erfc))
 
 
 @Erfc.gradient

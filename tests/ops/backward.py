@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,7 +31,7 @@ class Listener:
 
 
 @contextmanager
-def listening(lane: bool = False) -> Iterator[list[Call]]:
+def listening(lane: bool = False) -> Generator[list[Call]]:
     """Collects the calls of a block; on the express lane those with an input that `watched` has marked."""
     tape, blocks = Listener(), ScopeStack()
     as_tensor(0.0)  # opens the lane

@@ -281,14 +281,18 @@ def _public() -> set[int]:
 PUBLIC = _public()
 
 
-def names_of_xp(function: Callable[..., Any]) -> set[str]:
-    """Returns the names that a kernel takes from `xp`, and those of the functions that it hands `xp` on to."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    found = set(filter(None, map(name_in_xp, ast.walk(tree))))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "xp" in map(ast.unparse, node.args):
-            called = function.__globals__[node.func.id]
-            found |= names_of_xp(called.kernel if isinstance(called, Op) else called)
+def names_of_xp(kernel: Callable[..., Any]) -> set[str]:
+    """Returns the names that a kernel takes from `xp`, and those of the functions it mentions that take an `xp`."""
+    todo, seen, found = [kernel], {kernel}, set[str]()
+    while todo:
+        function = todo.pop()
+        nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))))
+        found.update(filter(None, map(name_in_xp, nodes)))
+        mentioned = [function.__globals__.get(node.id) for node in nodes if isinstance(node, ast.Name)]
+        for one in (one.kernel if isinstance(one, Op) else one for one in mentioned):
+            if inspect.isfunction(one) and "xp" in inspect.signature(one).parameters and one not in seen:
+                seen.add(one)
+                todo.append(one)
     return found
 
 

@@ -11,6 +11,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from nbtf import _missing, _types
+from nbtf import autograph as autograph
 from nbtf import bitwise as bitwise
 from nbtf import config as config
 from nbtf import debugging as debugging
@@ -35,6 +36,12 @@ from nbtf._ops.comparison import less_equal as less_equal
 from nbtf._ops.comparison import not_equal as not_equal
 from nbtf._ops.comparison import where as where
 from nbtf._ops.complexes import complex as complex
+from nbtf._ops.control import case as case
+from nbtf._ops.control import cond as cond
+from nbtf._ops.control import group as group
+from nbtf._ops.control import no_op as no_op
+from nbtf._ops.control import switch_case as switch_case
+from nbtf._ops.control import while_loop as while_loop
 from nbtf._ops.creation import constant as constant
 from nbtf._ops.creation import convert_to_tensor as convert_to_tensor
 from nbtf._ops.creation import executing_eagerly as executing_eagerly
@@ -63,6 +70,9 @@ from nbtf._ops.extent import reverse as reverse
 from nbtf._ops.extent import roll as roll
 from nbtf._ops.extent import slice as slice
 from nbtf._ops.extent import tile as tile
+from nbtf._ops.function import function as function
+from nbtf._ops.function import numpy_function as numpy_function
+from nbtf._ops.function import py_function as py_function
 from nbtf._ops.functions import exp as exp
 from nbtf._ops.functions import pow as pow
 from nbtf._ops.functions import sigmoid as sigmoid
@@ -94,6 +104,11 @@ from nbtf._ops.magnitude import minimum as minimum
 from nbtf._ops.magnitude import saturate_cast as saturate_cast
 from nbtf._ops.magnitude import sign as sign
 from nbtf._ops.magnitude import square as square
+from nbtf._ops.mapping import foldl as foldl
+from nbtf._ops.mapping import foldr as foldr
+from nbtf._ops.mapping import map_fn as map_fn
+from nbtf._ops.mapping import scan as scan
+from nbtf._ops.mapping import vectorized_map as vectorized_map
 from nbtf._ops.norms import clip_by_global_norm as clip_by_global_norm
 from nbtf._ops.norms import clip_by_norm as clip_by_norm
 from nbtf._ops.norms import norm as norm

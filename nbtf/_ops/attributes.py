@@ -46,7 +46,7 @@ def as_axis(value: Axis) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     axes = as_ints(value)
-    many = isinstance(value, list | tuple) or bool(getattr(value, "shape", ()))
+    many = isinstance(value, list | tuple) or len(getattr(value, "shape", ())) > 0  # a scalar's shape is true, too
     return axes if many else axes[0]
 
 

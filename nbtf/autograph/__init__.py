@@ -8,6 +8,12 @@ from typing import Any
 
 from nbtf.autograph import experimental as experimental
 
+__all__ = ["experimental", "set_verbosity", "to_code", "to_graph", "trace"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def to_graph(
     entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None

@@ -6,6 +6,12 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+__all__ = ["Feature", "do_not_convert", "set_loop_options"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 class Feature(enum.Enum):
     """Optional parts of the conversion; without effect."""

@@ -50,28 +50,7 @@ Relu.infer(_like)
 
 @Relu.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [relu_grad(grad, call.output)]
-
-
-@op("T T -> T", T=REALS)
-def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
-    return gradients * (features > 0)
-
-
-@ReluGrad.express
-def relu_grad(gradients: TensorLike, features: TensorLike, name: str | None = None) -> Tensor:
-    """Returns gradients where features are positive, and 0 elsewhere; an op of its own because relu is everywhere."""
-    return ReluGrad(gradients, features, name=name)
-
-
-@ReluGrad.infer
-def _(gradients: Spec, features: Spec) -> Spec:
-    return gradients
-
-
-@ReluGrad.gradient
-def _(call: Call, grad: Tensor) -> Gradients:
-    return [relu_grad(grad, call.inputs[1]), None]
+    return [chosen(greater(call.output, 0), grad, True)]
 
 
 @op("T -> T", T=REALS)

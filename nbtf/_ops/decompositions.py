@@ -204,7 +204,7 @@ def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: T
     # Source: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation",
     # 2008, section 3.2, and Townsend, "Differentiating the singular value decomposition", 2016, for thin factors.
     x = call.inputs[0]
-    if grad_u is grad_v is None:
+    if grad_s is not None and grad_u is grad_v is None:
         thin = call.attrs["compute_uv"] and not call.attrs["full_matrices"]
         _, u, v = call.outputs if thin else svd(x)
         return [matmul(multiply(u, expand_dims(grad_s, -2)), v, adjoint_b=True)]

@@ -37,8 +37,9 @@ def as_number(value: Any) -> Any:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-def _places(xp: Any, rows: int, columns: int, k: tuple[int, int], align: str, width: int) -> list[tuple[Any, ...]]:
+def _places(xp: Any, shape: Any, k: tuple[int, int], align: str, width: int) -> list[tuple[Any, ...]]:
     """Returns for each diagonal, from the highest down: row and column indices, and its part of the packed row."""
+    rows, columns = shape[-2:]
     found: list[tuple[Any, ...]] = []
     above, below = LEFT_ALIGNED[align]
     for d in range(k[1], k[0] - 1, -1):
@@ -96,7 +97,7 @@ def MatrixDiagV3(
     batch, rows, columns = _matrix_shape(diagonal.shape, k, num_rows, num_cols)
     result = xp.full((*batch, rows, columns), padding_value, diagonal.dtype)
     packed = diagonal[..., None, :] if k[0] == k[1] else diagonal
-    for number, (row, column, part) in enumerate(_places(xp, rows, columns, k, align, packed.shape[-1])):
+    for number, (row, column, part) in enumerate(_places(xp, (rows, columns), k, align, packed.shape[-1])):
         result[..., row, column] = packed[..., number, part]
     return result
 
@@ -168,7 +169,7 @@ def MatrixDiagPartV3(xp: Any, input: Any, k: tuple[int, int], padding_value: Any
     shape = _packed_shape(input.shape, k)
     several = shape if k[0] != k[1] else (*shape[:-1], 1, shape[-1])
     result = xp.full(several, padding_value, input.dtype)
-    for number, (row, column, part) in enumerate(_places(xp, *input.shape[-2:], k, align, shape[-1])):
+    for number, (row, column, part) in enumerate(_places(xp, input.shape, k, align, shape[-1])):
         result[..., number, part] = input[..., row, column]
     return result.reshape(shape)
 
@@ -236,7 +237,7 @@ def MatrixSetDiagV3(xp: Any, input: Any, diagonal: Any, k: tuple[int, int], alig
         raise ValueError("the diagonals do not fit")
     result = input.copy()
     packed = diagonal[..., None, :] if k[0] == k[1] else diagonal
-    for number, (row, column, part) in enumerate(_places(xp, *input.shape[-2:], k, align, packed.shape[-1])):
+    for number, (row, column, part) in enumerate(_places(xp, input.shape, k, align, packed.shape[-1])):
         result[..., row, column] = packed[..., number, part]
     return result
 

@@ -40,11 +40,11 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
     >>> tf.tensordot([1.0, 2.0], [3.0, 4.0], axes=[[0], [0]]).numpy()
     np.float32(11.0)
     """
-    a, b = MatMul.convert((a, b))
-    axes_a, axes_b = _pairs(a, b, axes)
-    first, left_a = _as_matrix(a, axes_a, False)
-    second, left_b = _as_matrix(b, axes_b, True)
-    product = matmul(first, second, name=name)
+    first, second = MatMul.convert((a, b))
+    summed_a, summed_b = _pairs(first, second, axes)
+    left, left_a = _as_matrix(first, summed_a, False)
+    right, left_b = _as_matrix(second, summed_b, True)
+    product = matmul(left, right, name=name)
     shape = [*left_a, *left_b]
     return product if len(left_a) == len(left_b) == 1 else reshape(product, shape)
 
@@ -76,7 +76,7 @@ def _innermost(a: Tensor, count: int) -> tuple[list[int], list[int]]:
 
 def _as_matrix(tensor: Tensor, summed: list[int], summed_first: bool) -> tuple[Tensor, list[int]]:
     """Returns a matrix whose rows or columns are the summed axes, and the lengths of the others."""
-    shape: list[int] = tensor.shape.as_list()
+    shape: list[Any] = tensor.shape.as_list()
     left = [i for i in range(len(shape)) if i not in summed]
     order = [*summed, *left] if summed_first else [*left, *summed]
     if order != list(range(len(shape))):
@@ -158,7 +158,7 @@ def _kept(letters: str, others: Sequence[str]) -> str:
 
 def _cheapest_pair(terms: Sequence[str], tensors: Sequence[Tensor]) -> tuple[int, int]:
     """Returns the pair whose product has the fewest elements."""
-    lengths: dict[str, int] = {}
+    lengths: dict[str, Any] = {}
     for term, tensor in zip(terms, tensors, strict=True):
         if "..." not in term:
             lengths.update(zip(term, tensor.shape.as_list(), strict=False))
@@ -176,7 +176,8 @@ def Einsum(xp: Any, inputs: list[Any], equation: str) -> Any:
         array, labels = _summed(xp, *simple[0], unique)
         made = _in_order(array, labels, unique)
     else:
-        made = _multiplied(xp, *(_summed(xp, *simple[i], [*simple[1 - i][1], *unique]) for i in (0, 1)), unique)
+        first, second = (_summed(xp, *simple[i], [*simple[1 - i][1], *unique]) for i in (0, 1))
+        made = _multiplied(xp, first, second, unique)
     return made if unique == result else _on_diagonals(xp, made, unique, result)
 
 
@@ -288,7 +289,7 @@ def _(inputs: Sequence[Spec], equation: str) -> Spec:
 
 @Einsum.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    inputs: list[Tensor] = call.inputs[0]
+    inputs: list[Tensor] = list(call.inputs[0])
     left, _, right = call.attrs["equation"].partition("->")
     terms = left.split(",")
     grads: list[Tensor | None] = []
@@ -296,7 +297,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
         others = [i for i in range(len(inputs)) if i != number]
         values = [inputs[i] if tensor._dtype not in COMPLEXES else conj(inputs[i]) for i in others]
         grads.append(_back(grad, right, values, [terms[i] for i in others], tensor, terms[number]))
-    return grads
+    return [grads]
 
 
 def _back(grad: Tensor, right: str, others: list[Tensor], terms: list[str], like: Tensor, term: str) -> Tensor:
@@ -306,12 +307,12 @@ def _back(grad: Tensor, right: str, others: list[Tensor], terms: list[str], like
     found = "".join(letter for letter in letters if letter in known)
     dots = "..." if "..." in known else ""
     back = Einsum([grad, *others], equation=f"{','.join([right, *terms])}->{dots}{found}")
-    shape: list[int] = like.shape.as_list()
+    shape: list[Any] = like.shape.as_list()
     labels = _spelled_out(term, len(shape) - len(term.replace("...", "")))
     back = _unstretched(back, [n for n, label in zip(shape, labels, strict=True) if label[0] == "."], len(found))
     missing = "".join(letter for letter in letters if letter not in known)
     if missing:  # what was summed over is repeated
-        lengths: list[int] = back.shape.as_list()
+        lengths: list[Any] = back.shape.as_list()
         ones = reshape(back, [1] * len(missing) + lengths)
         back = broadcast_to(ones, [shape[labels.index(letter)] for letter in missing] + lengths)
     ready = missing + ("..." if "..." in term else "") + found

@@ -21,12 +21,10 @@ MULTIPLIED = FLOATS | COMPLEXES | {int32, int64}
 
 @op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}))
 def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
-    if a.ndim == b.ndim == 2:  # `dot` costs a third of `matmul` on small matrices
-        return (a.T if transpose_a else a).dot(b.T if transpose_b else b)
-    # Batches are TensorFlow's BatchMatMulV2; here they come down the lane, where nobody sees the name.
-    if a.ndim < 2 or b.ndim < 2:
-        raise ValueError("matrices have at least two axes")
-    return xp.matmul(a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError("batches are for BatchMatMulV2")
+    # `dot` costs a third of `matmul` on small matrices.
+    return (a.T if transpose_a else a).dot(b.T if transpose_b else b)
 
 
 @MatMul.express
@@ -78,13 +76,14 @@ def matmul(
             )
     if output_type is not None:
         a, b = cast(a, output_type), cast(b, output_type)
-    a, b = MatMul.convert((a, b))
-    if a.shape.rank > 2 or b.shape.rank > 2:
+    x, y = MatMul.convert((a, b))
+    swap_x, swap_y = transpose_a or adjoint_a, transpose_b or adjoint_b
+    if x.shape.rank > 2 or y.shape.rank > 2:
         # Its op knows only adjoints: what is to be transposed alone is conjugated first.
-        a, b = conj(a) if transpose_a else a, conj(b) if transpose_b else b
-        return BatchMatMulV2(a, b, adj_x=transpose_a or adjoint_a, adj_y=transpose_b or adjoint_b, name=name)
-    a, b = conj(a) if adjoint_a else a, conj(b) if adjoint_b else b
-    return MatMul(a, b, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b, name=name)
+        x, y = conj(x) if transpose_a else x, conj(y) if transpose_b else y
+        return BatchMatMulV2(x, y, adj_x=swap_x, adj_y=swap_y, name=name)
+    x, y = conj(x) if adjoint_a else x, conj(y) if adjoint_b else y
+    return MatMul(x, y, transpose_a=swap_x, transpose_b=swap_y, name=name)
 
 
 @MatMul.infer
@@ -115,10 +114,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
     for_a = for_b = None
     if call.needs(0):
         for_a = matmul(b, grad, swapped_b, True) if swapped_a else matmul(grad, b, False, not swapped_b)
-        for_a = unbroadcast(for_a, a)
     if call.needs(1):
         for_b = matmul(grad, a, True, swapped_a) if swapped_b else matmul(a, grad, not swapped_a, False)
-        for_b = unbroadcast(for_b, b)
     return [for_a, for_b]
 
 
@@ -194,8 +191,8 @@ def matvec(
     >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
     array([3., 7.], dtype=float32)
     """
-    a, b = MatMul.convert((a, b))
-    product = matmul(a, expand_dims(b, -1), transpose_a, adjoint_a=adjoint_a, name=name)
+    matrix, vector = MatMul.convert((a, b))
+    product = matmul(matrix, expand_dims(vector, -1), transpose_a, adjoint_a=adjoint_a, name=name)
     return squeeze(product, -1)
 
 

@@ -66,7 +66,7 @@ def _check_given(function: str, labels: Any, logits: Any) -> None:
 def _check_sparse(labels: Tensor, logits: Tensor) -> None:
     if logits.shape.rank == 0:
         raise ValueError(f"`logits` cannot be a scalar. Received logits={logits.numpy()}`")
-    if labels.shape.rank != logits.shape.rank - 1:
+    if labels.shape.rank != len(logits.shape) - 1:
         raise ValueError(
             "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
             f"labels.shape={labels.shape} of rank {labels.shape.rank} and logits.shape={logits.shape} of rank "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -183,14 +182,15 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
     return identity(clip_by_norm(rows, max_norm, own), name)
 
 
-def _tables(params: Any) -> Sequence[Any]:
+def _tables(params: Any) -> list[Any]:
     if params is None:
         raise ValueError("params must be specified")
-    if not isinstance(params, list | tuple):
+    if params.__class__ is not list and params.__class__ is not tuple:
         return [params]
     if not params:
         raise ValueError("Length of params is currently 0. Need at least one element in params.")
-    return params if all(len(getattr(one, "shape", ())) for one in params) else [as_tensor(params)]
+    tables: list[Any] = list(params)
+    return tables if all(len(getattr(one, "shape", ())) for one in tables) else [as_tensor(tables)]
 
 
 def batch_normalization(

@@ -12,14 +12,12 @@ from typing import Any
 from nbtf._types import DType, float16, float32, float64, int64, uint64
 
 # Salmon et al., section 4.3: the multipliers and the two Weyl constants of Philox4x32.
-MULTIPLIER_0 = 0xD2511F53
-MULTIPLIER_1 = 0xCD9E8D57
-WEYL_0 = 0x9E3779B9
-WEYL_1 = 0xBB67AE85
+MULTIPLIERS = [[0xD2511F53], [0xCD9E8D57]]
+WEYL = [[0x9E3779B9], [0xBB67AE85]]
 ROUNDS = 10
 LOW = 0xFFFFFFFF
 
-BLOCKS_AT_ONCE = 1 << 15
+BLOCKS_AT_ONCE = 1 << 14
 """Counters worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
 
 RESERVED = 256
@@ -60,29 +58,31 @@ def counters(xp: Any, counter: Counter, count: int, step: int) -> tuple[Any, Any
 def of_counters(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...]) -> Any:
     """Returns the four words of each counter, shape `[*shape, 4]`."""
     words = xp.empty((low.size, 4), dtype=xp.uint32)
-    low, high = low.reshape(-1), high.reshape(-1)
+    multipliers, keys = xp.asarray(MULTIPLIERS, dtype=xp.uint64), _round_keys(xp, key)
+    halves = xp.stack((low.reshape(-1), high.reshape(-1)))
     for start in range(0, low.size, BLOCKS_AT_ONCE):
         piece = slice(start, start + BLOCKS_AT_ONCE)
-        _rounds(key, low[piece], high[piece], words[piece])
+        _rounds(halves[:, piece], multipliers, keys, words[piece])
     return words.reshape(*shape, 4)
 
 
-def _rounds(key: Any, low: Any, high: Any, words: Any) -> None:
+def _round_keys(xp: Any, key: Any) -> Any:
+    """Returns the two words of the key as they are in each round, shape `[rounds, 2, 1]`."""
+    first = xp.asarray(key, dtype=xp.uint64).reshape(1)
+    steps = xp.arange(ROUNDS, dtype=xp.uint64)[:, None, None] * xp.asarray(WEYL, dtype=xp.uint64)
+    return (steps + xp.stack((first & LOW, first >> 32))) & LOW
+
+
+def _rounds(counters: Any, multipliers: Any, keys: Any, words: Any) -> None:
     """Fills `words`. 32-bit words are kept in 64 bits, so that a product shows both halves."""
-    c0, c1, c2, c3 = low & LOW, low >> 32, high & LOW, high >> 32
-    k0, k1 = key & LOW, key >> 32
-    for _ in range(ROUNDS):
-        p0, p1 = c0 * MULTIPLIER_0, c2 * MULTIPLIER_1
-        c0, c2 = p1 >> 32, p0 >> 32
-        c0 ^= c1
-        c0 ^= k0
-        c2 ^= c3
-        c2 ^= k1
-        p0 &= LOW
-        p1 &= LOW
-        c1, c3 = p1, p0
-        k0, k1 = (k0 + WEYL_0) & LOW, (k1 + WEYL_1) & LOW
-    words[:, 0], words[:, 1], words[:, 2], words[:, 3] = c0, c1, c2, c3
+    even, odd = counters & LOW, counters >> 32  # the words 0 and 2, and 1 and 3
+    for key in keys:
+        products = even * multipliers
+        even = (products >> 32)[::-1] ^ odd
+        even ^= key
+        products &= LOW
+        odd = products[::-1]
+    words[:, ::2], words[:, 1::2] = even.T, odd.T
 
 
 def uniform(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
@@ -161,11 +161,22 @@ def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DTy
     each other.
     """
     group = 2 if dtype is float64 else 4
-    groups, tried = -(-count // group), TRIED_BLOCKS[group]
+    exact = float32 if dtype is float16 else dtype
+    groups = -(-count // group)
     low, high = counters(xp, counter, groups, group * RESERVED // 4)
-    own = low[:, None] + xp.arange(tried, dtype=xp.uint64)
-    words = of_counters(xp, key, own, high[:, None] + (own < low[:, None]), (groups, tried))
-    drawn = _box_muller(xp, words, float32 if dtype is float16 else dtype).reshape(groups, -1)
+    drawn = _box_muller(xp, of_counters(xp, key, low, high, (groups,)), exact)
+    incomplete = xp.flatnonzero((abs(drawn) >= CUT).any(1))
+    if incomplete.size:
+        drawn[incomplete] = _drawn_again(xp, key, low[incomplete], high[incomplete], exact)
+    return drawn.reshape(-1)[:count].astype(dtype.np_dtype, copy=False)
+
+
+def _drawn_again(xp: Any, key: Any, low: Any, high: Any, dtype: DType) -> Any:
+    """Returns groups of normal numbers from several counters each, without those beyond the cut."""
+    group = 2 if dtype is float64 else 4
+    own = low[:, None] + xp.arange(TRIED_BLOCKS[group], dtype=xp.uint64)
+    words = of_counters(xp, key, own, high[:, None] + (own < low[:, None]), own.shape)
+    drawn = _box_muller(xp, words, dtype).reshape(low.size, -1)
     beyond = (abs(drawn) >= CUT).astype(xp.uint8)
     order = xp.argsort(beyond, axis=1, kind="stable")[:, :group]
-    return xp.take_along_axis(drawn, order, axis=1).reshape(-1)[:count].astype(dtype.np_dtype, copy=False)
+    return xp.take_along_axis(drawn, order, axis=1)

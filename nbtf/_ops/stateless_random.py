@@ -31,7 +31,7 @@ def as_algorithm(alg: Any) -> int:
       ValueError: there is no such algorithm.
       UnimplementedError: it is TensorFlow's, but not nbtf's.
     """
-    number = ALGORITHMS.get(alg, alg) if isinstance(alg, str) else int(alg)
+    number = ALGORITHMS.get(alg, 0) if isinstance(alg, str) else int(alg)
     if number not in ALGORITHMS.values():
         raise ValueError(
             f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "

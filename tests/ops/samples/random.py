@@ -1,0 +1,33 @@
+"""Samples of random numbers; which numbers they are, test_random.py says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import nbtf as tf
+from tests.ops.samples import Sample
+
+SEED = np.array([1, 2])
+
+SAMPLES = [
+    Sample("RandomUniform", tf.random.uniform, [[2, 3]]),
+    Sample("RandomUniform", tf.random.uniform, [[5], 1.0, 2.0, tf.float64]),
+    Sample("RandomUniform", tf.random.uniform, [[5]], kwargs={"dtype": tf.float16, "seed": 4}),
+    Sample("RandomUniformInt", tf.random.uniform, [[7], -3, 9, tf.int32]),
+    Sample("RandomUniformInt", tf.random.uniform, [[7], 0, 10**12, tf.int64]),
+    Sample("RandomUniformInt", tf.random.uniform, [[0], 5, 4, tf.int32], np.zeros(0, np.int32)),
+    Sample("RandomStandardNormal", tf.random.normal, [[2, 3], 1.0, 0.5]),
+    Sample("RandomStandardNormal", tf.random.normal, [[5]], kwargs={"dtype": tf.float64}),
+    Sample("TruncatedNormal", tf.random.truncated_normal, [[100]]),
+    Sample("TruncatedNormal", tf.random.truncated_normal, [[100]], kwargs={"dtype": tf.float64}),
+    Sample("RandomShuffle", tf.random.shuffle, [np.arange(10)]),
+    Sample("RandomShuffle", tf.random.shuffle, [np.array([b"a", b"b"], object)]),
+    Sample("RandomShuffle", tf.random.shuffle, [np.array(5.0)], 5.0),
+    Sample("StatelessRandomGetKeyCounter", tf.random.stateless_uniform, [[2], SEED]),
+    Sample("StatelessRandomUniformV2", tf.random.stateless_uniform, [[2], SEED, 3.0, 5.0]),
+    Sample("StatelessRandomUniformIntV2", tf.random.stateless_uniform, [[5], SEED, 0, 9, tf.int64]),
+    Sample("StatelessRandomUniformFullIntV2", tf.random.stateless_uniform, [[5], SEED, None, None, tf.uint64]),
+    Sample("StatelessRandomUniformFullIntV2", tf.random.split, [SEED.astype(np.int32), 3]),
+    Sample("StatelessRandomNormalV2", tf.random.stateless_normal, [[5], SEED]),
+    Sample("StatelessTruncatedNormalV2", tf.random.stateless_truncated_normal, [[5], SEED]),
+]

@@ -391,10 +391,15 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     array([ 1, -1], dtype=int32)
     """
     wanted = as_dtype(dtype)
-    if isinstance(x, Buffer) and getattr(x, "_dtype", None) is wanted:
-        return x  # pyright: ignore[reportReturnType]  # a variable as well, as in TensorFlow
-    tensor = as_tensor(x)
-    return tensor if tensor._dtype is wanted else Cast(tensor, dtype=wanted, name=name)
+    tensor: Any = x if isinstance(x, Buffer) else as_tensor(x)
+    # A variable that has the dtype comes back as well, as in TensorFlow.
+    return tensor if tensor._dtype is wanted else converted(tensor, wanted, name)
+
+
+@Cast.express
+def converted(x: Any, dtype: DType, name: str | None = None) -> Tensor:
+    """Returns a tensor whose elements have been converted to another dtype."""
+    return Cast(x, dtype=dtype, name=name)
 
 
 @Cast.infer

@@ -288,11 +288,17 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 def _bounds(source: DType, target: DType) -> tuple[float, float]:
     """Returns the least and the largest number of `source` that `target` has too."""
-    least = source.min if source.min >= target.min else target.min
-    most = source.max if source.max <= target.max else target.max
+    (least, most), (lowest, highest) = _limits(source), _limits(target)
+    least, most = max(least, lowest), min(most, highest)
     if source.is_integer:
         return int(least), int(most)
-    return float(least), _rounded_down(int(most), source) if target.is_integer else float(most)
+    return float(least), _rounded_down(most, source) if isinstance(most, int) else most
+
+
+def _limits(dtype: DType) -> tuple[float, float]:
+    """Returns Python's numbers, which compare exactly whatever their kinds."""
+    number = int if dtype.is_integer else float
+    return number(dtype.min), number(dtype.max)
 
 
 # Binary digits of a float's fraction by its bytes. Source: IEEE 754-2019, table 3.5.

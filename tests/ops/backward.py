@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.elementwise import add
+from nbtf._ops.sparse import SparseTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE, Scope, ScopeStack
 from nbtf._runtime.tape import Call
@@ -50,6 +51,8 @@ def watched(tensor: Tensor) -> Tensor:
 
 def flat(value: Any) -> list[Any]:
     """Returns the tensors and variables in a result; for variables, what they hold."""
+    if isinstance(value, SparseTensor):
+        return [value.indices, value.values, value.dense_shape]
     if isinstance(value, list | tuple):
         return [one for item in value for one in flat(item)]
     if isinstance(value, dict):

@@ -6,9 +6,8 @@ import array
 import enum
 import threading
 import warnings
-from collections import namedtuple
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -35,7 +34,11 @@ class ArrayLike:
         return np.array([1, 2, 3], np.int16)
 
 
-Point = namedtuple("Point", "x y")  # what users have
+class Point(NamedTuple):
+    """A tuple by another name."""
+
+    x: int
+    y: int
 
 
 def kind_and_values(value: Any, dtype: Any = None) -> tuple[str, Any]:
@@ -65,7 +68,7 @@ def kind_and_values(value: Any, dtype: Any = None) -> tuple[str, Any]:
         (np.array([1], ">i4"), "int32", [1]),
         (np.array(["a", "b"]), "string", [b"a", b"b"]),
         (np.array([b"a", "b"], object), "string", [b"a", b"b"]),
-        (np.ma.array([1, 2], mask=[0, 1]), "int64", [1, 2]),
+        (np.ma.array([1, 2], mask=[False, True]), "int64", [1, 2]),
         ([], "float32", []),
         ([[], []], "float32", [[], []]),
         ((1, 2), "int32", [1, 2]),

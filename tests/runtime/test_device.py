@@ -177,10 +177,10 @@ def test_tasks_of_one_thread_have_blocks_of_their_own() -> None:
             await asyncio.sleep(0)
             return [before, here()]
 
-    async def both() -> list[list[str]]:
+    async def both() -> tuple[list[str], list[str]]:
         return await asyncio.gather(work("CPU:1"), work("GPU:1"))
 
-    assert [["CPU:1", "CPU:1"], ["GPU:1", "GPU:1"]] == asyncio.run(both())
+    assert (["CPU:1", "CPU:1"], ["GPU:1", "GPU:1"]) == tuple(asyncio.run(both()))
 
 
 def test_block_closes_in_another_context_than_it_was_opened() -> None:

@@ -53,7 +53,8 @@ def test_array_of_another_library_becomes_a_tensor() -> None:
             return self._array.__dlpack_device__()
 
     source = np.array([1.5, 2.5])
-    x = tf.constant(Foreign(source))
+    foreign: Any = Foreign(source)
+    x = tf.constant(foreign)
     source[0] = 9
 
     assert (tf.float64, [1.5, 2.5]) == (x.dtype, x.numpy().tolist())

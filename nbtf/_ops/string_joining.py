@@ -44,7 +44,7 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     >>> tf.strings.join(["Gray", ["wolf", "fox"]], separator=" ").numpy()
     array([b'Gray wolf', b'Gray fox'], dtype=object)
     """
-    return _join(*inputs, separator=separator, name=name)
+    return _join(*inputs, separator=separator, name=name) if len(inputs) else as_tensor("", string)
 
 
 @takes_ragged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nbtf._devices.base import Buffer
 from nbtf._ops.indexed_slices import IndexedSlices
@@ -21,6 +21,13 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, TensorLike
 
+if TYPE_CHECKING:
+
+    class Part(Tensor):
+        """A part of a variable's value, which remembers where it comes from."""
+
+        def assign(self, value: TensorLike, name: str | None = None) -> Any: ...
+
 
 class VariableParts(Buffer):
     """The methods of a variable that replace some of its elements. All return the variable."""
@@ -32,7 +39,7 @@ class VariableParts(Buffer):
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
         raise NotImplementedError
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: Any) -> Part:
         """Returns a part of the value; its `assign` gives that part of the variable another value.
 
         >>> v = tf.Variable([1, 2, 3])
@@ -41,9 +48,23 @@ class VariableParts(Buffer):
         """
         part = getitem(self, key)
         part.__dict__["assign"] = partial(self._assign_part, key)
-        return part
+        return cast("Part", part)
 
     def _assign_part(self, key: Any, value: TensorLike, name: str | None = None) -> Any:
+        """Gives the part that a key cuts out another value: what `v[key].assign(value)` does.
+
+        Args:
+          key: what stands in the brackets.
+          value: of the variable's dtype; it is broadcast to the part.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: the value does not broadcast.
+          TypeError: the key is a mask, or no key at all.
+        """
         begin, end, strides, masks = slice_spec(key)
         tensor = as_tensor(value, self._dtype)
         return self._update(
@@ -70,7 +91,18 @@ class VariableParts(Buffer):
         return self._scatter(ResourceScatterNdUpdate, indices, updates, name)
 
     def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Adds to elements or slices; a place that comes twice gets both. For the arguments see `scatter_nd_update`.
+        """Adds to elements or slices; a place that comes twice gets both.
+
+        Args:
+          indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
+          updates: what is added, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: a place is outside, or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_add([[0], [0]], [9.0, 8.0]).numpy()
         array([18.,  2.,  3.], dtype=float32)
@@ -78,7 +110,18 @@ class VariableParts(Buffer):
         return self._scatter(ResourceScatterNdAdd, indices, updates, name)
 
     def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
-        """Subtracts from elements or slices. For the arguments see `scatter_nd_update`.
+        """Subtracts from elements or slices.
+
+        Args:
+          indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
+          updates: what is subtracted, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: a place is outside, or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0]], [1.0]).numpy()
         array([0., 2., 3.], dtype=float32)
@@ -106,7 +149,19 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterUpdate, sparse_delta, name)
 
     def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Adds to rows; one that comes twice gets both. For the arguments see `scatter_update`.
+        """Adds to rows; one that comes twice gets both.
+
+        Args:
+          sparse_delta: what is added and to which rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: `sparse_delta` is something else.
+          InvalidArgumentError: a row is outside, or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_add(tf.IndexedSlices([9.0], [1])).numpy()
         array([ 1., 11.,  3.], dtype=float32)
@@ -114,7 +169,19 @@ class VariableParts(Buffer):
         return self._scatter_rows(ResourceScatterAdd, sparse_delta, name)
 
     def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Subtracts from rows. For the arguments see `scatter_update`.
+        """Subtracts from rows.
+
+        Args:
+          sparse_delta: what is subtracted and from which rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: `sparse_delta` is something else.
+          InvalidArgumentError: a row is outside, or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_sub(tf.IndexedSlices([2.0], [1])).numpy()
         array([1., 0., 3.], dtype=float32)

@@ -1,8 +1,8 @@
 """Device placement and GPU memory, made visible: a small eager runtime with TensorFlow's device API.
 
 >>> c = tf.matmul([[1.0, 2.0]], [[3.0], [4.0]])
->>> print(c)
-tf.Tensor([[11.]], shape=(1, 1), dtype=float32)
+>>> c
+<tf.Tensor: shape=(1, 1), dtype=float32, numpy=array([[11.]], dtype=float32)>
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from nbtf import linalg as linalg
 from nbtf import math as math
 from nbtf import nest as nest
 from nbtf import nn as nn
+from nbtf import raw_ops as raw_ops
 from nbtf import runtime as runtime
 from nbtf import test as test
 from nbtf._devices.names import DeviceSpec as DeviceSpec
@@ -192,6 +193,11 @@ from nbtf._types import uint32 as uint32
 from nbtf._types import uint64 as uint64
 from nbtf._types import variant as variant
 from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
+from nbtf.debugging import Assert as Assert
+from nbtf.debugging import assert_equal as assert_equal
+from nbtf.debugging import assert_greater as assert_greater
+from nbtf.debugging import assert_less as assert_less
+from nbtf.debugging import assert_rank as assert_rank
 
 __version__ = "0.1.0"
 

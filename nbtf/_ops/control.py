@@ -220,7 +220,7 @@ def while_loop(
     return loop_vars
 
 
-@op("->")
+@op("->", host_outputs=True)
 def NoOp(xp: Any) -> Any:
     return []
 

@@ -200,6 +200,8 @@ def _taken(xp: Any, params: Any, indices: Any, axis: int) -> Any:
     """Returns slices by their numbers; NumPy would count negative ones from the end, which TensorFlow refuses."""
     if xp is not CPU.xp:
         return params.take(indices, axis)
+    if params.dtype.kind == "O" and not indices.ndim:  # NumPy would hand out the bytes themselves
+        return _taken(xp, params, indices[None], axis).squeeze(axis)
     try:
         if indices.itemsize < 8:  # read as unsigned, negative numbers are too large: a third of the time of `min`
             return params.take(indices.view(f"u{indices.itemsize}"), axis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,8 @@ def test_log_and_other_observers_do_not_disturb_each_other(capsys: pytest.Captur
 
 def test_script_prints_result_and_log_on_different_streams() -> None:
     code = "import nbtf as tf\ntf.debugging.set_log_device_placement(True)\nprint(tf.negative(tf.constant([1.0])))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = str(Path(tf.__path__[0]).parent)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=here)
 
     assert "tf.Tensor([-1.], shape=(1,), dtype=float32)\n" == ran.stdout
     assert line("_EagerConst") + line("Neg") == ran.stderr

@@ -70,7 +70,7 @@ def test_namespace_offers_everything_it_defines_or_passes_on(name: str) -> None:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             defined.add(node.name)
         elif isinstance(node, ast.ImportFrom):  # `import x as x` passes a name on
-            defined.update(alias.asname for alias in node.names if alias.asname == alias.name)
+            defined.update(alias.name for alias in node.names if alias.asname == alias.name)
 
     assert set() == {name for name in defined if name[0] != "_"} - set(dir(module))
 

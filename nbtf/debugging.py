@@ -2,13 +2,64 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from typing import Any
 
-from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import Event, OpPlaced
+from nbtf._ops.assertions import Assert as Assert
+from nbtf._ops.assertions import assert_all_finite as assert_all_finite
+from nbtf._ops.assertions import assert_equal as assert_equal
+from nbtf._ops.assertions import assert_greater as assert_greater
+from nbtf._ops.assertions import assert_greater_equal as assert_greater_equal
+from nbtf._ops.assertions import assert_less as assert_less
+from nbtf._ops.assertions import assert_less_equal as assert_less_equal
+from nbtf._ops.assertions import assert_near as assert_near
+from nbtf._ops.assertions import assert_negative as assert_negative
+from nbtf._ops.assertions import assert_non_negative as assert_non_negative
+from nbtf._ops.assertions import assert_non_positive as assert_non_positive
+from nbtf._ops.assertions import assert_none_equal as assert_none_equal
+from nbtf._ops.assertions import assert_positive as assert_positive
+from nbtf._ops.assertions import check_numerics as check_numerics
+from nbtf._ops.static_assertions import assert_integer as assert_integer
+from nbtf._ops.static_assertions import assert_proper_iterable as assert_proper_iterable
+from nbtf._ops.static_assertions import assert_rank as assert_rank
+from nbtf._ops.static_assertions import assert_rank_at_least as assert_rank_at_least
+from nbtf._ops.static_assertions import assert_rank_in as assert_rank_in
+from nbtf._ops.static_assertions import assert_same_float_dtype as assert_same_float_dtype
+from nbtf._ops.static_assertions import assert_scalar as assert_scalar
+from nbtf._ops.static_assertions import assert_shapes as assert_shapes
+from nbtf._ops.static_assertions import assert_type as assert_type
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.events import warn
 
-__all__ = ["get_log_device_placement", "is_numeric_tensor", "set_log_device_placement"]
+__all__ = [
+    "Assert",
+    "assert_all_finite",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_shapes",
+    "assert_type",
+    "check_numerics",
+    "get_log_device_placement",
+    "is_numeric_tensor",
+    "set_log_device_placement",
+]
 
 
 def __dir__() -> list[str]:
@@ -29,35 +80,22 @@ def set_log_device_placement(enabled: bool | None) -> None:
     """
     if enabled is not None and not hasattr(enabled, "__index__"):
         raise TypeError(f"'{type(enabled).__name__}' object cannot be interpreted as an integer: give True or False")
-    _log_on(CURRENT.context, bool(enabled))
+    CURRENT.context.set_log(_print_placement if enabled else None)
 
 
 def get_log_device_placement() -> bool:
     """Returns whether the placement of ops is printed."""
-    return CURRENT.context.settings.log_placement
+    return CURRENT.context.log is not None
 
 
-def _log_on(context: Context, enabled: bool) -> None:
-    if enabled == context.settings.log_placement:
-        return
-    context.settings.log_placement = enabled
-    if enabled:
-        context.stop_log = context.observers.add(_print_placement)
-    else:
-        context.stop_log()
-
-
-def _print_placement(event: Event) -> None:
-    """Prints the line of an op that was placed."""
-    if isinstance(event, OpPlaced):
-        print(f"Executing op {event.op} in device {event.device}", file=_stream())  # the log
-
-
-def _stream() -> Any:
-    """The cell's stdout in a notebook; IPython leaves its mark in `builtins`."""
-    import builtins
-
-    return sys.stdout if hasattr(builtins, "__IPYTHON__") else sys.stderr
+def _print_placement(op: str, device: str) -> None:
+    """Prints the line of an op that is placed: on the cell's stdout in a notebook, where IPython leaves its mark."""
+    stream = sys.stdout if "__IPYTHON__" in builtins.__dict__ else sys.stderr
+    try:
+        stream.write(f"Executing op {op} in device {device}\n")
+    except (OSError, ValueError, AttributeError) as error:  # closed, full, or not there: no reason to stop computing
+        CURRENT.context.set_log(None)
+        warn(f"the placement log was switched off: {type(error).__name__}: {error}")
 
 
 def is_numeric_tensor(tensor: Any) -> bool:

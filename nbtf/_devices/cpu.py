@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, buffer_of
 from nbtf._devices.names import full_name
 
 
@@ -51,12 +51,14 @@ class CPU(Device):
         NumPy's warnings about kernels are switched off by module (see _ops/express.py). `errstate` costs as much as a
         small op, so it is there only for users who have made errors of them.
         """
-        arrays = arrays_of(buffers)
+        arrays = [b._array if b.__class__ is not list else [one._array for one in b] for b in buffers]
         try:
             results = op.kernel(np, *arrays, **attrs)
         except (FloatingPointError, RuntimeWarning):
             with np.errstate(all="ignore"):
                 results = op.kernel(np, *arrays, **attrs)
+        if results.__class__ is np.ndarray:
+            return [buffer_of(results)]
         if results.__class__ is tuple or results.__class__ is list:
             return [buffer_of(np.asarray(array)) for array in results]
         return [buffer_of(np.asarray(results))]

@@ -71,8 +71,8 @@ class Op:
         self._gradient: Callable[..., Gradients] | None = None
         self._slots = tuple(_slot(token, self.sets) for token in self.tokens)
         self._makes = tuple(self._maker(token) for token in self.results)
-        letters = {slot.letter for slot in self._slots}
-        self._allowed = self._slots[0].allowed if len(letters) == 1 else None
+        self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
+        self._passed: set[tuple[DType, ...]] = set()
         self._takes_lists = any(slot.many for slot in self._slots)
 
     def _maker(self, token: str) -> _Maker:
@@ -179,26 +179,26 @@ class Op:
             plain[name] = normalise(attrs[name])
         return plain
 
-    def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[DType]:
+    def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[DType, ...]:
         """Returns the inputs' dtypes after checking them against the rule, lists flattened.
 
         Raises:
           InvalidArgumentError: dtypes differ that must agree, or the op does not take one.
         """
         if not self.tokens:
-            return self.output_dtypes((), attrs, 1)  # what takes nothing is placed by what it makes
+            return tuple(self.output_dtypes((), attrs, 1))  # what takes nothing is placed by what it makes
         if self._takes_lists:
-            dtypes = [one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))]
+            dtypes = tuple([one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))])
         else:
-            dtypes = [one._dtype for one in inputs]
-        if self._allowed is not None and dtypes:
-            first = dtypes[0]
-            if first in self._allowed and dtypes.count(first) == len(dtypes):
+            dtypes = tuple([one._dtype for one in inputs])
+            if dtypes in self._passed:
                 return dtypes
         bound: dict[str, DType] = {}
         for number, (slot, dtype) in enumerate(zip(self._flat_slots(inputs), dtypes, strict=True)):
             if dtype is not (slot.fixed or bound.get(slot.letter)):
                 self._check_one(slot, number, dtype, bound)
+        if not self._takes_lists:
+            self._passed.add(dtypes)
         return dtypes
 
     def _flat_slots(self, inputs: Sequence[Any]) -> Sequence[_Slot]:
@@ -228,6 +228,8 @@ class Op:
 
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]:
         """Returns the results' dtypes; `count` says how long the list of a `*` result is."""
+        if self._like_first:
+            return [dtypes[0]]
         found: list[DType] = []
         for many, place, attr, fixed in self._makes:
             if place is not None:

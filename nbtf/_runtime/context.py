@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.base import Device
 from nbtf._devices.bfc import BFCAllocator, Driver
@@ -16,7 +16,7 @@ from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
-from nbtf._runtime.events import Observers, Reason
+from nbtf._runtime.events import Observers, OpPlaced, Reason, Where, stamp
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from nbtf._runtime.seeds import Seeds
 
 
+_REMEMBERED = 4096
+"""Decisions kept at most; a loop over made-up device names must not fill the memory."""
+
+
 class Settings:
     """What can be changed at any time."""
 
     soft_placement: bool = True
-    log_placement: bool = False
     device_policy: str = "silent"
     default_device: Request | None = None
     inter_op_threads: int = 0
@@ -41,7 +44,9 @@ class Settings:
 class Context:
     """One process worth of devices. Tests and `tf.runtime.restart` replace it.
 
-    `last_recorder` has stopped listening; it can still be asked why a tensor is where it is.
+    `log` prints the placement of each op, given its type and device; it is no observer, since it makes no events.
+    `watched` says whether there is a log or an observer. `last_recorder` has stopped listening; it can still be asked
+    why a tensor is where it is.
     """
 
     # One for all contexts: one that is being replaced must not open a lane after the next one has settled.
@@ -64,11 +69,15 @@ class Context:
         self.settings = settings or Settings()
         self.observers = Observers(self.settle)
         self.machine: Machine | None = None
-        self.stop_log: Callable[[], None] = lambda: None
+        self.log: Callable[[str, str], object] | None = None
+        self.watched = False
         self.last_recorder: Recorder | None = None
         self.made_from: dict[str, PhysicalDevice] = {}
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
+        # What was decided since the last change, for the common case; `settle` forgets it.
+        self._placed: dict[Any, tuple[Device, Reason]] = {}
+        self._scopes: dict[str | None, Scope] = {}
 
     # What placement looks at
 
@@ -83,15 +92,21 @@ class Context:
         return self.devices.host
 
     def place(
-        self, op: Placeable, dtypes: Sequence[DType], pinned_to: Device | None, scope: Scope | None
+        self, op: Placeable, dtypes: tuple[DType, ...], pinned_to: Device | None, scope: Scope | None
     ) -> tuple[Device, Reason]:
         """Chooses the device of an op in a scope."""
-        machine = self.machine or self.freeze()
-        if self._cells:
-            machine = machine._replace(cell=self._cells.get(threading.get_ident()))
-        if scope is None:
-            return place(op, dtypes, pinned_to, None, None, machine)
-        return place(op, dtypes, pinned_to, scope.request, scope.replica, machine)
+        request, replica = (None, None) if scope is None else (scope.request, scope.replica)
+        if pinned_to is not None or replica is not None or self._cells:
+            machine = (self.machine or self.freeze())._replace(cell=self._cells.get(threading.get_ident()))
+            return place(op, dtypes, pinned_to, request, replica, machine)
+        placed = self._placed  # before the machine is read: what is stale goes into a dictionary nobody reads
+        key = (op, dtypes, "" if request is None else request.name)
+        found = placed.get(key)
+        if found is None:
+            if len(placed) > _REMEMBERED:
+                placed.clear()
+            found = placed[key] = place(op, dtypes, None, request, None, self.machine or self.freeze())
+        return found
 
     def freeze(self) -> Machine:
         """Makes the devices. From now on `tf.config` refuses to change them."""
@@ -168,10 +183,25 @@ class Context:
             if machine is not None:
                 default = self.settings.default_device
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
-            quiet = not self.observers.all and not self._cells and self.settings.default_device is None
+            self._placed, self._scopes = {}, {}
+            self.watched = bool(self.observers.all) or self.log is not None
+            quiet = not self.watched and not self._cells and self.settings.default_device is None
             if CURRENT.context is self:
                 one_kind = machine is not None and machine.first.type == "CPU"
                 HERE.device = machine.first if machine is not None and one_kind and quiet else None
+
+    def set_log(self, log: Callable[[str, str], object] | None) -> None:
+        """Has a function called with type and device of each op that is placed, or no longer."""
+        with self._lock:
+            self.log = log
+            self.settle()
+
+    def tell_placed(self, op: str, device: Device, reason: Reason, where: Where | None) -> None:
+        """Tells the log where an op will run, and the observers if `where` is given."""
+        if self.log is not None:
+            self.log(op, device.name)
+        if where is not None:
+            self.observers.tell(OpPlaced(op, device.name, reason, *stamp(), *where))
 
     def change(self, **settings: object) -> None:
         """Changes settings by name."""
@@ -182,7 +212,18 @@ class Context:
 
     def device_scope(self, name: str | None) -> Scope:
         """Returns the scope of `tf.device(name)` inside what is open now."""
-        outer = SCOPE() or EMPTY
+        outer = SCOPE()
+        if outer is not None or self._cells:
+            return self._inner_scope(name, outer or EMPTY)
+        scopes = self._scopes
+        found = scopes.get(name)
+        if found is None:
+            if len(scopes) > _REMEMBERED:
+                scopes.clear()
+            found = scopes[name] = self._inner_scope(name, EMPTY)
+        return found
+
+    def _inner_scope(self, name: str | None, outer: Scope) -> Scope:
         if name is None:
             request = ANYWHERE
         else:
@@ -238,9 +279,7 @@ class Context:
         fresh.observers.belong_to(fresh.settle)
         fresh.last_recorder = self.last_recorder
         if keep_settings:
-            fresh.stop_log = self.stop_log
-        else:
-            self.stop_log()
+            fresh.log = self.log
         return fresh
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from nbtf._devices.base import Device, Label
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.copying import tell_copied
-from nbtf._runtime.events import OpExecuted, OpPlaced, OutputSpec, Reason, call_site, stamp, whereabouts
+from nbtf._runtime.events import OpExecuted, OutputSpec, Reason, call_site, stamp, whereabouts
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -86,7 +86,7 @@ def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None) -> T
     device, reason = context.place(EAGER_CONST, (dtype,), None, scope)
     host = dtype in HOST_DTYPES and device is not context.host
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
-    if silent or not context.observers.listening:
+    if silent or not context.watched or context.observers.telling:
         return _put(array, dtype, device, host)
     return _told(array, dtype, device, host, reason, scope)
 
@@ -112,9 +112,11 @@ def _told(
     array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, reason: Reason, scope: Scope | None
 ) -> Tensor:
     context = CURRENT.context
-    where = whereabouts(None if scope is None else scope.replica)
-    context.observers.tell(OpPlaced("_EagerConst", device.name, reason, *stamp(), *where))
+    where = whereabouts(None if scope is None else scope.replica) if context.observers.all else None
+    context.tell_placed("_EagerConst", device, reason, where)
     tensor = _put(array, dtype, device, host)
+    if where is None:
+        return tensor
     timing = "finished"
     if not host and device.type != "CPU":
         modelled = tell_copied(context, context.host, device, array.nbytes, 0.0, where)[1]

@@ -10,7 +10,7 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import ScopeStack
 
 
-class device:  # noqa: N801  # TensorFlow's name
+class device(ScopeStack):  # noqa: N801  # TensorFlow's name
     """Runs the ops of a block on a device.
 
     Blocks nest, the inner one wins field by field: `tf.device("GPU")` inside `CPU:2` means GPU:2. At top level a
@@ -33,28 +33,34 @@ class device:  # noqa: N801  # TensorFlow's name
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
-    __slots__ = ("_name", "_stack")
+    __slots__ = ("_name",)
 
     def __init__(self, device_name: Any) -> None:
         """Keeps the name; it is read when the block is entered."""
-        if isinstance(device_name, DeviceSpec):
-            device_name = device_name.to_string()
-        elif isinstance(device_name, LogicalDevice):
-            device_name = device_name.name
-        elif callable(device_name):
-            raise RuntimeError("tf.device does not support functions.")
+        if device_name.__class__ is not str:
+            device_name = _as_text(device_name)
         if CURRENT.context.machine is None:
             CURRENT.context.freeze()
+        self._entered = []
         self._name = device_name
-        self._stack = ScopeStack()
 
     def __enter__(self) -> None:
         """Opens the block."""
         name = self._name
         if name is not None and not isinstance(name, str):
             raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
-        self._stack.enter(CURRENT.context.device_scope(name))
+        self.enter(CURRENT.context.device_scope(name))
 
     def __exit__(self, *error: object) -> None:
         """Closes the block, also after an error."""
-        self._stack.leave("Exiting device scope without proper scope nesting")
+        self.leave("Exiting device scope without proper scope nesting")
+
+
+def _as_text(device: Any) -> Any:
+    if isinstance(device, DeviceSpec):
+        return device.to_string()
+    if isinstance(device, LogicalDevice):
+        return device.name
+    if callable(device):
+        raise RuntimeError("tf.device does not support functions.")
+    return device

@@ -161,9 +161,14 @@ class Observers:
         self._changed()
 
     @property
+    def telling(self) -> bool:
+        """Whether this thread is inside an observer: what it does is not reported."""
+        return getattr(self._telling, "on", False)
+
+    @property
     def listening(self) -> bool:
         """Whether events should be made: someone is there, and this thread is not inside an observer."""
-        return bool(self.all) and not getattr(self._telling, "on", False)
+        return bool(self.all) and not self.telling
 
     def tell(self, event: Event) -> None:
         """Tells everyone. Ops run by an observer are not reported, so it cannot feed itself."""

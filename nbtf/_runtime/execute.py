@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from nbtf._devices.base import Buffer, Device, Spec
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import check_current, check_policy, moved, tell_allocated
-from nbtf._runtime.events import OpExecuted, OpPlaced, OutputSpec, Reason, stamp, whereabouts
+from nbtf._runtime.events import OpExecuted, OutputSpec, Reason, Where, stamp, whereabouts
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType
@@ -35,7 +35,7 @@ class OpRecord(Protocol):
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool: ...
     def convert(self, inputs: Sequence[Any]) -> Sequence[Any]: ...
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]: ...
-    def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[DType]: ...
+    def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[DType, ...]: ...
     def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None: ...
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]: ...
 
@@ -62,19 +62,29 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     dtypes = op.check(tensors, attrs)
     results = op.output_dtypes(dtypes, attrs, 1)
     device, runner, reason = _place(context, op, tensors, dtypes, results, scope, name)
-    journey = _Journey(context, op, device, reason, scope) if context.observers.listening else None
-    if journey is not None:
-        journey.tell_placed(given)
+    where = _tell_placed(context, op, device, reason, scope, given) if context.watched else None
     if context.settings.device_policy != "silent":
         check_policy(context, op, tensors, runner, name)
-    where = None if journey is None else journey.where
-    buffers = [moved(context, op, tensor, runner, where) for tensor in tensors]
-    made = _run(context, op, tensors, buffers, attrs, device, runner, journey, name)
+    buffers = [
+        tensor
+        if tensor.__class__ is Tensor and tensor._device is runner and not tensor._host
+        else moved(context, op, tensor, runner, where)
+        for tensor in tensors
+    ]
+    started = 0.0 if where is None else time.perf_counter()
+    try:
+        specs = None if runner.memory is None else op.specs(tensors, attrs)
+        made = runner.run(op, buffers, attrs, specs, None if where is None else where[0])
+    except FAILURES as error:
+        raise _explained(error, op, tensors, attrs, device, name) from (error.__cause__ or error)
     if len(made) != 1 or len(results) != 1:
         results = op.output_dtypes(dtypes, attrs, len(made))
-    outputs = [_tensor(buffer, dtype, device, runner) for buffer, dtype in zip(made, results, strict=True)]
-    if journey is not None:
-        journey.tell_executed(outputs)
+    outputs = list(map(tensor_of, made, results, [device] * len(made)))
+    if runner is not device:
+        for output in outputs:
+            output._host = True
+    if where is not None:
+        _tell_executed(context, op, device, runner, buffers, outputs, time.perf_counter() - started, where)
     result = outputs if op.many else outputs[0]
     if scope is not None:
         for tape in scope.tapes:
@@ -89,7 +99,7 @@ def _place(
     context: Context,
     op: OpRecord,
     tensors: Sequence[Any],
-    dtypes: list[DType],
+    dtypes: tuple[DType, ...],
     results: list[DType],
     scope: Scope | None,
     name: str | None,
@@ -121,100 +131,70 @@ def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
     return all(dtype in HOST_DTYPES for dtype in results)
 
 
-# Running
-
-
-def _run(
-    context: Context,
-    op: OpRecord,
-    tensors: Sequence[Any],
-    buffers: Sequence[Any],
-    attrs: dict[str, Any],
-    device: Device,
-    runner: Device,
-    journey: _Journey | None,
-    name: str | None,
-) -> list[Buffer]:
-    """Runs the kernel; a device that accounts for its memory is asked for it before."""
-    started = 0.0 if journey is None else time.perf_counter()
-    try:
-        specs = op.specs(tensors, attrs) if runner.memory is not None else None
-        made = runner.run(op, buffers, attrs, specs, None if journey is None else journey.site)
-    except OpError as error:
-        raise _wrapped(error, op, device, name) from error.__cause__
-    except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError) as error:
-        raise _translated(error, op, tensors, attrs, device, name) from error
-    if journey is not None:
-        journey.ran(runner, buffers, made, time.perf_counter() - started)
-    return made
-
-
-def _tensor(buffer: Buffer, dtype: DType, device: Device, runner: Device) -> Tensor:
-    tensor = tensor_of(buffer, dtype, device)
-    if runner is not device:
-        tensor._host = True
-    return tensor
-
-
 # Telling
 
 
-class _Journey:
-    """What observers hear of one op on its way; made only when somebody listens."""
+def _tell_placed(
+    context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None, given: Mapping[str, Any]
+) -> Where | None:
+    """Tells where an op will run, after the constants that TensorFlow makes of its host-memory inputs.
 
-    __slots__ = ("context", "device", "op", "reason", "seconds", "site", "timing", "where")
+    Returns the place in the user's program if there are observers, who want to hear the rest of the story, too.
+    """
+    if context.observers.telling:
+        return None
+    where = whereabouts(None if scope is None else scope.replica) if context.observers.all else None
+    if op.host_inputs and not (reason.kind == "explicit scope" and device is context.host):
+        for attr in op.host_inputs:
+            if not isinstance(given[attr], Buffer):
+                context.tell_placed("_EagerConst", device, reason, where)
+    context.tell_placed(op.type, device, reason, where)
+    return where
 
-    def __init__(self, context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None) -> None:
-        self.context = context
-        self.op = op
-        self.device = device
-        self.reason = reason
-        self.where = whereabouts(None if scope is None else scope.replica)
-        self.site = self.where[0]
-        self.seconds = 0.0
-        self.timing = "finished"
 
-    def tell_placed(self, given: Mapping[str, Any]) -> None:
-        """Tells where the op will run, after the constants that TensorFlow makes of its host-memory inputs."""
-        op, device, reason, where = self.op, self.device.name, self.reason, self.where
-        tell = self.context.observers.tell
-        if op.host_inputs and not (reason.kind == "explicit scope" and self.device is self.context.host):
-            for attr in op.host_inputs:
-                if not isinstance(given[attr], Buffer):
-                    tell(OpPlaced("_EagerConst", device, reason, *stamp(), *where))
-        tell(OpPlaced(op.type, device, reason, *stamp(), *where))
-
-    def ran(self, runner: Device, buffers: Sequence[Any], made: Sequence[Buffer], measured: float) -> None:
-        """Remembers how long it took, and tells of the memory its results took."""
-        self.seconds, self.timing = runner.time_of(self.op, buffers, made, measured)
-        if not self.op.shares_memory:
-            for buffer in made:
-                tell_allocated(self.context, runner, buffer._array.nbytes, self.where)
-
-    def tell_executed(self, outputs: Sequence[Tensor]) -> None:
-        """Tells that the op has run; the results remember the event's number."""
-        seq, now = stamp()
-        specs = tuple([OutputSpec(t._array.shape, t._dtype.name, t._array.nbytes) for t in outputs])
-        told = OpExecuted(self.op.type, self.device.name, specs, self.seconds, self.timing, seq, now, *self.where)
-        self.context.observers.tell(told)
+def _tell_executed(
+    context: Context,
+    op: OpRecord,
+    device: Device,
+    runner: Device,
+    buffers: Sequence[Any],
+    outputs: list[Tensor],
+    measured: float,
+    where: Where,
+) -> None:
+    """Tells of the memory that results took and that the op has run; they remember the number of that event."""
+    seconds, timing = runner.time_of(op, buffers, outputs, measured)
+    if not op.shares_memory:
         for output in outputs:
-            output._seq = seq
+            tell_allocated(context, runner, output._array.nbytes, where)
+    seq, now = stamp()
+    specs = tuple([OutputSpec(t._array.shape, t._dtype.name, t._array.nbytes) for t in outputs])
+    context.observers.tell(OpExecuted(op.type, device.name, specs, seconds, timing, seq, now, *where))
+    for output in outputs:
+        output._seq = seq
 
 
 # Failing
+
+FAILURES = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
+"""What may go wrong in a kernel; everything else, such as an interrupt, passes as it is."""
 
 
 def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:
     """Returns an error raised in a kernel with TensorFlow's words around it."""
     message, newline, ours = error.message.partition("\n")  # what nbtf adds stands below
-    text = f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {message} [Op:{op.type}] name: {name or ''}"
+    text = (
+        f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {message} [Op:{op.type}] name: {name or ''}"
+    )
     return type(error)(None, None, text + newline + ours)
 
 
-def _translated(
+def _explained(
     error: Exception, op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any], device: Device, name: str | None
 ) -> Exception:
-    """Returns TensorFlow's error for one of the array library's."""
+    """Returns TensorFlow's error for one of a kernel's or of the array library's."""
+    if isinstance(error, OpError):
+        return _wrapped(error, op, device, name)
     try:
         specs = op.specs(tensors, attrs)
     except OpError as known:

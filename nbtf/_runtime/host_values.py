@@ -88,6 +88,11 @@ def list_as_array(value: Any, kinds: set[type[Any]], dtype: DType | None) -> tup
         (kind,) = kinds
         own = DEFAULT_OF.get(kind)
         if own is not None:
+            if dtype is None and own is not string:
+                try:
+                    return np.array(value, own.np_dtype), own
+                except (ArithmeticError, ValueError, RuntimeWarning):  # said properly below
+                    pass
             return _from_python(value, own if dtype is None else _dtype_for(value, _KIND_OF[kind], own, dtype), dtype)
     elif kinds == {int, float}:
         return _from_python(value, _dtype_for(value, "f", float32, dtype), dtype)
@@ -102,7 +107,7 @@ _LISTS = frozenset({list, tuple})
 def leaf_types(value: Any) -> set[type[Any]]:
     """Returns the types of the leaves of nested lists, and `list` or `tuple` where leaves and lists stand together."""
     kinds: set[type[Any]] = set(map(type, value))
-    while kinds and kinds <= _LISTS:
+    while (list in kinds or tuple in kinds) and kinds <= _LISTS:
         value = [*chain.from_iterable(value)]
         kinds = set(map(type, value))
     return kinds

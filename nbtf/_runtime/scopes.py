@@ -119,10 +119,12 @@ class ScopeStack:
     def leave(self, message: str) -> None:
         """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
         here = SCOPE()
-        for entry in reversed(tuple(self._entered)):  # other threads may come and go meanwhile
-            outer, inner = entry
-            if inner is here:
-                self._entered.remove(entry)
-                set_scope(outer)
-                return
-        raise RuntimeError(message)
+        entered = self._entered
+        if entered and entered[-1][1] is here:
+            entry = entered[-1]
+        else:  # other threads may come and go meanwhile
+            entry = next((one for one in reversed(tuple(entered)) if one[1] is here), None)
+            if entry is None:
+                raise RuntimeError(message)
+        entered.remove(entry)
+        set_scope(entry[0])

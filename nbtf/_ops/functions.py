@@ -19,6 +19,8 @@ CONTINUOUS = FLOATS | COMPLEXES
 
 @op("T T -> T", T=SIGNED | COMPLEXES)
 def Pow(xp: Any, x: Any, y: Any) -> Any:
+    if not y.ndim and xp.__name__ == "numpy" and y.dtype.kind != "c" and y.item() == 2:
+        return xp.square(x)  # a quarter of the time
     try:
         return xp.power(x, y)
     except ValueError as error:
@@ -145,8 +147,8 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
     Raises:
       InvalidArgumentError: `x` is of another dtype.
 
-    >>> tf.exp([0.0, 1.0]).numpy()
-    array([1.       , 2.7182817], dtype=float32)
+    >>> tf.exp([0.0, 1.0]).numpy().round(3)
+    array([1.   , 2.718], dtype=float32)
     """
     return Exp(x, name=name)
 
@@ -173,8 +175,8 @@ def expm1(x: TensorLike, name: str | None = None) -> Tensor:
     Raises:
       InvalidArgumentError: `x` is of another dtype.
 
-    >>> tf.math.expm1([0.0, 1.0]).numpy()
-    array([0.       , 1.7182819], dtype=float32)
+    >>> tf.math.expm1([0.0, 1.0]).numpy().round(3)
+    array([0.   , 1.718], dtype=float32)
     """
     return Expm1(x, name=name)
 
@@ -229,8 +231,8 @@ def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     Raises:
       InvalidArgumentError: `x` is of another dtype.
 
-    >>> tf.math.log1p([0.0, 1.0]).numpy()
-    array([0.       , 0.6931472], dtype=float32)
+    >>> tf.math.log1p([0.0, 1.0]).numpy().round(3)
+    array([0.   , 0.693], dtype=float32)
     """
     return Log1p(x, name=name)
 

@@ -40,8 +40,8 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
     Raises:
       InvalidArgumentError: `x` is of another dtype.
 
-    >>> tf.math.erf([0.0, 0.5, 3.0]).numpy()
-    array([0.       , 0.5204999, 0.9999779], dtype=float32)
+    >>> tf.math.erf([0.0, 0.5, 3.0]).numpy().round(3)
+    array([0.  , 0.52, 1.  ], dtype=float32)
     """
     return Erf(x, name=name)
 
@@ -80,8 +80,8 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     Raises:
       InvalidArgumentError: `x` is of another dtype.
 
-    >>> tf.math.erfc([0.0, 0.5, 3.0]).numpy()
-    array([1.0000000e+00, 4.7950011e-01, 2.2090497e-05], dtype=float32)
+    >>> tf.math.erfc([0.0, 0.5, 3.0]).numpy().round(3)
+    array([1.  , 0.48, 0.  ], dtype=float32)
     """
     return Erfc(x, name=name)
 

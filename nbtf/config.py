@@ -315,6 +315,8 @@ class experimental:  # noqa: N801  # TensorFlow's name
 def _device_named(name: str) -> Any:
     """Returns the device of a name with type and index; initialises the devices, as TensorFlow does."""
     machine = CURRENT.context.devices
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
+        raise TypeError(f'a device is named by a text such as "GPU:0", got {name!r}')
     try:
         spec = DeviceSpec.from_string(name)
     except ValueError:

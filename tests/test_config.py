@@ -350,3 +350,10 @@ def test_functions_run_eagerly() -> None:
     tf.config.run_functions_eagerly(False)
 
     assert tf.config.functions_run_eagerly()
+
+
+def test_memory_info_takes_names_and_not_devices() -> None:
+    (device,) = tf.config.list_logical_devices()
+
+    with pytest.raises(TypeError, match=r'^a device is named by a text such as "GPU:0", got LogicalDevice'):
+        anything.experimental.get_memory_info(device)

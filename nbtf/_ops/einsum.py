@@ -292,7 +292,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     inputs: list[Tensor] = list(call.inputs[0])
     left, _, right = call.attrs["equation"].partition("->")
     terms = left.split(",")
-    grads: list[Tensor | None] = []
+    grads: Any = []
     for number, tensor in enumerate(inputs):
         others = [i for i in range(len(inputs)) if i != number]
         values = [inputs[i] if tensor._dtype not in COMPLEXES else conj(inputs[i]) for i in others]

@@ -157,7 +157,7 @@ def l2_normalize(
       InvalidArgumentError: there is no such axis.
 
     >>> tf.math.l2_normalize([3.0, 4.0]).numpy()
-    array([0.6      , 0.8000001], dtype=float32)
+    array([0.6, 0.8], dtype=float32)
     """
     tensor = as_tensor(x)
     axes = dim if axis is None else axis

@@ -91,7 +91,7 @@ def reduce_logsumexp(
       InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_logsumexp([1000.0, 1000.0]).numpy()
-    np.float32(1000.6931)
+    np.float32(1000.6932)
     """
     tensor = as_tensor(input_tensor)
     largest = reduce_max(tensor, axis, True)

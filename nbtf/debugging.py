@@ -80,7 +80,8 @@ def set_log_device_placement(enabled: bool | None) -> None:
     """
     if enabled is not None and not hasattr(enabled, "__index__"):
         raise TypeError(f"'{type(enabled).__name__}' object cannot be interpreted as an integer: give True or False")
-    CURRENT.context.set_log(_print_placement if enabled else None)
+    in_notebook = "__IPYTHON__" in builtins.__dict__
+    CURRENT.context.set_log((_print_in_cell if in_notebook else _print_to_stderr) if enabled else None)
 
 
 def get_log_device_placement() -> bool:
@@ -88,9 +89,15 @@ def get_log_device_placement() -> bool:
     return CURRENT.context.log is not None
 
 
-def _print_placement(op: str, device: str) -> None:
-    """Prints the line of an op that is placed: on the cell's stdout in a notebook, where IPython leaves its mark."""
-    stream = sys.stdout if "__IPYTHON__" in builtins.__dict__ else sys.stderr
+def _print_in_cell(op: str, device: str) -> None:
+    _print(sys.stdout, op, device)
+
+
+def _print_to_stderr(op: str, device: str) -> None:
+    _print(sys.stderr, op, device)
+
+
+def _print(stream: Any, op: str, device: str) -> None:
     try:
         stream.write(f"Executing op {op} in device {device}\n")
     except (OSError, ValueError, AttributeError) as error:  # closed, full, or not there: no reason to stop computing

@@ -10,7 +10,7 @@ from nbtf._ops.attributes import as_ints, as_shape, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, bracketed, no_gradient, op
 from nbtf._ops.shape import shape as shape_of
-from nbtf._runtime.conversion import as_tensor, host_array
+from nbtf._runtime.conversion import as_tensor, host_array, list_as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -44,6 +44,8 @@ def constant(
     array([[1, 2],
            [3, 4]], dtype=int32)
     """
+    if dtype is None and shape is None and value.__class__ is list:
+        return list_as_tensor(value, None)
     kind: Any = dtype if dtype is None or dtype.__class__ is DType else as_dtype(dtype)
     if value.__class__ is Tensor:
         _check(value, kind)

@@ -353,10 +353,14 @@ def op(rule: str, **how: Any) -> Callable[[Callable[..., Any]], Op]:
 def ufunc(type: str, function: str, rule: str, **how: Any) -> Op:
     """Makes the record of an elementwise op whose kernel NumPy and CuPy both have, by its name."""
 
-    def kernel(xp: Any, *arrays: Any) -> Any:
-        return getattr(xp, function)(*arrays)
+    def unary(xp: Any, x: Any) -> Any:
+        return getattr(xp, function)(x)
 
-    names = ("x", "y", "z")[: len(rule.partition("->")[0].split())]
+    def binary(xp: Any, x: Any, y: Any) -> Any:
+        return getattr(xp, function)(x, y)
+
+    kernel = binary if len(rule.partition("->")[0].split()) == 2 else unary
+    names = kernel.__code__.co_varnames[1:]
     record = _recorded(Op(type, kernel, rule, names, function=function, **_sorted_out(how)))
     record.infer(broadcast(record))
     return record

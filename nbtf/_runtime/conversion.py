@@ -14,7 +14,7 @@ from nbtf._runtime.events import OpExecuted, OutputSpec, Reason, call_site, stam
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import HOST_DTYPES, DType
+from nbtf._types import HOST_DTYPES, DType, string
 
 
 class EagerConst:
@@ -29,6 +29,8 @@ class EagerConst:
 
 EAGER_CONST = EagerConst()
 PLAIN = frozenset(DEFAULT_OF)
+_READ_AT_ONCE = {kind: dtype for kind, dtype in DEFAULT_OF.items() if dtype is not string}
+"""The common case of `list_as_array`: one kind of numbers, and no dtype asked for."""
 
 
 class Packer:
@@ -56,12 +58,25 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
             )
         return value
     if kind is list or kind is tuple:
-        kinds = leaf_types(value)
-        if not kinds <= PLAIN and _dtype_of_tensor_in(value) is not None:
-            return as_tensor(Packer.pack(value), dtype)
-        return constant_of(*list_as_array(value, kinds, dtype))
+        return list_as_tensor(value, dtype)
     convert = getattr(value, "__tf_tensor__", None)
     return constant_of(*host_array(value, dtype)) if convert is None else convert(dtype)
+
+
+def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:
+    """Returns a tensor of nested lists, in which tensors may stand."""
+    kinds = leaf_types(value)
+    if dtype is None and len(kinds) == 1:
+        (kind,) = kinds
+        own = _READ_AT_ONCE.get(kind)
+        if own is not None:
+            try:
+                return constant_of(np.array(value, own.np_dtype), own)
+            except (ArithmeticError, ValueError, RuntimeWarning):
+                pass  # said properly, or read as int64, below
+    if not kinds <= PLAIN and _dtype_of_tensor_in(value) is not None:
+        return as_tensor(Packer.pack(value), dtype)
+    return constant_of(*list_as_array(value, kinds, dtype))
 
 
 def constant_of(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:

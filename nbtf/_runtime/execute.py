@@ -77,9 +77,11 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
         made = runner.run(op, buffers, attrs, specs, None if where is None else where[0])
     except FAILURES as error:
         raise _explained(error, op, tensors, attrs, device, name) from (error.__cause__ or error)
-    if len(made) != 1 or len(results) != 1:
+    if len(made) == len(results) == 1:
+        outputs = [tensor_of(made[0], results[0], device)]
+    else:
         results = op.output_dtypes(dtypes, attrs, len(made))
-    outputs = list(map(tensor_of, made, results, [device] * len(made)))
+        outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
     if runner is not device:
         for output in outputs:
             output._host = True
@@ -141,9 +143,11 @@ def _tell_placed(
 
     Returns the place in the user's program if there are observers, who want to hear the rest of the story, too.
     """
-    if context.observers.telling:
-        return None
-    where = whereabouts(None if scope is None else scope.replica) if context.observers.all else None
+    where = None
+    if context.observers.all:
+        if context.observers.telling:
+            return None
+        where = whereabouts(None if scope is None else scope.replica)
     if op.host_inputs and not (reason.kind == "explicit scope" and device is context.host):
         for attr in op.host_inputs:
             if not isinstance(given[attr], Buffer):
@@ -204,5 +208,5 @@ def _explained(
         if specs:
             shape, kind = ",".join(map(str, specs[0].shape)), specs[0].dtype.c_name
         text = f"OOM when allocating tensor with shape[{shape}] and type {kind} on {device.name} by allocator cpu"
-        return _wrapped(ResourceExhaustedError(None, None, f"{text}: {error}"), op, device, name)
+        return _wrapped(ResourceExhaustedError(None, None, f"{text}\n{error}"), op, device, name)
     return _wrapped(InvalidArgumentError(None, None, str(error)), op, device, name)

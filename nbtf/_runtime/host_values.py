@@ -88,11 +88,6 @@ def list_as_array(value: Any, kinds: set[type[Any]], dtype: DType | None) -> tup
         (kind,) = kinds
         own = DEFAULT_OF.get(kind)
         if own is not None:
-            if dtype is None and own is not string:
-                try:
-                    return np.array(value, own.np_dtype), own
-                except (ArithmeticError, ValueError, RuntimeWarning):  # said properly below
-                    pass
             return _from_python(value, own if dtype is None else _dtype_for(value, _KIND_OF[kind], own, dtype), dtype)
     elif kinds == {int, float}:
         return _from_python(value, _dtype_for(value, "f", float32, dtype), dtype)
@@ -102,14 +97,23 @@ def list_as_array(value: Any, kinds: set[type[Any]], dtype: DType | None) -> tup
 
 
 _LISTS = frozenset({list, tuple})
+_elements_of = chain.from_iterable
 
 
 def leaf_types(value: Any) -> set[type[Any]]:
     """Returns the types of the leaves of nested lists, and `list` or `tuple` where leaves and lists stand together."""
-    kinds: set[type[Any]] = set(map(type, value))
-    while (list in kinds or tuple in kinds) and kinds <= _LISTS:
-        value = [*chain.from_iterable(value)]
-        kinds = set(map(type, value))
+    for row in value:
+        if row.__class__ is not list:
+            kinds: set[type[Any]] = {*map(type, value)}
+            break
+    else:  # most lists that have rows are matrices: a loop over the rows costs less than a set of their types
+        kinds = {*map(type, _elements_of(value))}
+        if list not in kinds and tuple not in kinds:
+            return kinds
+        value = [*_elements_of(value)]
+    while kinds and kinds <= _LISTS:
+        value = [*_elements_of(value)]
+        kinds = {*map(type, value)}
     return kinds
 
 

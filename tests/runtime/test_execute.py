@@ -400,7 +400,7 @@ def test_host_that_cannot_hold_a_result_is_out_of_memory(monkeypatch: pytest.Mon
 
     assert (
         f"{{{{function_node __wrapped__Neg_device_{LOCAL}CPU:0}}}} OOM when allocating tensor with shape[1,2] and type "
-        f"float on {LOCAL}CPU:0 by allocator cpu: no paper [Op:Neg] name: "
+        f"float on {LOCAL}CPU:0 by allocator cpu [Op:Neg] name: \nno paper"
     ) == caught.value.message
 
 

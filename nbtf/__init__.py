@@ -17,10 +17,7 @@ from nbtf import config as config
 from nbtf import debugging as debugging
 from nbtf import dtypes as dtypes
 from nbtf import errors as errors
-from nbtf import linalg as linalg
-from nbtf import math as math
 from nbtf import nest as nest
-from nbtf import nn as nn
 from nbtf import raw_ops as raw_ops
 from nbtf import runtime as runtime
 from nbtf import test as test
@@ -55,8 +52,6 @@ from nbtf._ops.creation import zeros as zeros
 from nbtf._ops.creation import zeros_like as zeros_like
 from nbtf._ops.division import truncatediv as truncatediv
 from nbtf._ops.division import truncatemod as truncatemod
-from nbtf._ops.einsum import einsum as einsum
-from nbtf._ops.einsum import tensordot as tensordot
 from nbtf._ops.elementwise import add as add
 from nbtf._ops.elementwise import add_n as add_n
 from nbtf._ops.elementwise import cast as cast
@@ -110,11 +105,6 @@ from nbtf._ops.mapping import foldr as foldr
 from nbtf._ops.mapping import map_fn as map_fn
 from nbtf._ops.mapping import scan as scan
 from nbtf._ops.mapping import vectorized_map as vectorized_map
-from nbtf._ops.norms import clip_by_global_norm as clip_by_global_norm
-from nbtf._ops.norms import clip_by_norm as clip_by_norm
-from nbtf._ops.norms import norm as norm
-from nbtf._ops.ordering import argsort as argsort
-from nbtf._ops.ordering import sort as sort
 from nbtf._ops.partitions import dynamic_partition as dynamic_partition
 from nbtf._ops.partitions import dynamic_stitch as dynamic_stitch
 from nbtf._ops.partitions import sequence_mask as sequence_mask
@@ -206,13 +196,20 @@ half = float16
 double = float64
 newaxis = None
 
-_LOADED_ON_FIRST_USE = frozenset({"compat", "io", "ragged", "random", "sparse", "strings"})
+_LOADED_ON_FIRST_USE = frozenset({"compat", "io", "linalg", "math", "nn", "ragged", "random", "sparse", "strings"})
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
 
 _FETCHED_ON_FIRST_USE = {
     "RaggedTensor": "nbtf._ops.ragged",
     "SparseTensor": "nbtf._ops.sparse",
+    "argsort": "nbtf._ops.ordering",
     "as_string": "nbtf._ops.strings",
+    "clip_by_global_norm": "nbtf._ops.norms",
+    "clip_by_norm": "nbtf._ops.norms",
+    "einsum": "nbtf._ops.einsum",
+    "norm": "nbtf._ops.norms",
+    "sort": "nbtf._ops.ordering",
+    "tensordot": "nbtf._ops.einsum",
 }
 """Single names that it leaves out, and the files they come from."""
 

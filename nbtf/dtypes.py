@@ -4,7 +4,6 @@ from nbtf import _types
 from nbtf._ops.complexes import complex as complex
 from nbtf._ops.elementwise import cast as cast
 from nbtf._ops.magnitude import saturate_cast as saturate_cast
-from nbtf._ops.magnitude import saturate_cast as saturate_cast
 from nbtf._types import DType as DType
 from nbtf._types import as_dtype as as_dtype
 from nbtf._types import bfloat16 as bfloat16

@@ -114,9 +114,9 @@ no_gradient(Shape, Size, Rank)
 
 
 @op("T -> T", T=ALL, host={"perm": of_integers("Tperm", as_axis)})
-def Transpose(xp: Any, a: Any, perm: Any, conjugate: bool) -> Any:
-    if conjugate or perm.__class__ is int:
-        raise TypeError("not a transposition alone")
+def Transpose(xp: Any, a: Any, perm: Any) -> Any:
+    if perm.__class__ is int:
+        raise TypeError("one number is no order")
     return a.transpose(perm)
 
 
@@ -144,7 +144,7 @@ def transpose(a: TensorLike, perm: Any = None, conjugate: bool = False, name: st
     a = as_tensor(a)
     if conjugate and a._dtype in COMPLEXES:
         return ConjugateTranspose(a, perm=perm, name=name)
-    return Transpose(a, perm=perm, conjugate=False, name=name)
+    return Transpose(a, perm=perm, name=name)
 
 
 def permuted(shape: tuple[int | None, ...], perm: tuple[int, ...] | int | None) -> tuple[int | None, ...]:
@@ -173,7 +173,7 @@ def permuted(shape: tuple[int | None, ...], perm: tuple[int, ...] | int | None) 
 
 
 @Transpose.infer
-def _(a: Spec, perm: Any, conjugate: bool) -> Spec:
+def _(a: Spec, perm: Any) -> Spec:
     return Spec(permuted(a.shape, perm), a.dtype)
 
 

@@ -173,7 +173,7 @@ def test_size_and_rank_of_what_is_known_are_constants() -> None:
 def test_lengths_that_are_not_known_stay_unknown() -> None:
     some = Spec((None, 3), float32)
 
-    assert [(3, None)] == shapes("Transpose", some, perm=None, conjugate=False)
+    assert [(3, None)] == shapes("Transpose", some, perm=None)
     assert [(None, 1, 3)] == shapes("ExpandDims", some, axis=(1,))
     assert [(None, 3)] == shapes("ConcatV2", [some, Spec((2, None), float32)], axis=0)
     assert [(2, None, 3)] == shapes("Pack", [some, some], axis=0)

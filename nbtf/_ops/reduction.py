@@ -44,7 +44,8 @@ def _mean_of_integers(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> 
     if not input_tensor.size:
         return total.astype(input_tensor.dtype)
     count = input_tensor.size // total.size
-    return ((total - xp.fmod(total, count)) // count).astype(input_tensor.dtype)
+    below = (total < 0) & (total % count != 0)  # `//` rounds these down; CuPy has no `fmod` of integers
+    return (total // count + below).astype(input_tensor.dtype)
 
 
 @Mean.express

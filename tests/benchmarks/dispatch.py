@@ -18,7 +18,11 @@ import nbtf as tf
 ROUNDS = 41
 BLOCK_SECONDS = 0.001
 
-NUMPY = {"a": np.array([[1.0, 0.5], [0.25, 0.125]], np.float32), "b": np.ones((2, 2), np.float32), "np": np}
+NUMPY: dict[str, Any] = {
+    "a": np.array([[1.0, 0.5], [0.25, 0.125]], np.float32),
+    "b": np.ones((2, 2), np.float32),
+    "np": np,
+}
 CHAIN = "(((((a + b) * a - b) * a + b) * b - a) * a + b) * a"
 
 PAIRS: list[tuple[str, str, str, float]] = [
@@ -29,7 +33,12 @@ PAIRS: list[tuple[str, str, str, float]] = [
     ("tf.matmul(a, b)", "np.matmul(a, b)", "tf.matmul(a, b)", 1.1),
     ("tf.reduce_sum(a)", "np.sum(a)", "tf.reduce_sum(a)", 1.0),
     ("tf.reshape(a, [4])", "np.reshape(a, [4])", "tf.reshape(a, [4])", 0.8),
-    ("tf.constant([[...]])", "np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)", "tf.constant([[1.0, 2.0], [3.0, 4.0]])", 3.0),
+    (
+        "tf.constant([[...]])",
+        "np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)",
+        "tf.constant([[1.0, 2.0], [3.0, 4.0]])",
+        3.0,
+    ),
     ("v.assign_add(b)", "a += b", "v.assign_add(b)", 3.5),
 ]
 
@@ -43,7 +52,9 @@ def names() -> dict[str, Any]:
 def ratio(base: Callable[[], Any], other: Callable[[], Any]) -> float:
     """How many times longer `other` takes than `base`; both are functions of a number of rounds."""
     counts = [max(1, int(BLOCK_SECONDS / timeit.timeit(f, number=100) * 100)) for f in (base, other)]
-    times = [[timeit.timeit(f, number=n) / n for f, n in zip((base, other), counts, strict=True)] for _ in range(ROUNDS)]
+    times = [
+        [timeit.timeit(f, number=n) / n for f, n in zip((base, other), counts, strict=True)] for _ in range(ROUNDS)
+    ]
     low = [statistics.quantiles(column, n=4)[0] for column in zip(*times, strict=True)]
     return low[1] / low[0]
 

@@ -174,7 +174,9 @@ def test_an_empty_array_takes_no_memory(accounted: Device) -> None:
 def test_what_does_not_fit_raises_and_a_smaller_request_succeeds(accounted: Device) -> None:
     kept = accounted.put(arange(1000))
 
-    with pytest.raises(ResourceExhaustedError, match=r"OOM when allocating tensor of shape \[67108864\] and type float"):
+    with pytest.raises(
+        ResourceExhaustedError, match=r"OOM when allocating tensor of shape \[67108864\] and type float"
+    ):
         accounted.put(np.zeros(64 * MIB, np.float32), Label("_EagerConst", "float32", (64 * MIB,)))
     fits = accounted.put(np.ones(MIB, np.float32))
 

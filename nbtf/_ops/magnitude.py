@@ -253,9 +253,7 @@ def clip_by_value(
     array([0. , 0.5, 1. ], dtype=float32)
     """
     values = as_tensor(t)
-    below = minimum(values, clip_value_max)
-    values.shape.assert_is_compatible_with(below.shape)
-    within = maximum(below, clip_value_min, name)
+    within = maximum(minimum(values, clip_value_max), clip_value_min, name)
     values.shape.assert_is_compatible_with(within.shape)
     return within
 

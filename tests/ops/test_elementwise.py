@@ -213,9 +213,10 @@ def test_a_saturated_cast_never_wraps(source: Any, target: Any) -> None:
     assert target.min <= found[0] <= 0 < found[1] <= target.max
 
 
-def test_bounds_of_a_larger_shape_are_refused() -> None:
+@pytest.mark.parametrize("bounds", [(0.0, [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], 3.0)], ids=["above", "below"])
+def test_bounds_of_a_larger_shape_are_refused(bounds: Any) -> None:
     with pytest.raises(ValueError, match=r"Shapes \(\) and \(3,\) are incompatible"):
-        tf.clip_by_value(1.0, [0.0, 1.0, 2.0], 3.0)
+        tf.clip_by_value(1.0, *bounds)
 
 
 def test_the_lower_bound_wins() -> None:

@@ -8,19 +8,13 @@
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from nbtf import _missing, _types
-from nbtf import autograph as autograph
-from nbtf import bitwise as bitwise
 from nbtf import config as config
-from nbtf import debugging as debugging
-from nbtf import dtypes as dtypes
 from nbtf import errors as errors
-from nbtf import nest as nest
-from nbtf import raw_ops as raw_ops
 from nbtf import runtime as runtime
-from nbtf import test as test
 from nbtf._devices.names import DeviceSpec as DeviceSpec
 from nbtf._ops import operators as _operators  # noqa: F401  # pyright: ignore[reportUnusedImport]  # + and its kin
 from nbtf._ops.broadcasting import broadcast_to as broadcast_to
@@ -34,12 +28,6 @@ from nbtf._ops.comparison import less_equal as less_equal
 from nbtf._ops.comparison import not_equal as not_equal
 from nbtf._ops.comparison import where as where
 from nbtf._ops.complexes import complex as complex
-from nbtf._ops.control import case as case
-from nbtf._ops.control import cond as cond
-from nbtf._ops.control import group as group
-from nbtf._ops.control import no_op as no_op
-from nbtf._ops.control import switch_case as switch_case
-from nbtf._ops.control import while_loop as while_loop
 from nbtf._ops.creation import constant as constant
 from nbtf._ops.creation import convert_to_tensor as convert_to_tensor
 from nbtf._ops.creation import executing_eagerly as executing_eagerly
@@ -100,17 +88,8 @@ from nbtf._ops.magnitude import minimum as minimum
 from nbtf._ops.magnitude import saturate_cast as saturate_cast
 from nbtf._ops.magnitude import sign as sign
 from nbtf._ops.magnitude import square as square
-from nbtf._ops.mapping import foldl as foldl
-from nbtf._ops.mapping import foldr as foldr
-from nbtf._ops.mapping import map_fn as map_fn
-from nbtf._ops.mapping import scan as scan
-from nbtf._ops.mapping import vectorized_map as vectorized_map
-from nbtf._ops.partitions import dynamic_partition as dynamic_partition
-from nbtf._ops.partitions import dynamic_stitch as dynamic_stitch
-from nbtf._ops.partitions import sequence_mask as sequence_mask
 from nbtf._ops.positions import argmax as argmax
 from nbtf._ops.positions import argmin as argmin
-from nbtf._ops.printing import print as print
 from nbtf._ops.ranges import eye as eye
 from nbtf._ops.ranges import linspace as linspace
 from nbtf._ops.ranges import meshgrid as meshgrid
@@ -123,14 +102,6 @@ from nbtf._ops.reduction import reduce_prod as reduce_prod
 from nbtf._ops.rounding import floor as floor
 from nbtf._ops.rounding import round as round
 from nbtf._ops.scan import cumsum as cumsum
-from nbtf._ops.scattering import tensor_scatter_nd_add as tensor_scatter_nd_add
-from nbtf._ops.scattering import tensor_scatter_nd_max as tensor_scatter_nd_max
-from nbtf._ops.scattering import tensor_scatter_nd_min as tensor_scatter_nd_min
-from nbtf._ops.scattering import tensor_scatter_nd_sub as tensor_scatter_nd_sub
-from nbtf._ops.scattering import tensor_scatter_nd_update as tensor_scatter_nd_update
-from nbtf._ops.searching import searchsorted as searchsorted
-from nbtf._ops.searching import unique as unique
-from nbtf._ops.searching import unique_with_counts as unique_with_counts
 from nbtf._ops.shape import broadcast_dynamic_shape as broadcast_dynamic_shape
 from nbtf._ops.shape import broadcast_static_shape as broadcast_static_shape
 from nbtf._ops.shape import expand_dims as expand_dims
@@ -139,7 +110,6 @@ from nbtf._ops.shape import shape as shape
 from nbtf._ops.shape import size as size
 from nbtf._ops.shape import squeeze as squeeze
 from nbtf._ops.shape import transpose as transpose
-from nbtf._ops.statistics import reduce_logsumexp as reduce_logsumexp
 from nbtf._ops.trigonometry import acos as acos
 from nbtf._ops.trigonometry import acosh as acosh
 from nbtf._ops.trigonometry import asin as asin
@@ -183,11 +153,63 @@ from nbtf._types import uint32 as uint32
 from nbtf._types import uint64 as uint64
 from nbtf._types import variant as variant
 from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
-from nbtf.debugging import Assert as Assert
-from nbtf.debugging import assert_equal as assert_equal
-from nbtf.debugging import assert_greater as assert_greater
-from nbtf.debugging import assert_less as assert_less
-from nbtf.debugging import assert_rank as assert_rank
+
+if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+    from nbtf import autograph as autograph
+    from nbtf import bitwise as bitwise
+    from nbtf import compat as compat
+    from nbtf import debugging as debugging
+    from nbtf import dtypes as dtypes
+    from nbtf import io as io
+    from nbtf import linalg as linalg
+    from nbtf import math as math
+    from nbtf import nest as nest
+    from nbtf import nn as nn
+    from nbtf import ragged as ragged
+    from nbtf import random as random
+    from nbtf import raw_ops as raw_ops
+    from nbtf import sparse as sparse
+    from nbtf import strings as strings
+    from nbtf import test as test
+    from nbtf._ops.control import case as case
+    from nbtf._ops.control import cond as cond
+    from nbtf._ops.control import group as group
+    from nbtf._ops.control import no_op as no_op
+    from nbtf._ops.control import switch_case as switch_case
+    from nbtf._ops.control import while_loop as while_loop
+    from nbtf._ops.einsum import einsum as einsum
+    from nbtf._ops.einsum import tensordot as tensordot
+    from nbtf._ops.mapping import foldl as foldl
+    from nbtf._ops.mapping import foldr as foldr
+    from nbtf._ops.mapping import map_fn as map_fn
+    from nbtf._ops.mapping import scan as scan
+    from nbtf._ops.mapping import vectorized_map as vectorized_map
+    from nbtf._ops.norms import clip_by_global_norm as clip_by_global_norm
+    from nbtf._ops.norms import clip_by_norm as clip_by_norm
+    from nbtf._ops.norms import norm as norm
+    from nbtf._ops.ordering import argsort as argsort
+    from nbtf._ops.ordering import sort as sort
+    from nbtf._ops.partitions import dynamic_partition as dynamic_partition
+    from nbtf._ops.partitions import dynamic_stitch as dynamic_stitch
+    from nbtf._ops.partitions import sequence_mask as sequence_mask
+    from nbtf._ops.printing import print as print
+    from nbtf._ops.ragged import RaggedTensor as RaggedTensor
+    from nbtf._ops.scattering import tensor_scatter_nd_add as tensor_scatter_nd_add
+    from nbtf._ops.scattering import tensor_scatter_nd_max as tensor_scatter_nd_max
+    from nbtf._ops.scattering import tensor_scatter_nd_min as tensor_scatter_nd_min
+    from nbtf._ops.scattering import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+    from nbtf._ops.scattering import tensor_scatter_nd_update as tensor_scatter_nd_update
+    from nbtf._ops.searching import searchsorted as searchsorted
+    from nbtf._ops.searching import unique as unique
+    from nbtf._ops.searching import unique_with_counts as unique_with_counts
+    from nbtf._ops.sparse import SparseTensor as SparseTensor
+    from nbtf._ops.statistics import reduce_logsumexp as reduce_logsumexp
+    from nbtf._ops.strings import as_string as as_string
+    from nbtf.debugging import Assert as Assert
+    from nbtf.debugging import assert_equal as assert_equal
+    from nbtf.debugging import assert_greater as assert_greater
+    from nbtf.debugging import assert_less as assert_less
+    from nbtf.debugging import assert_rank as assert_rank
 
 __version__ = "0.1.0"
 
@@ -196,20 +218,68 @@ half = float16
 double = float64
 newaxis = None
 
-_LOADED_ON_FIRST_USE = frozenset({"compat", "io", "linalg", "math", "nn", "ragged", "random", "sparse", "strings"})
+_LOADED_ON_FIRST_USE = frozenset(
+    {
+        "autograph",
+        "bitwise",
+        "compat",
+        "debugging",
+        "dtypes",
+        "io",
+        "linalg",
+        "math",
+        "nest",
+        "nn",
+        "ragged",
+        "random",
+        "raw_ops",
+        "sparse",
+        "strings",
+        "test",
+    }
+)
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
 
 _FETCHED_ON_FIRST_USE = {
+    "Assert": "nbtf.debugging",
     "RaggedTensor": "nbtf._ops.ragged",
     "SparseTensor": "nbtf._ops.sparse",
     "argsort": "nbtf._ops.ordering",
     "as_string": "nbtf._ops.strings",
+    "assert_equal": "nbtf.debugging",
+    "assert_greater": "nbtf.debugging",
+    "assert_less": "nbtf.debugging",
+    "assert_rank": "nbtf.debugging",
+    "case": "nbtf._ops.control",
     "clip_by_global_norm": "nbtf._ops.norms",
     "clip_by_norm": "nbtf._ops.norms",
+    "cond": "nbtf._ops.control",
+    "dynamic_partition": "nbtf._ops.partitions",
+    "dynamic_stitch": "nbtf._ops.partitions",
     "einsum": "nbtf._ops.einsum",
+    "foldl": "nbtf._ops.mapping",
+    "foldr": "nbtf._ops.mapping",
+    "group": "nbtf._ops.control",
+    "map_fn": "nbtf._ops.mapping",
+    "no_op": "nbtf._ops.control",
     "norm": "nbtf._ops.norms",
+    "print": "nbtf._ops.printing",
+    "reduce_logsumexp": "nbtf._ops.statistics",
+    "scan": "nbtf._ops.mapping",
+    "searchsorted": "nbtf._ops.searching",
+    "sequence_mask": "nbtf._ops.partitions",
     "sort": "nbtf._ops.ordering",
+    "switch_case": "nbtf._ops.control",
+    "tensor_scatter_nd_add": "nbtf._ops.scattering",
+    "tensor_scatter_nd_max": "nbtf._ops.scattering",
+    "tensor_scatter_nd_min": "nbtf._ops.scattering",
+    "tensor_scatter_nd_sub": "nbtf._ops.scattering",
+    "tensor_scatter_nd_update": "nbtf._ops.scattering",
     "tensordot": "nbtf._ops.einsum",
+    "unique": "nbtf._ops.searching",
+    "unique_with_counts": "nbtf._ops.searching",
+    "vectorized_map": "nbtf._ops.mapping",
+    "while_loop": "nbtf._ops.control",
 }
 """Single names that it leaves out, and the files they come from."""
 
@@ -218,7 +288,7 @@ def __getattr__(name: str) -> _Any:
     if name in _LOADED_ON_FIRST_USE:
         return _import_module(f"nbtf.{name}")
     if name in _FETCHED_ON_FIRST_USE:
-        return getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name)
+        return globals().setdefault(name, getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name))
     raise AttributeError(_missing.explanation(name))
 
 

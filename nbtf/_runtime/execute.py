@@ -43,6 +43,9 @@ class OpRecord(Protocol):
 def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None) -> Any:
     """Runs an op: what happens to it, in order.
 
+    Values become tensors; dtypes are checked; a device is chosen; listeners are told; inputs move there; the kernel
+    runs; listeners are told again; tapes hear of it.
+
     Args:
       op: the record of the op.
       inputs: tensors, variables, or values that become tensors; a list where the op takes a list.

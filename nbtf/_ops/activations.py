@@ -6,7 +6,8 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.comparison import chosen, greater, less, where
-from nbtf._ops.elementwise import add, cast, divide, multiply, negative
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import add, cast, multiply, negative
 from nbtf._ops.functions import pow, sigmoid, tanh
 from nbtf._ops.joining import concat
 from nbtf._ops.logic import logical_and

@@ -8,7 +8,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import broadcast_to, unbroadcast
 from nbtf._ops.comparison import less, where
-from nbtf._ops.elementwise import conj, divide
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import conj
 from nbtf._ops.op import Gradients, broadcast, op
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call

@@ -9,7 +9,8 @@ from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.complexes import real
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.diagonals import band_part, diag, diag_part, set_diag
-from nbtf._ops.elementwise import add, divide_no_nan, multiply, subtract
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.functions import log
 from nbtf._ops.linalg import adjoint, matmul
 from nbtf._ops.magnitude import square

@@ -1,17 +1,139 @@
-"""Division that leaves whole numbers: quotients rounded down or cut off, and their remainders; and reciprocals."""
+"""Division: quotients, whole ones, what they leave over, and reciprocals."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
-from nbtf._ops.elementwise import DivNoNan, conj, multiply, negative
+from nbtf._ops.elementwise import cast, conj, multiply, negative, preferring
 from nbtf._ops.op import Gradients, broadcast, no_gradient, op, ufunc
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike, int32, int64
+from nbtf._types import COMPLEXES, FLOATS, NUMBERS, REALS, TensorLike, float32, float64, int32, int64
 from nbtf.errors import InvalidArgumentError
+
+RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES)
+
+
+@RealDiv.express
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another, element by element; integers give fractions.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
+      or nan.
+
+    Raises:
+      TypeError: dtypes differ or are no numbers.
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.truediv([1, 2], 4).numpy()
+    array([0.25, 0.5 ])
+    """
+    x = as_tensor(x)
+    y = preferring(y, x._dtype)
+    return RealDiv(*_divisible(x, y, "__truediv__"), name=name)
+
+
+def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
+    """Returns two tensors in the dtype of their quotient."""
+    if x._dtype is not y._dtype:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x._dtype!r} != {y._dtype!r}.")
+    if x._dtype not in NUMBERS:
+        names = (
+            "uint8 int8 uint16 int16 uint32 int32 uint64 int64 bfloat16 float16 float32 float64 complex64 complex128"
+        )
+        expected = ", ".join(f"tf.{one}" for one in names.split())
+        raise TypeError(f"Invalid dtype {x._dtype!r} in {operation}. Expected one of {{{expected}}}.")
+    if not x._dtype.is_integer:
+        return x, y
+    dtype = float32 if x._dtype.size <= 2 else float64
+    return cast(x, dtype), cast(y, dtype)
+
+
+@RealDiv.express
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another, as the operator `/` does.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
+      or nan.
+
+    Raises:
+      TypeError: dtypes differ or are no numbers.
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.divide([1.0, -1.0], 0.0).numpy()
+    array([ inf, -inf], dtype=float32)
+    """
+    if not isinstance(x, Tensor):
+        x = as_tensor(x, y._dtype if isinstance(y, Tensor) else None)
+    return truediv(x, y, name)
+
+
+@RealDiv.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    towards_x = divide(grad, conj(y))
+    return [
+        unbroadcast(towards_x, x) if call.needs(0) else None,
+        unbroadcast(negative(multiply(towards_x, conj(call.output))), y) if call.needs(1) else None,
+    ]
+
+
+@op("T T -> T", T=FLOATS | COMPLEXES)
+def DivNoNan(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(y == 0, y.dtype.type(0), xp.divide(x, y))
+
+
+@DivNoNan.express
+def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another; what is divided by 0 gives 0.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype; for integers float64, for those of 8 and 16 bits float32.
+
+    Raises:
+      TypeError: dtypes differ or are no numbers.
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.math.divide_no_nan([3.0, 4.0], [0.0, 2.0]).numpy()
+    array([0., 2.], dtype=float32)
+    """
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        x = as_tensor(x, y._dtype)
+    x = as_tensor(x)
+    y = preferring(y, x._dtype)
+    return DivNoNan(*_divisible(x, y, "tf.math.divide_no_nan"), name=name)
+
+
+DivNoNan.infer(broadcast(DivNoNan))
+
+
+@DivNoNan.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    towards_x = divide_no_nan(grad, conj(y))
+    return [
+        unbroadcast(towards_x, x) if call.needs(0) else None,
+        unbroadcast(negative(multiply(towards_x, conj(call.output))), y) if call.needs(1) else None,
+    ]
 
 
 def _refuse_zero(xp: Any, y: Any) -> None:

@@ -1,4 +1,4 @@
-"""Arithmetic element by element: sums, products and quotients, and conversion between dtypes."""
+"""Arithmetic element by element: sums and products, and conversion between dtypes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from nbtf._types import (
     DTypeLike,
     TensorLike,
     as_dtype,
-    float32,
-    float64,
     int8,
     int16,
     int32,
@@ -235,129 +233,6 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
 @Neg.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [negative(grad)]
-
-
-RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES)
-
-
-@RealDiv.express
-def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another, element by element; integers give fractions.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
-      or nan.
-
-    Raises:
-      TypeError: dtypes differ or are no numbers.
-      InvalidArgumentError: shapes do not fit.
-
-    >>> tf.truediv([1, 2], 4).numpy()
-    array([0.25, 0.5 ])
-    """
-    x = as_tensor(x)
-    y = preferring(y, x._dtype)
-    return RealDiv(*_divisible(x, y, "__truediv__"), name=name)
-
-
-def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
-    """Returns two tensors in the dtype of their quotient."""
-    if x._dtype is not y._dtype:
-        raise TypeError(f"`x` and `y` must have the same dtype, got {x._dtype!r} != {y._dtype!r}.")
-    if x._dtype not in NUMBERS:
-        names = (
-            "uint8 int8 uint16 int16 uint32 int32 uint64 int64 bfloat16 float16 float32 float64 complex64 complex128"
-        )
-        expected = ", ".join(f"tf.{one}" for one in names.split())
-        raise TypeError(f"Invalid dtype {x._dtype!r} in {operation}. Expected one of {{{expected}}}.")
-    if not x._dtype.is_integer:
-        return x, y
-    dtype = float32 if x._dtype.size <= 2 else float64
-    return cast(x, dtype), cast(y, dtype)
-
-
-@RealDiv.express
-def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another, as the operator `/` does.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
-      or nan.
-
-    Raises:
-      TypeError: dtypes differ or are no numbers.
-      InvalidArgumentError: shapes do not fit.
-
-    >>> tf.divide([1.0, -1.0], 0.0).numpy()
-    array([ inf, -inf], dtype=float32)
-    """
-    if not isinstance(x, Tensor):
-        x = as_tensor(x, y._dtype if isinstance(y, Tensor) else None)
-    return truediv(x, y, name)
-
-
-@RealDiv.gradient
-def _(call: Call, grad: Tensor) -> Gradients:
-    x, y = call.inputs
-    towards_x = divide(grad, conj(y))
-    return [
-        unbroadcast(towards_x, x) if call.needs(0) else None,
-        unbroadcast(negative(multiply(towards_x, conj(call.output))), y) if call.needs(1) else None,
-    ]
-
-
-@op("T T -> T", T=FLOATS | COMPLEXES)
-def DivNoNan(xp: Any, x: Any, y: Any) -> Any:
-    return xp.where(y == 0, y.dtype.type(0), xp.divide(x, y))
-
-
-@DivNoNan.express
-def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divides one tensor by another; what is divided by 0 gives 0.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype; for integers float64, for those of 8 and 16 bits float32.
-
-    Raises:
-      TypeError: dtypes differ or are no numbers.
-      InvalidArgumentError: shapes do not fit.
-
-    >>> tf.math.divide_no_nan([3.0, 4.0], [0.0, 2.0]).numpy()
-    array([0., 2.], dtype=float32)
-    """
-    if isinstance(y, Tensor) and not isinstance(x, Tensor):
-        x = as_tensor(x, y._dtype)
-    x = as_tensor(x)
-    y = preferring(y, x._dtype)
-    return DivNoNan(*_divisible(x, y, "tf.math.divide_no_nan"), name=name)
-
-
-DivNoNan.infer(broadcast(DivNoNan))
-
-
-@DivNoNan.gradient
-def _(call: Call, grad: Tensor) -> Gradients:
-    x, y = call.inputs
-    towards_x = divide_no_nan(grad, conj(y))
-    return [
-        unbroadcast(towards_x, x) if call.needs(0) else None,
-        unbroadcast(negative(multiply(towards_x, conj(call.output))), y) if call.needs(1) else None,
-    ]
 
 
 @op("T -> dtype", T=ALL, plain={"dtype": as_dtype})

@@ -6,7 +6,8 @@ from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.comparison import chosen, greater, not_equal, where
-from nbtf._ops.elementwise import SIGNED, add, conj, divide, multiply, subtract
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import SIGNED, add, conj, multiply, subtract
 from nbtf._ops.op import Gradients, broadcast, op, ufunc
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call

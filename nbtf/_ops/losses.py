@@ -10,7 +10,8 @@ from nbtf._ops.assertions import assert_non_negative
 from nbtf._ops.broadcasting import reduce_sum, reshape, unbroadcast
 from nbtf._ops.comparison import greater_equal, where
 from nbtf._ops.creation import zeros_like
-from nbtf._ops.elementwise import add, cast, divide, divide_no_nan, multiply, negative, subtract
+from nbtf._ops.division import divide, divide_no_nan
+from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
 from nbtf._ops.functions import exp, log1p
 from nbtf._ops.magnitude import abs
 from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op

@@ -8,7 +8,8 @@ from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import broadcast_to, unbroadcast
 from nbtf._ops.comparison import chosen, greater_equal, less_equal
 from nbtf._ops.complexes import complex, imag, real
-from nbtf._ops.elementwise import SIGNED, cast, conj, divide_no_nan, multiply, negative, subtract
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import SIGNED, cast, conj, multiply, negative, subtract
 from nbtf._ops.op import Gradients, broadcast, op, ufunc
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call

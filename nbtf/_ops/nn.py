@@ -7,7 +7,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.comparison import greater_equal, where
-from nbtf._ops.elementwise import add, cast, divide, multiply, negative, subtract
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
 from nbtf._ops.functions import rsqrt
 from nbtf._ops.gathering import gather
 from nbtf._ops.identity import identity

@@ -13,7 +13,8 @@ from nbtf._ops.comparison import greater, where
 from nbtf._ops.complexes import complex, imag, real
 from nbtf._ops.creation import ones_like
 from nbtf._ops.decompositions import svd
-from nbtf._ops.elementwise import add, conj, divide, multiply, subtract
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import add, conj, multiply, subtract
 from nbtf._ops.functions import pow, rsqrt, sqrt
 from nbtf._ops.identity import identity
 from nbtf._ops.joining import stack

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.comparison import differs, equals, greater, greater_equal, less, less_equal
-from nbtf._ops.division import floordiv, floormod
-from nbtf._ops.elementwise import add, multiply, negative, subtract, truediv
+from nbtf._ops.division import floordiv, floormod, truediv
+from nbtf._ops.elementwise import add, multiply, negative, subtract
 from nbtf._ops.express import constant_like
 from nbtf._ops.functions import pow
 from nbtf._ops.indexing import getitem

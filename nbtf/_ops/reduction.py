@@ -12,7 +12,8 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import Axis, as_axis, as_reduced, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reduced_shape, reshape, spread
 from nbtf._ops.comparison import equal
-from nbtf._ops.elementwise import cast, divide, multiply
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.scan import cumprod
 from nbtf._runtime.tape import Call

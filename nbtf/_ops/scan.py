@@ -6,7 +6,8 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis
-from nbtf._ops.elementwise import divide_no_nan, multiply
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import multiply
 from nbtf._ops.op import Gradients, op
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

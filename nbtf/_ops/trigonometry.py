@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nbtf._ops.broadcasting import unbroadcast
-from nbtf._ops.elementwise import add, conj, divide, multiply, negative, subtract
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import add, conj, multiply, negative, subtract
 from nbtf._ops.functions import CONTINUOUS, sqrt
 from nbtf._ops.magnitude import square
 from nbtf._ops.op import Gradients, ufunc

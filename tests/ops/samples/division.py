@@ -1,4 +1,4 @@
-"""Samples of division that leaves whole numbers, and of reciprocals."""
+"""Samples of division in its kinds, and of reciprocals."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import numpy as np
 
 import nbtf as tf
 from tests.ops.samples import Sample
-from tests.ops.samples.elementwise import X, Y, Z
+from tests.ops.samples.elementwise import J, K, U, W, X, Y, Z
 
 N = np.array([7, -7, 7, -7, 0], np.int32)
 M = np.array([2, 2, -2, -2, 3], np.int32)
 
 SAMPLES = [
+    Sample("RealDiv", tf.divide, [X, Y], X / Y, differentiable=[0, 1]),
+    Sample("RealDiv", tf.truediv, [Z, W], Z / W, differentiable=[0, 1]),
+    Sample("RealDiv", tf.truediv, [K, J], K / J),
+    Sample("RealDiv", tf.divide, [U, np.array([4, 2, 0], np.uint8)], np.array([62.5, 1.5, np.nan], np.float32)),
+    Sample("DivNoNan", tf.math.divide_no_nan, [X, Y], X / Y, differentiable=[0, 1]),
+    Sample("DivNoNan", tf.math.divide_no_nan, [np.array([3.0, np.nan]), np.array([0.0, 0.0])], np.array([0.0, 0.0])),
+    Sample("DivNoNan", tf.math.divide_no_nan, [K, 0], np.zeros(4)),
     Sample("FloorDiv", tf.math.floordiv, [X, Y], np.floor(X / Y)),
     Sample("FloorDiv", tf.math.floordiv, [N, M], N // M),
     Sample("FloorDiv", tf.math.floordiv, [np.array([250], np.uint8), np.array([7], np.uint8)], [[35]]),

@@ -214,12 +214,13 @@ def test_default_device_is_used_when_nothing_else_is_asked_for() -> None:
             seen.append(tf.constant(1.0).device)
         with tf.device(None):
             seen.append(tf.constant(1.0).device)
+        seen.append(tf.constant(1.0).device)
         with tf.device("GPU"):
             seen.append(tf.constant(1.0).device)
         tf.runtime.set_default_device(None)
         seen.append(tf.constant(1.0).device)
 
-    assert [f"{LOCAL}{name}" for name in ("GPU:1", "CPU:0", "GPU:0", "GPU:0", "GPU:0")] == seen
+    assert [f"{LOCAL}{name}" for name in ("GPU:1", "CPU:0", "GPU:0", "GPU:1", "GPU:0", "GPU:0")] == seen
 
 
 def test_default_device_that_is_no_device_changes_nothing() -> None:
@@ -385,6 +386,8 @@ def test_explanation_can_be_had_after_the_recording() -> None:
     with tf.runtime.recording():
         x = tf.constant(1.0)
 
+    assert "no GPU" == tf.runtime.explain_placement(x).why
+    tf.runtime.restart()
     assert "no GPU" == tf.runtime.explain_placement(x).why
 
 

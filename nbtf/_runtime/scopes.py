@@ -120,9 +120,10 @@ class ScopeStack:
         """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
         here = SCOPE()
         entered = self._entered
-        if entered and entered[-1][1] is here:
-            entry = entered[-1]
-        else:  # other threads may come and go meanwhile
+        last = entered[-1:]  # copies: other threads may come and go meanwhile
+        if last and last[0][1] is here:
+            entry = last[0]
+        else:
             entry = next((one for one in reversed(tuple(entered)) if one[1] is here), None)
             if entry is None:
                 raise RuntimeError(message)

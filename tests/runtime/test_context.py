@@ -293,6 +293,8 @@ def test_block_opened_while_someone_listened_stays_on_the_road(road: list[str]) 
     with tf.device("CPU:0"):
         stop()
         tf.reduce_sum(x)
+    with tf.device("CPU:0"):
+        tf.reduce_sum(x)
 
     assert ["Sum"] == road
 
@@ -451,8 +453,11 @@ def test_environment_is_read_again_after_a_restart() -> None:
     assert [1, 1, 2, 0] == seen
 
 
-def test_machine_of_a_call_wins_over_the_environment_also_after_a_restart() -> None:
+@pytest.mark.parametrize("looked", [False, True])
+def test_machine_of_a_call_wins_over_the_environment_also_after_a_restart(looked: bool) -> None:
     with use_context(Context(environ={"NBTF_SIMULATED_GPUS": "2"})):
+        if looked:
+            tf.config.list_physical_devices()
         tf.runtime.simulate_gpus(3)
         tf.runtime.restart()
 

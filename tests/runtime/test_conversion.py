@@ -102,6 +102,7 @@ def test_value_has_a_dtype_of_its_own(value: Any, dtype: str, values: Any) -> No
         ([np.int64(3), 2], "int32", [3, 2]),
         ([np.uint8(3), np.uint8(4)], "int32", [3, 4]),
         ([2.5, np.int64(3)], "float32", [2.5, 3.0]),
+        ([np.int64(3), 2.5], "float32", [3.0, 2.5]),
         ([np.float64(1.5), 2], "float64", [1.5, 2.0]),
         ([np.float32(1), np.float64(2)], "float32", [1.0, 2.0]),
         ([np.float16(1), np.float64(2)], "float16", [1.0, 2.0]),

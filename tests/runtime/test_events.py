@@ -310,7 +310,8 @@ def test_all_observers_are_told_in_the_order_they_came(heard: list[Any]) -> None
 
 def test_undo_removes_one_observer_and_only_once() -> None:
     found: list[Any] = []
-    undo, other = tf.runtime.observe(found.append), tf.runtime.observe(found.append)
+    hear = found.append
+    undo, other = tf.runtime.observe(hear), tf.runtime.observe(hear)
 
     undo()
     undo()

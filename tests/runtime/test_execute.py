@@ -11,7 +11,7 @@ import pytest
 import nbtf as tf
 from nbtf._ops.op import OPS
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.scopes import HERE, Scope, set_scope
+from nbtf._runtime.scopes import HERE, Scope, merged, set_scope
 from nbtf._runtime.tape import Call
 from nbtf.errors import InvalidArgumentError, ResourceExhaustedError
 from tests.machines import LOCAL, MIB, SCRATCH, machine
@@ -283,8 +283,31 @@ def test_integers_made_from_values_of_the_card_are_on_the_card() -> None:
 def test_integers_in_host_memory_are_copied_by_name_too() -> None:
     n = tf.constant([1, 2])
 
-    assert (f"{LOCAL}CPU:0", f"{LOCAL}CPU:0") == (n.cpu().device, n.cpu().backing_device)
+    with tf.runtime.recording() as record:
+        there = n.cpu()
+    assert (f"{LOCAL}CPU:0", f"{LOCAL}CPU:0", []) == (there.device, there.backing_device, record.copies)
     assert (f"{LOCAL}GPU:1", [1, 2]) == (n.gpu(1).device, n.gpu(1).numpy().tolist())
+
+
+# Where it runs
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_kernels_are_looked_up_by_dtype_each_time() -> None:
+    devices = [tf.matmul(tf.constant([[one]]), tf.constant([[one]])).device for one in (1.5, 1, 1.5)]
+
+    assert [f"{LOCAL}GPU:0", f"{LOCAL}CPU:0", f"{LOCAL}GPU:0"] == devices
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_replica_is_the_reason_also_after_the_same_op_was_asked_for_by_name() -> None:
+    with tf.runtime.recording() as record:
+        for replica in (None, 1, None):
+            set_scope(Scope(merged("GPU:1", None), replica=replica))
+            tf.constant([1.0])
+
+    reasons = [event.reason.kind for event in record.events if isinstance(event, tf.runtime.OpPlaced)]
+    assert ["explicit scope", "replica of a strategy", "explicit scope"] == reasons
 
 
 # The device policy

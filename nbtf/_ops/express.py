@@ -22,6 +22,10 @@ from nbtf.errors import OpError
 if TYPE_CHECKING:
     from nbtf._ops.op import Op
 
+    # Names of each lane's own space.
+    lane: Callable[..., Any]
+    build: Callable[[], None]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 HANDED_OVER = (
@@ -102,8 +106,8 @@ def express(op: Op, road: F) -> F:
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Is the code of every lane until it is called: compiling a hundred of them would double the time of import."""
-    build()  # noqa: F821  # pyright: ignore[reportUndefinedVariable]  # names of the lane's own space
-    return lane(*args, **kwargs)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+    build()
+    return lane(*args, **kwargs)
 
 
 def _build(lane: FunctionType, text: str, filename: str) -> None:

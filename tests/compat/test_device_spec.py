@@ -20,7 +20,7 @@ def test_a_number_must_be_one() -> None:
 
 def test_other_names_are_refused() -> None:
     with pytest.raises(AttributeError, match="no attribute 'devise_type'"):
-        tf.compat.v1.DeviceSpec().devise_type = "GPU"
+        tf.compat.v1.DeviceSpec().devise_type = "GPU"  # pyright: ignore[reportAttributeAccessIssue]  # the mistake
 
 
 def test_it_is_a_spec_but_never_equal_to_a_new_one() -> None:

@@ -23,19 +23,33 @@ class DeviceSpec(UnchangingSpec):
 
     __hash__ = UnchangingSpec.__hash__
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Sets a field, with the conversions of the constructor.
+    @UnchangingSpec.job.setter
+    def job(self, job: Any) -> None:
+        """Sets the job's name."""
+        self._set(job=job)
 
-        Raises:
-          ValueError: a number is none.
-          AttributeError: there is no such field.
-        """
-        if name == "_fields":
-            super().__setattr__(name, value)
-        elif name in self._fields._fields:
-            self._fields = self.__class__(**{**self._fields._asdict(), name: value})._fields
-        else:
-            raise AttributeError(f"'DeviceSpec' object has no attribute '{name}'")
+    @UnchangingSpec.replica.setter
+    def replica(self, replica: Any) -> None:
+        """Sets the replica's number."""
+        self._set(replica=replica)
+
+    @UnchangingSpec.task.setter
+    def task(self, task: Any) -> None:
+        """Sets the task's number."""
+        self._set(task=task)
+
+    @UnchangingSpec.device_type.setter
+    def device_type(self, device_type: Any) -> None:
+        """Sets the type; `cpu` and `gpu` are made upper case."""
+        self._set(device_type=device_type)
+
+    @UnchangingSpec.device_index.setter
+    def device_index(self, device_index: Any) -> None:
+        """Sets which one of its type; None for any."""
+        self._set(device_index=device_index)
+
+    def _set(self, **fields: Any) -> None:
+        self._fields = self.__class__(**{**self._fields._asdict(), **fields})._fields
 
     def parse_from_string(self, spec: str | None) -> Self:
         """Takes over what a device string says; returns itself."""

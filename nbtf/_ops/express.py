@@ -106,8 +106,8 @@ def express(op: Op, road: F) -> F:
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Is the code of every lane until it is called: compiling a hundred of them would double the time of import."""
-    build()
-    return lane(*args, **kwargs)
+    build()  # noqa: F821  # a name of the lane's own space, as the next
+    return lane(*args, **kwargs)  # noqa: F821
 
 
 def _build(lane: FunctionType, text: str, filename: str) -> None:

@@ -68,7 +68,7 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 
 
 def set_visible_devices(devices: PhysicalDevice | list[PhysicalDevice], device_type: str | None = None) -> None:
-    """Uses these physical devices only; the GPUs among them are numbered from GPU:0.
+    """Uses these physical devices only; the GPUs among them are numbered from GPU:0, in the machine's order.
 
     Args:
       devices: one device or a list, from `list_physical_devices`.

@@ -195,7 +195,7 @@ def _planned(context: Context) -> list[DeviceInfo]:
     found: list[DeviceInfo] = []
     for device_type in ("CPU", "GPU"):
         number = 0
-        for physical in configuration.list_visible(device_type):
+        for physical in configuration.used(device_type):
             for _ in configuration.logical.get(physical, [None]):
                 found.append(_with_card(context, f"{device_type}:{number}", device_type, physical))
                 number += 1

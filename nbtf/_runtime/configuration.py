@@ -77,9 +77,13 @@ class Configuration:
         self.logical, self.growth = {}, {}
 
     def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
-        """Returns the visible devices, all or of one type."""
+        """Returns the visible devices as they were given, all or of one type."""
         known = self.physical
         return [d for d in self.visible if d in known and (device_type is None or d.device_type == device_type)]
+
+    def used(self, device_type: str) -> list[PhysicalDevice]:
+        """Returns the visible devices of a type in the order of their numbering, each once."""
+        return [d for d in self.physical if d in self.visible and d.device_type == device_type]
 
     def set_visible(self, devices: object, device_type: str | None) -> None:
         """Hides all devices but these, all or of one type only."""

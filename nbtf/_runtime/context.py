@@ -123,7 +123,7 @@ class Context:
 
     def _cpus(self) -> list[Device]:
         devices: list[Device] = []
-        for physical in self.configuration.list_visible("CPU"):
+        for physical in self.configuration.used("CPU"):
             for _ in self.configuration.logical.get(physical, [None]):
                 devices.append(CPU(len(devices)))
                 self.made_from[devices[-1].name] = physical
@@ -133,7 +133,7 @@ class Context:
 
     def _gpus(self, growth: bool | None) -> list[SimulatedGPU]:
         devices: list[SimulatedGPU] = []
-        for physical in self.configuration.list_visible("GPU"):
+        for physical in self.configuration.used("GPU"):
             card = self.configuration.cards[physical]
             driver = Driver(card.memory_bytes)
             for wish in self.configuration.logical.get(physical, [None]):

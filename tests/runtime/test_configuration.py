@@ -84,6 +84,17 @@ def test_hidden_cards_map_nothing() -> None:
     assert [("GPU:0", 2, 4620 * MIB), ("GPU:1", 3, 4620 * MIB)] == [(d.name, d.card, d.pool) for d in gpus]
 
 
+def test_visible_cards_are_numbered_in_the_order_of_the_machine_each_once() -> None:
+    with machine(3, K20M):
+        last, first = physical()[2], physical()[0]
+        tf.config.set_visible_devices([last, first, last], "GPU")
+        planned = [(device.name, device.card) for device in tf.runtime.devices() if device.simulated]
+        tf.constant(1.0)
+        gpus = [(device.name, device.card) for device in tf.runtime.devices() if device.simulated]
+
+    assert [("GPU:0", 0), ("GPU:1", 2)] == planned == gpus
+
+
 # Growth
 
 

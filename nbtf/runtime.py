@@ -349,7 +349,7 @@ class Explanation(NamedTuple):
     def why(self) -> str:
         """The reason in words."""
         if self.op is None or self.reason is None:
-            return "nobody recorded when it was made; use tf.runtime.recording() or %load_ext nbtf"
+            return "nobody recorded when it was made; use tf.runtime.recording()"
         return in_words(self.op, self.device, self.reason).partition(": ")[2]
 
     def _lines(self) -> list[tuple[str, str]]:

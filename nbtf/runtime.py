@@ -76,7 +76,7 @@ def simulate_gpus(
       n: how many; 0 removes them.
       model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.
       memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
-      if_missing: uses real cards if there are at least `n`.
+      if_missing: uses real cards if there are at least `n`. nbtf cannot use real cards yet, so it simulates them.
 
     Returns:
       One sentence that says what was simulated; it is printed as well.

@@ -8,13 +8,13 @@ Source: py_seq_tensor.cc of TensorFlow 2.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, cast
 
 import numpy as np
 
+from nbtf._runtime.host_arrays import Array, bytes_array, from_numpy, plain, quietly
 from nbtf._shapes import TensorShape
 from nbtf._types import (
     DType,
@@ -28,8 +28,6 @@ from nbtf._types import (
     int64,
     string,
 )
-
-Array = np.ndarray[Any, Any]
 
 DEFAULT_OF: dict[type, DType] = {
     float: float32,
@@ -54,9 +52,6 @@ _MIXED = "Can't convert Python sequence with mixed types to Tensor."
 _RAGGED = "Can't convert non-rectangular Python sequence to Tensor."
 _TOO_LARGE = "Can't convert Python sequence with out-of-range integer to Tensor."
 
-# TensorFlow is silent when a value does not fit its dtype.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._runtime\.host_values$")
-
 
 def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
     """Returns a fresh host array of a Python value or an array, and its dtype.
@@ -75,7 +70,7 @@ def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
     if kind in DEFAULT_OF:
         return _from_python(value, _dtype_for(value, _KIND_OF[kind], DEFAULT_OF[kind], dtype), dtype)
     if isinstance(value, np.ndarray | np.generic):
-        return _from_numpy(value, dtype)
+        return from_numpy(value, dtype)
     return _from_other(value, dtype)
 
 
@@ -89,6 +84,8 @@ def list_as_array(value: Any, kinds: set[type[Any]], dtype: DType | None) -> tup
         own = DEFAULT_OF.get(kind)
         if own is not None:
             return _from_python(value, own if dtype is None else _dtype_for(value, _KIND_OF[kind], own, dtype), dtype)
+        if kind is np.ndarray:
+            return _from_arrays(value, dtype)
     elif kinds == {int, float}:
         return _from_python(value, _dtype_for(value, "f", float32, dtype), dtype)
     elif not kinds:
@@ -141,10 +138,10 @@ def _can_be_cast(own: DType, dtype: DType) -> bool:
 def _from_python(value: Any, wanted: DType, asked: DType | None) -> tuple[Array, DType]:
     try:
         if wanted is string:
-            return _bytes_array(np.array(value, object)), string
+            return bytes_array(np.array(value, object)), string
         return np.array(value, wanted.np_dtype), wanted
     except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
-        return _quietly(value, wanted.np_dtype), wanted
+        return quietly(value, wanted.np_dtype), wanted
     except OverflowError:
         return _from_large_integers(value, wanted, asked)
     except ValueError:
@@ -160,9 +157,26 @@ def _from_large_integers(value: Any, wanted: DType, asked: DType | None) -> tupl
     return (array, int64) if asked is None else (array.astype(wanted.np_dtype), wanted)
 
 
-def _quietly(value: Any, np_dtype: Any) -> Array:
-    with np.errstate(all="ignore"):
-        return np.array(value, np_dtype)
+def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
+    """Lists of arrays of one dtype: what the leaves are said to become, for all of them at once."""
+    rows = value
+    while rows[0].__class__ is not np.ndarray:
+        rows = [*_elements_of(rows)]
+    (first, *others) = {row.dtype for row in rows}
+    kind = {"b": "b", "i": "i", "u": "i", "f": "f", "c": "c"}.get(first.kind)
+    if others or kind is None or (first.itemsize > 8 and kind == "f"):
+        return _from_leaves(value, dtype)
+    try:
+        array: Array = np.array(value)
+    except ValueError:
+        raise ValueError(_RAGGED) from None
+    own = as_dtype(first) if kind in "bf" else complex128 if kind == "c" else int32
+    if own is int32 and array.size and (array.min() < -(2**31) or array.max() >= 2**31):
+        own = int64
+        if array.max() >= 2**63:
+            raise ValueError(_TOO_LARGE)
+    wanted = _dtype_for(value, kind, own, dtype)
+    return (array, wanted) if array.dtype == wanted.np_dtype else from_numpy(array, wanted)
 
 
 # Mixed leaves, one by one
@@ -178,7 +192,7 @@ def _from_leaves(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         wanted = dtype
     else:
         wanted = _cast(value, _own_dtype(first, kinds) if kinds else float32, dtype)
-    array, wanted = _from_python([_plain(leaf) for leaf in leaves], wanted, dtype)
+    array, wanted = _from_python([plain(leaf) for leaf in leaves], wanted, dtype)
     return array.reshape(shape), wanted
 
 
@@ -249,55 +263,7 @@ def _scalar(leaf: Any) -> Any:
     return cast("Any", leaf[()]) if isinstance(leaf, np.ndarray) else leaf
 
 
-def _plain(leaf: Any) -> Any:
-    """Returns Python's scalar for one of NumPy's."""
-    return cast("Any", leaf.item()) if isinstance(leaf, np.generic) else leaf
-
-
-# Arrays, and what can become one
-
-
-def _from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
-    own = _dtype_of_array(value)
-    wanted = own if dtype is None else dtype
-    if wanted is string:
-        return _bytes_array(np.asarray(value, object)), string
-    if value.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
-        value = value.real
-    try:
-        return np.array(value, wanted.np_dtype), wanted
-    except (RuntimeWarning, FloatingPointError):
-        return _quietly(value, wanted.np_dtype), wanted
-
-
-def _dtype_of_array(value: Any) -> DType:
-    kind = value.dtype.kind
-    if kind in "OSU":
-        return string
-    if kind == "V":
-        raise _refused("numpy data type")
-    try:
-        return as_dtype(value.dtype)
-    except TypeError:
-        name = {"M": "NPY_DATETIME", "m": "NPY_TIMEDELTA", "f": "NPY_LONGDOUBLE", "c": "NPY_CLONGDOUBLE"}
-        raise _refused(f"numpy type: {name.get(kind, value.dtype)}") from None
-
-
-def _bytes_array(array: Array) -> Array:
-    """Returns an object array of bytes; text is encoded as UTF-8."""
-    result = np.empty(array.shape, object)
-    for place, item in np.ndenumerate(array):
-        if isinstance(item, str):
-            result[place] = item.encode()
-        elif isinstance(item, bytes):
-            result[place] = bytes(item)
-        else:
-            raise _refused(f"object type {type(_plain(item)).__name__}")
-    return result
-
-
-def _refused(what: str) -> ValueError:
-    return ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported {what}).")
+# What else can become an array
 
 
 def _from_other(value: Any, dtype: DType | None) -> tuple[Array, DType]:
@@ -310,9 +276,9 @@ def _from_other(value: Any, dtype: DType | None) -> tuple[Array, DType]:
     if isinstance(value, Sequence):
         return host_array(list(cast("Sequence[Any]", value)), dtype)
     if hasattr(value, "__array__") and not isinstance(value, type):
-        return _from_numpy(np.asarray(value), dtype)
+        return from_numpy(np.asarray(value), dtype)
     if hasattr(value, "__dlpack__") and not isinstance(value, type):
-        return _from_numpy(np.from_dlpack(value), dtype)
+        return from_numpy(np.from_dlpack(value), dtype)
     raise _unsupported(value)
 
 

@@ -170,11 +170,11 @@ def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         array: Array = np.array(value)
     except ValueError:
         raise ValueError(_RAGGED) from None
+    if not array.size or (first.kind == "u" and array.max() >= 2**63):
+        return _from_leaves(value, dtype)
     own = as_dtype(first) if kind in "bf" else complex128 if kind == "c" else int32
-    if own is int32 and array.size and (array.min() < -(2**31) or array.max() >= 2**31):
+    if own is int32 and (array.min() < -(2**31) or array.max() >= 2**31):
         own = int64
-        if array.max() >= 2**63:
-            raise ValueError(_TOO_LARGE)
     wanted = _dtype_for(value, kind, own, dtype)
     return (array, wanted) if array.dtype == wanted.np_dtype else from_numpy(array, wanted)
 

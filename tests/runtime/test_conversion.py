@@ -113,7 +113,14 @@ def test_value_has_a_dtype_of_its_own(value: Any, dtype: str, values: Any) -> No
         ([np.array(1), 2], "int32", [1, 2]),
         ([np.array([1, 2]), [3, 4]], "int32", [[1, 2], [3, 4]]),
         ([np.ones(2), np.ones(2)], "float64", [[1.0, 1.0], [1.0, 1.0]]),
-        ([np.zeros(0)], "float32", [[]]),
+        ([np.ones(2), np.ones(2, np.float16)], "float64", [[1.0, 1.0], [1.0, 1.0]]),
+        ([[np.array([1, 2])], [np.array([3, 4])]], "int32", [[[1, 2]], [[3, 4]]]),
+        ([np.array([1, 2**40])], "int64", [[1, 2**40]]),
+        ([np.array([200], np.uint8)], "int32", [[200]]),
+        ([np.array([True]), np.array([False])], "bool", [[True], [False]]),
+        ([np.array([1j], np.complex64)], "complex128", [[1j]]),
+        ([np.array(["a"]), np.array(["b"])], "string", [[b"a"], [b"b"]]),
+        ([np.zeros(0), np.zeros(0)], "float32", [[], []]),
     ],
 )
 def test_first_leaf_of_a_list_decides(value: Any, dtype: str, values: Any) -> None:
@@ -150,6 +157,7 @@ def from_numpy(what: str) -> str:
         ([np.ones(2), np.ones(3)], RAGGED),
         (2**63, TOO_LARGE),
         ([2**70, 1.5, "a"], TOO_LARGE),
+        ([np.full(2, 2**63, np.uint64)], TOO_LARGE),
         (None, unsupported("None", "NoneType")),
         ([None, 1], unsupported("None", "NoneType")),
         ([[None]], unsupported("None", "NoneType")),
@@ -204,6 +212,9 @@ def test_value_that_cannot_be_a_tensor_is_refused(value: Any, message: str) -> N
         ([np.int64(3)], tf.float32, [3.0]),
         ([np.float64(1.5), 2], tf.float32, [1.5, 2.0]),
         (np.array(["a"]), tf.string, [b"a"]),
+        ([np.full(1, 2**63, np.uint64)], tf.uint64, [[2**63]]),
+        ([np.array([2**40])], tf.int32, [[0]]),
+        ([np.array([1.5], np.float64)], tf.float32, [[1.5]]),
     ],
 )
 def test_dtype_may_be_asked_for(value: Any, dtype: tf.DType, values: Any) -> None:
@@ -223,6 +234,8 @@ def test_dtype_may_be_asked_for(value: Any, dtype: tf.DType, values: Any) -> Non
         (True, tf.complex64, "complex64"),
         ([np.float32(1.5)], tf.int32, "int32"),
         ([np.bool_(True)], tf.int32, "int32"),
+        ([np.array([1.5])], tf.int32, "int32"),
+        ([np.array([1, 2])], tf.bool, "bool"),
     ],
 )
 def test_python_values_must_suit_the_dtype(value: Any, dtype: tf.DType, name: str) -> None:

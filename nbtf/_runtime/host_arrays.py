@@ -1,0 +1,70 @@
+"""What an array of NumPy's becomes: its dtype is kept, and cast without questions where another one is asked for."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, cast
+
+import numpy as np
+
+from nbtf._types import DType, as_dtype, bool_, string
+
+Array = np.ndarray[Any, Any]
+
+# TensorFlow is silent when a value does not fit its dtype.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._runtime\.host_")
+
+
+def from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
+    """Returns a fresh array of one of NumPy's arrays or scalars, and its dtype."""
+    own = _dtype_of_array(value)
+    wanted = own if dtype is None else dtype
+    if wanted is string:
+        return bytes_array(np.asarray(value, object)), string
+    if value.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
+        value = value.real
+    try:
+        return np.array(value, wanted.np_dtype), wanted
+    except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
+        return quietly(value, wanted.np_dtype), wanted
+
+
+def _dtype_of_array(value: Any) -> DType:
+    kind = value.dtype.kind
+    if kind in "OSU":
+        return string
+    if kind == "V":
+        raise _refused("numpy data type")
+    try:
+        return as_dtype(value.dtype)
+    except TypeError:
+        name = {"M": "NPY_DATETIME", "m": "NPY_TIMEDELTA", "f": "NPY_LONGDOUBLE", "c": "NPY_CLONGDOUBLE"}
+        raise _refused(f"numpy type: {name.get(kind, value.dtype)}") from None
+
+
+def bytes_array(array: Array) -> Array:
+    """Returns an object array of bytes; text is encoded as UTF-8."""
+    result = np.empty(array.shape, object)
+    for place, item in np.ndenumerate(array):
+        if isinstance(item, str):
+            result[place] = item.encode()
+        elif isinstance(item, bytes):
+            result[place] = bytes(item)
+        else:
+            raise _refused(f"object type {type(plain(item)).__name__}")
+    return result
+
+
+def _refused(what: str) -> ValueError:
+    return ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported {what}).")
+
+
+def quietly(value: Any, np_dtype: Any) -> Array:
+    """Returns an array of a value whatever is lost."""
+    with np.errstate(all="ignore"):
+        return np.array(value, np_dtype)
+
+
+def plain(leaf: Any) -> Any:
+    """Returns Python's scalar for one of NumPy's."""
+    return cast("Any", leaf.item()) if isinstance(leaf, np.generic) else leaf

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
-from nbtf._devices.base import Device
 from nbtf._devices.discovery import simulated_machine
-from nbtf._runtime.context import CURRENT, Context, install
+from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
 from nbtf._runtime.events import Event as Event
@@ -16,7 +14,11 @@ from nbtf._runtime.events import OpExecuted as OpExecuted
 from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
-from nbtf._runtime.events import Site
+from nbtf._runtime.explanation import Explanation as Explanation
+from nbtf._runtime.explanation import explain_placement as explain_placement
+from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
+from nbtf._runtime.inventory import devices as devices
+from nbtf._runtime.inventory import memory_map as memory_map
 from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Snapshot as Snapshot
@@ -147,109 +149,6 @@ def cell_device(name: str) -> Callable[[], None]:
     return CURRENT.context.set_cell_device(name)
 
 
-# What there is
-
-
-class DeviceInfo(NamedTuple):
-    """One device, as tables show it. Sizes are in bytes; None where there is no account, or none yet.
-
-    `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
-    """
-
-    name: str
-    device_type: str
-    simulated: bool = False
-    model: str | None = None
-    card: int | None = None
-    bus_id: str | None = None
-    uuid: str | None = None
-    memory: int | None = None
-    memory_limit: int | None = None
-    in_use: int | None = None
-    peak: int | None = None
-    pool: int | None = None
-    visible: bool = True
-
-    @property
-    def label(self) -> str:
-        """The name with what must be known beside it: `GPU:0 (simulated Tesla K20m)`."""
-        return f"{self.name} (simulated {self.model})" if self.simulated else self.name
-
-
-def devices() -> list[DeviceInfo]:
-    """Returns the devices there are, and their memory. A look: it fixes nothing and starts nothing.
-
-    >>> tf.runtime.restart()
-    >>> [device.name for device in tf.runtime.devices() if device.device_type == "CPU"]
-    ['CPU:0']
-    """
-    context = CURRENT.context
-    if context.machine is None:
-        return _planned(context)
-    return [_described(context, device) for device in context.machine.by_name.values()]
-
-
-def _planned(context: Context) -> list[DeviceInfo]:
-    """Returns what the devices will be if nothing more is configured."""
-    configuration = context.configuration
-    found: list[DeviceInfo] = []
-    for device_type in ("CPU", "GPU"):
-        number = 0
-        for physical in configuration.used(device_type):
-            for _ in configuration.logical.get(physical, [None]):
-                found.append(_with_card(context, f"{device_type}:{number}", device_type, physical))
-                number += 1
-    return found
-
-
-def _described(context: Context, device: Device) -> DeviceInfo:
-    stats = None if device.memory is None else device.memory.stats()
-    memory = (
-        {}
-        if stats is None
-        else {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
-    )
-    return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
-
-
-def _with_card(context: Context, name: str, device_type: str, physical: Any, **memory: Any) -> DeviceInfo:
-    card = context.configuration.cards.get(physical)
-    if card is None:
-        return DeviceInfo(name, device_type)
-    known: dict[str, Any] = {
-        "simulated": card.simulated,
-        "model": card.card.name,
-        "card": card.machine_index,
-        "bus_id": card.bus_id,
-        "uuid": card.uuid,
-        "memory": card.memory_bytes,
-    }
-    return DeviceInfo(name, device_type, **known, **memory)
-
-
-def memory_map(device: str) -> Any:
-    """Returns the regions a device got from its card, and the chunks in them.
-
-    Args:
-      device: a name, `"GPU:0"`.
-
-    Returns:
-      A tuple of regions with `size` and `chunks`; a chunk has `offset`, `size`, `requested` (bytes), `in_use`, and as
-      `label` the op, dtype, shape and code line that it was made for.
-
-    Raises:
-      ValueError: no such device, or one whose allocator has no map.
-    """
-    context = CURRENT.context
-    for known in () if context.machine is None else context.machine.devices:
-        if device in (known.name, known.short_name):
-            found = None if known.memory is None else known.memory.map()
-            if found is not None:
-                return found
-            raise ValueError(f"{device} has no memory map: only simulated GPUs know theirs")
-    raise ValueError(f"No matching devices found for '{device}'")
-
-
 # What happens
 
 
@@ -329,86 +228,3 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
         CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 40 MB
 
     return stop
-
-
-# Why
-
-
-class Explanation(NamedTuple):
-    """Where a tensor is, and why; prints as text, and as HTML in a notebook."""
-
-    device: str
-    label: str
-    shape: tuple[int, ...]
-    dtype: str
-    op: str | None = None
-    reason: Reason | None = None
-    site: Site = None
-
-    @property
-    def why(self) -> str:
-        """The reason in words."""
-        if self.op is None or self.reason is None:
-            return "nobody recorded when it was made; use tf.runtime.recording()"
-        return in_words(self.op, self.device, self.reason).partition(": ")[2]
-
-    def _lines(self) -> list[tuple[str, str]]:
-        lines = [
-            ("tensor", f"{list(self.shape)} {self.dtype}"),
-            ("device", self.label),
-            ("made by", self.op or "unknown"),
-            ("why there", self.why),
-        ]
-        return lines + ([("code", f"{self.site[0]}, line {self.site[1]}")] if self.site else [])
-
-    def __str__(self) -> str:
-        """Returns a line for each thing known."""
-        return "\n".join(f"{key + ':':<11}{text}" for key, text in self._lines())
-
-    def __repr__(self) -> str:
-        """Returns the text."""
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        """Returns a small table."""
-        import html  # late: it loads a table of two thousand names
-
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{key}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for key, text in self._lines()
-        )
-        return f"<table>{rows}</table>"
-
-
-def explain_placement(tensor: Any) -> Explanation:
-    """Says where a tensor is and why the op that made it was placed there.
-
-    Args:
-      tensor: a tensor, or a variable.
-
-    Raises:
-      TypeError: something else.
-
-    >>> with tf.runtime.recording():
-    ...     c = tf.add(1.0, 2.0)
-    >>> tf.runtime.explain_placement(c).why
-    'no GPU'
-    """
-    device = getattr(tensor, "_device", None)
-    if not isinstance(device, Device):
-        raise TypeError(f"explain_placement takes a tensor or a variable, got {type(tensor)}")
-    context = CURRENT.context
-    label = next((d.label for d in devices() if d.name == device.short_name), device.short_name)
-    known = (device.name, label, tuple(tensor.shape), tensor.dtype.name)
-    placed = _placed(context, getattr(tensor, "_seq", 0))
-    return Explanation(*known) if placed is None else Explanation(*known, placed.op, placed.reason, placed.site)
-
-
-def _placed(context: Context, seq: int) -> OpPlaced | None:
-    """Returns what a recorder heard of the op whose event has a number; tensors made unheard have 0."""
-    listening = [observer for _, observer in context.observers.all if isinstance(observer, Recorder)]
-    for recorder in filter(None, (*listening, context.last_recorder)) if seq else ():
-        placed = recorder.placed_before(seq)
-        if placed is not None:
-            return placed
-    return None

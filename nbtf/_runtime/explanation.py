@@ -1,0 +1,92 @@
+"""Where a tensor is, and why the op that made it was placed there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Device
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.events import OpPlaced, Reason, Site
+from nbtf._runtime.inventory import devices
+from nbtf._runtime.placement import in_words
+from nbtf._runtime.recorder import Recorder
+
+
+class Explanation(NamedTuple):
+    """Where a tensor is, and why; prints as text, and as HTML in a notebook."""
+
+    device: str
+    label: str
+    shape: tuple[int, ...]
+    dtype: str
+    op: str | None = None
+    reason: Reason | None = None
+    site: Site = None
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        if self.op is None or self.reason is None:
+            return "nobody recorded when it was made; use tf.runtime.recording()"
+        return in_words(self.op, self.device, self.reason).partition(": ")[2]
+
+    def _lines(self) -> list[tuple[str, str]]:
+        lines = [
+            ("tensor", f"{list(self.shape)} {self.dtype}"),
+            ("device", self.label),
+            ("made by", self.op or "unknown"),
+            ("why there", self.why),
+        ]
+        return lines + ([("code", f"{self.site[0]}, line {self.site[1]}")] if self.site else [])
+
+    def __str__(self) -> str:
+        """Returns a line for each thing known."""
+        return "\n".join(f"{key + ':':<11}{text}" for key, text in self._lines())
+
+    def __repr__(self) -> str:
+        """Returns the text."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Returns a small table."""
+        import html  # late: it loads a table of two thousand names
+
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{key}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for key, text in self._lines()
+        )
+        return f"<table>{rows}</table>"
+
+
+def explain_placement(tensor: Any) -> Explanation:
+    """Says where a tensor is and why the op that made it was placed there.
+
+    Args:
+      tensor: a tensor, or a variable.
+
+    Raises:
+      TypeError: something else.
+
+    >>> with tf.runtime.recording():
+    ...     c = tf.add(1.0, 2.0)
+    >>> tf.runtime.explain_placement(c).why
+    'no GPU'
+    """
+    device = getattr(tensor, "_device", None)
+    if not isinstance(device, Device):
+        raise TypeError(f"explain_placement takes a tensor or a variable, got {type(tensor)}")
+    context = CURRENT.context
+    label = next((d.label for d in devices() if d.name == device.short_name), device.short_name)
+    known = (device.name, label, tuple(tensor.shape), tensor.dtype.name)
+    placed = _placed(context, getattr(tensor, "_seq", 0))
+    return Explanation(*known) if placed is None else Explanation(*known, placed.op, placed.reason, placed.site)
+
+
+def _placed(context: Context, seq: int) -> OpPlaced | None:
+    """Returns what a recorder heard of the op whose event has a number; tensors made unheard have 0."""
+    listening = [observer for _, observer in context.observers.all if isinstance(observer, Recorder)]
+    for recorder in filter(None, (*listening, context.last_recorder)) if seq else ():
+        placed = recorder.placed_before(seq)
+        if placed is not None:
+            return placed
+    return None

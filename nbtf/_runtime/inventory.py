@@ -1,0 +1,108 @@
+"""Which devices there are, as tables show them, and what their memory holds."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Device
+from nbtf._runtime.context import CURRENT, Context
+
+
+class DeviceInfo(NamedTuple):
+    """One device, as tables show it. Sizes are in bytes; None where there is no account, or none yet.
+
+    `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
+    """
+
+    name: str
+    device_type: str
+    simulated: bool = False
+    model: str | None = None
+    card: int | None = None
+    bus_id: str | None = None
+    uuid: str | None = None
+    memory: int | None = None
+    memory_limit: int | None = None
+    in_use: int | None = None
+    peak: int | None = None
+    pool: int | None = None
+    visible: bool = True
+
+    @property
+    def label(self) -> str:
+        """The name with what must be known beside it: `GPU:0 (simulated Tesla K20m)`."""
+        return f"{self.name} (simulated {self.model})" if self.simulated else self.name
+
+
+def devices() -> list[DeviceInfo]:
+    """Returns the devices there are, and their memory. A look: it fixes nothing and starts nothing.
+
+    >>> tf.runtime.restart()
+    >>> [device.name for device in tf.runtime.devices() if device.device_type == "CPU"]
+    ['CPU:0']
+    """
+    context = CURRENT.context
+    if context.machine is None:
+        return _planned(context)
+    return [_described(context, device) for device in context.machine.by_name.values()]
+
+
+def _planned(context: Context) -> list[DeviceInfo]:
+    """Returns what the devices will be if nothing more is configured."""
+    configuration = context.configuration
+    found: list[DeviceInfo] = []
+    for device_type in ("CPU", "GPU"):
+        number = 0
+        for physical in configuration.used(device_type):
+            for _ in configuration.logical.get(physical, [None]):
+                found.append(_with_card(context, f"{device_type}:{number}", device_type, physical))
+                number += 1
+    return found
+
+
+def _described(context: Context, device: Device) -> DeviceInfo:
+    stats = None if device.memory is None else device.memory.stats()
+    memory = (
+        {}
+        if stats is None
+        else {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
+    )
+    return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
+
+
+def _with_card(context: Context, name: str, device_type: str, physical: Any, **memory: Any) -> DeviceInfo:
+    card = context.configuration.cards.get(physical)
+    if card is None:
+        return DeviceInfo(name, device_type)
+    known: dict[str, Any] = {
+        "simulated": card.simulated,
+        "model": card.card.name,
+        "card": card.machine_index,
+        "bus_id": card.bus_id,
+        "uuid": card.uuid,
+        "memory": card.memory_bytes,
+    }
+    return DeviceInfo(name, device_type, **known, **memory)
+
+
+def memory_map(device: str) -> Any:
+    """Returns the regions a device got from its card, and the chunks in them.
+
+    Args:
+      device: a name, `"GPU:0"`.
+
+    Returns:
+      A tuple of regions with `size` and `chunks`; a chunk has `offset`, `size`, `requested` (bytes), `in_use`, and as
+      `label` the op, dtype, shape and code line that it was made for.
+
+    Raises:
+      ValueError: no such device, or one whose allocator has no map.
+    """
+    context = CURRENT.context
+    for known in () if context.machine is None else context.machine.devices:
+        if device in (known.name, known.short_name):
+            found = None if known.memory is None else known.memory.map()
+            if found is not None:
+                return found
+            raise ValueError(f"{device} has no memory map: only simulated GPUs know theirs")
+    raise ValueError(f"No matching devices found for '{device}'")

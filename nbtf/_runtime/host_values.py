@@ -27,6 +27,7 @@ from nbtf._types import (
     int32,
     int64,
     string,
+    uint64,
 )
 
 DEFAULT_OF: dict[type, DType] = {
@@ -43,7 +44,7 @@ DEFAULT_OF: dict[type, DType] = {
 _KIND_OF: dict[type, str] = {float: "f", int: "i", bool: "B", complex: "c", str: "s", bytes: "s"}
 _TAKES = {"B": "Bb", "b": "Bb", "i": "iB", "f": "ifB", "c": "ifcB", "s": "s"}
 """What may follow a leaf of each kind."""
-_READS = {bool_: "Bb", int32: "iB", int64: "iB", string: "s", complex128: "ifcB"} | dict.fromkeys(
+_READS = {bool_: "Bb", int32: "iB", int64: "iB", uint64: "iB", string: "s", complex128: "ifcB"} | dict.fromkeys(
     (float16, float32, float64), "ifB"
 )
 """What can be read as a dtype at once; other dtypes are cast to."""

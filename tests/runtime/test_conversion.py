@@ -195,6 +195,7 @@ def test_value_that_cannot_be_a_tensor_is_refused(value: Any, message: str) -> N
         (1.5, tf.complex64, 1.5 + 0j),
         (True, tf.int32, 1),
         (True, tf.float16, 1.0),
+        ([True, 2**63], tf.uint64, [1, 2**63]),
         ([True, 1], tf.int32, [1, 1]),
         ([True, 1.5], tf.float32, [1.0, 1.5]),
         (300, tf.uint8, 44),

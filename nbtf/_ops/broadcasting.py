@@ -10,7 +10,8 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import Axis, as_axis, as_reduced, as_shape, of_integers, positive_axes
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, TensorLike

@@ -7,7 +7,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.express import constant_like
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, no_gradient, op, ufunc
+from nbtf._ops.op import Gradients, no_gradient, op, ufunc
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

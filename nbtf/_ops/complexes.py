@@ -10,7 +10,8 @@ from nbtf._ops.broadcasting import broadcast_to, unbroadcast
 from nbtf._ops.comparison import less, where
 from nbtf._ops.division import divide
 from nbtf._ops.elementwise import conj
-from nbtf._ops.op import Gradients, broadcast, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

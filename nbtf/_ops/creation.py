@@ -8,8 +8,9 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_ints, as_shape, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.op import Gradients, bracketed, no_gradient, op
+from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.shape import shape as shape_of
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor, host_array, list_as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import Call

@@ -9,7 +9,8 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_int, as_ints
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.creation import zeros_like
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, TensorLike, bool_

@@ -6,7 +6,8 @@ from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.elementwise import cast, conj, multiply, negative, preferring
-from nbtf._ops.op import Gradients, broadcast, no_gradient, op, ufunc
+from nbtf._ops.op import Gradients, no_gradient, op, ufunc
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

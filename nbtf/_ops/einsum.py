@@ -11,8 +11,9 @@ from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import broadcast_to, reduce_sum, reshape
 from nbtf._ops.elementwise import conj
 from nbtf._ops.linalg import MULTIPLIED, MatMul, matmul
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
+from nbtf._ops.op import Gradients, op
 from nbtf._ops.shape import transpose
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import COMPLEXES, TensorLike, int32, int64

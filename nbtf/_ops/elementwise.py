@@ -7,7 +7,8 @@ from typing import Any
 
 from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.broadcasting import unbroadcast
-from nbtf._ops.op import Gradients, bracketed, broadcast, no_gradient, op, ufunc
+from nbtf._ops.op import Gradients, no_gradient, op, ufunc
+from nbtf._ops.specs import bracketed, broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

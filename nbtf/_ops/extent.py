@@ -12,7 +12,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis, as_ints, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, TensorLike

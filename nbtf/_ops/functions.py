@@ -8,7 +8,8 @@ from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.comparison import chosen, greater, not_equal, where
 from nbtf._ops.division import divide
 from nbtf._ops.elementwise import SIGNED, add, conj, multiply, subtract
-from nbtf._ops.op import Gradients, broadcast, op, ufunc
+from nbtf._ops.op import Gradients, op, ufunc
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

@@ -16,9 +16,10 @@ from nbtf._ops.comparison import where
 from nbtf._ops.elementwise import add
 from nbtf._ops.extent import tile
 from nbtf._ops.joining import concat
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.shape import expand_dims, inverse, squeeze, transpose
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.op import Gradients, bracketed, no_gradient, op
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape

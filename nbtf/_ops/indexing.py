@@ -9,7 +9,8 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis, as_shape, of_integers
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.gathering import boolean_mask
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

@@ -12,7 +12,8 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_int, as_ints, of_integers
 from nbtf._ops.broadcasting import broadcast_to
 from nbtf._ops.identity import identity
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

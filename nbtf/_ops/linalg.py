@@ -7,8 +7,9 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.elementwise import cast, conj
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
+from nbtf._ops.op import Gradients, op
 from nbtf._ops.shape import expand_dims, squeeze, transpose
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

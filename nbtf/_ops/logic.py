@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops.op import broadcast, no_gradient, op, ufunc
+from nbtf._ops.op import no_gradient, op, ufunc
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import INTEGERS, TensorLike
 

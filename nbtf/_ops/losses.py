@@ -14,9 +14,10 @@ from nbtf._ops.division import divide, divide_no_nan
 from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
 from nbtf._ops.functions import exp, log1p
 from nbtf._ops.magnitude import abs
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
+from nbtf._ops.op import Gradients, op
 from nbtf._ops.shape import expand_dims, transpose
 from nbtf._ops.softmax import log_softmax, softmax
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._ops.static_assertions import assert_integer, assert_scalar
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE

@@ -10,7 +10,8 @@ from nbtf._ops.comparison import chosen, greater_equal, less_equal
 from nbtf._ops.complexes import complex, imag, real
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import SIGNED, cast, conj, multiply, negative, subtract
-from nbtf._ops.op import Gradients, broadcast, op, ufunc
+from nbtf._ops.op import Gradients, op, ufunc
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

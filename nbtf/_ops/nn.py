@@ -14,7 +14,8 @@ from nbtf._ops.gathering import gather
 from nbtf._ops.identity import identity
 from nbtf._ops.joining import concat
 from nbtf._ops.norms import clip_by_norm
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

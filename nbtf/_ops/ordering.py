@@ -10,9 +10,10 @@ from nbtf._ops.attributes import as_int
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
 from nbtf._ops.gathering import scatter_nd
-from nbtf._ops.op import Gradients, bracketed, no_gradient, op
+from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.ranges import range as range_
 from nbtf._ops.shape import transpose
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

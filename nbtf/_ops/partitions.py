@@ -13,10 +13,11 @@ from nbtf._ops.elementwise import cast
 from nbtf._ops.gathering import gather
 from nbtf._ops.joining import filled_up
 from nbtf._ops.magnitude import maximum
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

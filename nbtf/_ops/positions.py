@@ -6,7 +6,8 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import reduced_shape
-from nbtf._ops.op import bracketed, no_gradient, op
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, bool_, int16, int32, int64, uint16
 from nbtf.errors import InvalidArgumentError

@@ -13,7 +13,8 @@ from nbtf._ops.broadcasting import reduce_sum, reshape, unbroadcast
 from nbtf._ops.creation import fill, ones
 from nbtf._ops.diagonals import diag, set_diag
 from nbtf._ops.elementwise import cast, multiply, subtract
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, no_gradient, op
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

@@ -8,7 +8,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.indexing import Masks, numpy_key
-from nbtf._ops.op import bracketed, no_gradient, op
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.specs import bracketed
 from nbtf._types import ALL, NUMBERS, int32, int64
 from nbtf.errors import InvalidArgumentError
 

@@ -11,7 +11,8 @@ from nbtf._ops.division import divide
 from nbtf._ops.elementwise import cast, multiply, negative
 from nbtf._ops.gathering import POSITIONS, gather_nd, places
 from nbtf._ops.identity import identity
-from nbtf._ops.op import Gradients, bracketed, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, COMPLEXES, NUMBERS, TensorLike

@@ -7,7 +7,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis, as_index_dtype, as_ints, of_integers
 from nbtf._ops.broadcasting import reshape
-from nbtf._ops.op import Gradients, broadcast_shapes, no_gradient, op
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.specs import broadcast_shapes
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

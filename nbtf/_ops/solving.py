@@ -10,7 +10,8 @@ from nbtf._ops.broadcasting import reshape, unbroadcast
 from nbtf._ops.diagonals import band_part
 from nbtf._ops.elementwise import multiply, negative
 from nbtf._ops.linalg import matmul
-from nbtf._ops.op import Gradients, bracketed, broadcast_shapes, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import COMPLEXES, TensorLike, float32, float64

@@ -12,7 +12,8 @@ from nbtf._ops.comparison import not_equal
 from nbtf._ops.elementwise import add, cast, multiply, negative
 from nbtf._ops.functions import CONTINUOUS, exp
 from nbtf._ops.magnitude import square
-from nbtf._ops.op import Gradients, broadcast, op
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor

@@ -7,8 +7,9 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
-from nbtf._ops.op import bracketed, no_gradient, op
+from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64, uint32, uint64

@@ -7,9 +7,10 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis
-from nbtf._ops.op import bracketed, no_gradient, op
+from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.ragged_functions import takes_ragged
+from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import string

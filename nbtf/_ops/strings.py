@@ -6,8 +6,9 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops import text_kernels as kernels
-from nbtf._ops.op import broadcast, no_gradient, op
+from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_functions import takes_ragged
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64
 from nbtf.errors import InvalidArgumentError

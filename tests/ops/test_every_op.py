@@ -17,7 +17,8 @@ import pytest
 import nbtf
 import nbtf._ops
 from nbtf._devices.discovery import simulated_machine
-from nbtf._ops.op import OPS, Op, spec_of
+from nbtf._ops.op import OPS, Op
+from nbtf._ops.specs import spec_of
 from nbtf._runtime.context import Context, use_context
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.events import OpPlaced

@@ -155,6 +155,9 @@ def _tell_placed(
         for attr in op.host_inputs:
             if not isinstance(given[attr], Buffer):
                 context.tell_placed("_EagerConst", device, reason, where)
+                if where is not None:  # the value is on the host already: nothing is made, copied or charged
+                    told = OpExecuted("_EagerConst", device.name, (), 0.0, "finished", *stamp(), *where)
+                    context.observers.tell(told)
     context.tell_placed(op.type, device, reason, where)
     return where
 

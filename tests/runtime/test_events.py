@@ -285,7 +285,7 @@ def test_replica_is_the_one_of_the_scope(on_two_gpus: list[Any]) -> None:
 def test_tensor_keeps_the_number_of_the_event_that_told_of_it(on_two_gpus: list[Any]) -> None:
     x = tf.constant([1.0])
     y = tf.reduce_sum(x)
-    numbers = {event.op: event.seq for event in on_two_gpus if isinstance(event, OpExecuted)}
+    numbers = {event.op: event.seq for event in reversed(on_two_gpus) if isinstance(event, OpExecuted)}
 
     assert (numbers["_EagerConst"], numbers["Sum"]) == (x._seq, y._seq)
 
@@ -413,3 +413,13 @@ def test_observer_may_come_and_go_while_events_are_told() -> None:
     tf.constant(1.0)
 
     assert ["OpExecuted"] == [type(event).__name__ for event in found]
+
+
+def test_every_op_that_was_placed_and_did_not_fail_is_executed(heard: list[Any]) -> None:
+    tf.reshape(tf.reduce_sum(tf.zeros([2, 3]), axis=0), [3, 1])[0]
+
+    placed = [event.op for event in heard if isinstance(event, OpPlaced)]
+    executed = [event.op for event in heard if isinstance(event, OpExecuted)]
+
+    assert sorted(placed) == sorted(executed)
+    assert 8 < placed.count("_EagerConst")

@@ -14,6 +14,12 @@ from nbtf._runtime.events import OpExecuted as OpExecuted
 from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
+from nbtf._runtime.events import Site
+from nbtf._runtime.expectations import ExpectationError as ExpectationError
+from nbtf._runtime.expectations import MemoryUse as MemoryUse
+from nbtf._runtime.expectations import accounts, check_memory, check_placement, file_and_line, memory_use
+from nbtf._runtime.expectations import copies_of_tensors as copies_of_tensors
+from nbtf._runtime.expectations import exact as exact
 from nbtf._runtime.explanation import Explanation as Explanation
 from nbtf._runtime.explanation import explain_placement as explain_placement
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
@@ -28,7 +34,9 @@ __all__ = [
     "Copied",
     "DeviceInfo",
     "Event",
+    "ExpectationError",
     "Explanation",
+    "MemoryUse",
     "OpExecuted",
     "OpPlaced",
     "OutputSpec",
@@ -37,8 +45,11 @@ __all__ = [
     "Recording",
     "Snapshot",
     "cell_device",
+    "copies_of_tensors",
     "devices",
+    "exact",
     "explain_placement",
+    "get_default_device",
     "in_words",
     "memory_map",
     "observe",
@@ -132,6 +143,17 @@ def set_default_device(name: str | None) -> None:
     CURRENT.context.set_default_device(name)
 
 
+def get_default_device() -> str | None:
+    """Returns the full name of the device set by `set_default_device`; None where TensorFlow's rule holds.
+
+    >>> tf.runtime.set_default_device("CPU:0")
+    >>> tf.runtime.get_default_device()
+    '/job:localhost/replica:0/task:0/device:CPU:0'
+    """
+    request = CURRENT.context.settings.default_device
+    return None if request is None else request.name
+
+
 def cell_device(name: str) -> Callable[[], None]:
     """Makes a device the outermost `tf.device` of this thread, until the returned function is called.
 
@@ -172,8 +194,14 @@ class Recording:
     """What `recording()` took down; it stays readable after the block."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Wraps a recorder."""
+        """Wraps a recorder that listens from now on."""
         self._recorder = recorder
+        self._before = accounts()
+        self._after: dict[str, int] | None = None
+
+    def finish(self) -> None:
+        """Notes what is in use now: `memory` stays as it is when the block is over."""
+        self._after = accounts()
 
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns totals and the last events."""
@@ -198,6 +226,47 @@ class Recording:
             if isinstance(e, Copied)
         ]
 
+    @property
+    def memory(self) -> list[MemoryUse]:
+        """What happened to the memory of each GPU since the recording began, in bytes.
+
+        Peaks are those of the events kept: a longer recording than its capacity may have had higher ones before.
+        """
+        return memory_use(self._recorder.snapshot(), self._before, self._after or accounts())
+
+    def expect(self, *rules: str, no_copies: bool = False, told: Callable[[Site], str] = file_and_line) -> None:
+        """Checks where ops ran.
+
+        Args:
+          *rules: each `OP=DEVICE`, such as `"MatMul=GPU:1"`: all ops of that type ran there, and one did at least. The
+            op may be a pattern: `"*MatMul"`.
+          no_copies: whether copies of tensors between devices are wrong too. Python values that become tensors on a
+            device are no copies.
+          told: says in words which code line placed an op.
+
+        Raises:
+          ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and says why.
+          ValueError: a text is no rule.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.matmul([[1.0]], [[2.0]])
+        >>> record.expect("MatMul=CPU:0", no_copies=True)
+        """
+        check_placement(self._recorder.snapshot(), rules, no_copies, told)
+
+    def expect_memory(self, at_most: int | str | None = None, kept: int | str | None = None) -> None:
+        """Checks what happened to the memory of the GPUs.
+
+        Args:
+          at_most: the highest peak of any GPU: `"512MiB"`, or a number of bytes.
+          kept: how much more than before may be in use at the end; 0 when everything must be freed.
+
+        Raises:
+          ExpectationError: an `AssertionError`; its text compares what was expected with what was seen.
+          ValueError: not a size.
+        """
+        check_memory(self.memory, at_most, kept)
+
 
 @contextmanager
 def recording(capacity: int = 100_000) -> Generator[Recording]:
@@ -213,10 +282,12 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
     """
     recorder = Recorder(capacity)
     stop = start_recorder(recorder)
+    record = Recording(recorder)
     try:
-        yield Recording(recorder)
+        yield record
     finally:
         stop()
+        record.finish()
 
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:

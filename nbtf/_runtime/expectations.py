@@ -1,0 +1,227 @@
+"""Did ops run where they were expected to, and did memory stay within bounds?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple, TypeAlias
+
+from nbtf._devices.sizes import gib
+from nbtf._runtime.events import Allocated, Copied, Event, OpPlaced, Reason, Site
+from nbtf._runtime.inventory import devices, memory_map
+from nbtf._runtime.placement import in_words
+from nbtf._runtime.recorder import Snapshot
+from nbtf._runtime.scopes import merged
+
+Told: TypeAlias = Callable[[Site], str]
+"""Says in words where some code is; an empty text where that is not known."""
+
+
+class ExpectationError(AssertionError):
+    """What was recorded is not what was expected; the text lists both, line by line."""
+
+    def __init__(self, what: str, lines: Iterable[str]) -> None:
+        """Takes what was looked at, and the lines: `- ` before what was expected, `+ ` before what was seen."""
+        self.what, self.lines = what, tuple(lines)
+        super().__init__(what, self.lines)
+
+    def __str__(self) -> str:
+        """Returns the comparison."""
+        return "\n".join([f"{self.what} not as expected (- expected, + seen)", *self.lines])
+
+
+def file_and_line(site: Site) -> str:
+    """Returns where some code is: `train.py, line 3`."""
+    if site is None:
+        return ""
+    return f"{site[0].replace(chr(92), '/').rpartition('/')[2]}, line {site[1]}"
+
+
+# Placement
+
+
+class _Rule(NamedTuple):
+    """Ops whose type matches a pattern belong on a device."""
+
+    pattern: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.pattern} on {self.device.rpartition('device:')[2]}"
+
+
+def _rule(text: str) -> _Rule:
+    pattern, _, device = text.partition("=")
+    if not pattern.strip() or not device.strip():
+        raise ValueError(f"A rule reads OP=DEVICE, such as MatMul=GPU:1; got {text!r}.")
+    return _Rule(pattern.strip(), merged(device.strip(), None).name or "")
+
+
+def check_placement(snapshot: Snapshot, rules: Sequence[str], no_copies: bool, told: Told) -> None:
+    """Compares where ops ran with rules.
+
+    Args:
+      snapshot: what was recorded.
+      rules: each `OP=DEVICE`; the op may be a pattern such as `*MatMul`.
+      no_copies: whether copies between devices are wrong too.
+      told: how the line that placed an op is told.
+
+    Raises:
+      ExpectationError: an op ran elsewhere, or an op that a rule names did not run at all.
+      ValueError: a text is no rule.
+    """
+    lines: list[str] = []
+    for rule in [_rule(text) for text in rules]:
+        lines += _broken(rule, snapshot, told)
+    if no_copies:
+        lines += _unwanted(copies_of_tensors(snapshot.events), told)
+    if lines:
+        raise ExpectationError("placement is", lines)
+
+
+def _broken(rule: _Rule, snapshot: Snapshot, told: Told) -> list[str]:
+    seen = {key: count for key, count in snapshot.ops.items() if fnmatchcase(key[0], rule.pattern)}
+    wrong = {key: count for key, count in seen.items() if key[1] != rule.device}
+    if not seen:
+        ran = ", ".join(sorted({op for op, _, _ in snapshot.ops})) or "none"
+        return [f"- {rule}", f"+ no {rule.pattern}; the ops that ran: {ran}"]
+    lines = [f"- {rule}"] if wrong else []
+    for (op, device, reason), count in wrong.items():
+        why = in_words(op, device, reason).partition(": ")[2]
+        lines.append(f"+ {op} on {_label(device)}{_times(count)}: {why}")
+        line = told(_first_site(snapshot, op, device, reason))
+        lines += [f"    {line}"] if line else []
+    return lines
+
+
+def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
+    """Returns the copies of tensors among events: not those of Python values on their way to a device."""
+    found: list[Copied] = []
+    being_placed: dict[Site, str] = {}  # by site, since events of several threads may be mixed
+    for event in events:
+        if isinstance(event, OpPlaced):
+            being_placed[event.site] = event.op
+        elif isinstance(event, Copied) and being_placed.get(event.site) != "_EagerConst":
+            found.append(event)
+    return found
+
+
+def _unwanted(copies: Sequence[Copied], told: Told) -> list[str]:
+    by_way: dict[tuple[str, str], list[Copied]] = {}
+    for copy in copies:
+        by_way.setdefault((copy.source, copy.target), []).append(copy)
+    lines = ["- no copies"] if copies else []
+    for (source, target), some in by_way.items():
+        count = "1 copy" if len(some) == 1 else f"{len(some)} copies"
+        lines.append(f"+ {count} from {_label(source)} to {_label(target)}, {exact(sum(c.nbytes for c in some))}")
+        line = told(some[0].site)
+        lines += [f"    {line}"] if line else []
+    return lines
+
+
+def _first_site(snapshot: Snapshot, op: str, device: str, reason: Reason) -> Site:
+    wanted = (op, device, reason)
+    placed = (event for event in snapshot.events if isinstance(event, OpPlaced))
+    return next((event.site for event in placed if (event.op, event.device, event.reason) == wanted), None)
+
+
+def _times(count: int) -> str:
+    return "" if count == 1 else f", {count} times"
+
+
+def _label(device: str) -> str:
+    short = device.rpartition("device:")[2]
+    return f"{short} (simulated)" if any(known.name == short and known.simulated for known in devices()) else short
+
+
+# Memory
+
+
+class MemoryUse(NamedTuple):
+    """What a block did to the memory of a GPU, in bytes; figures are the allocator's."""
+
+    device: str
+    simulated: bool
+    before: int
+    peak: int
+    after: int
+
+    @property
+    def kept(self) -> int:
+        """How much more is in use after the block than before; negative when it freed something."""
+        return self.after - self.before
+
+    @property
+    def label(self) -> str:
+        """The device with what must be known beside it: `GPU:0 (simulated)`."""
+        return f"{self.device} (simulated)" if self.simulated else self.device
+
+
+def accounts() -> dict[str, int]:
+    """Returns what is in use on each GPU that keeps an account by now."""
+    return {device.name: device.in_use for device in devices() if device.in_use is not None}
+
+
+def memory_use(snapshot: Snapshot, before: Mapping[str, int], after: Mapping[str, int]) -> list[MemoryUse]:
+    """Returns what happened to the memory of each GPU between two looks at the accounts."""
+    simulated = {device.name for device in devices() if device.simulated}
+    used: list[MemoryUse] = []
+    for name, at_end in after.items():
+        heard = [e for e in snapshot.events if isinstance(e, Allocated) and e.device.endswith(f"device:{name}")]
+        start = before[name] if name in before else _scratch(name)
+        peak = max([start, at_end, *(event.in_use for event in heard)])
+        used.append(MemoryUse(name, name in simulated, start, peak, at_end))
+    return used
+
+
+def _scratch(name: str) -> int:
+    """Returns what TensorFlow's own buffer takes: all that a device held when the block itself started it."""
+    try:
+        regions = memory_map(name)
+    except ValueError:
+        return 0
+    return sum(
+        chunk.size for region in regions for chunk in region.chunks if chunk.label and chunk.label.op == "scratch"
+    )
+
+
+_UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+
+
+def size_in_bytes(size: int | str) -> int:
+    """Returns a size in bytes.
+
+    >>> size_in_bytes("1.5 KiB"), size_in_bytes("768"), size_in_bytes(0)
+    (1536, 768, 0)
+
+    Raises:
+      ValueError: not a size.
+    """
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", str(size).strip(), re.ASCII)
+    if parts is None or parts[2].lower() not in _UNITS:
+        raise ValueError(f'A size reads 512MiB, 1.5GiB or a number of bytes; got "{size}".')
+    return int(float(parts[1]) * _UNITS[parts[2].lower()])
+
+
+def check_memory(used: Sequence[MemoryUse], at_most: int | str | None, kept: int | str | None) -> None:
+    """Compares what happened to the memory of each GPU with bounds.
+
+    Raises:
+      ExpectationError: a peak is above `at_most`, or more than `kept` bytes stayed in use.
+      ValueError: not a size.
+    """
+    lines: list[str] = []
+    for bound, word in ((at_most, "peak"), (kept, "kept")):
+        limit = None if bound is None else size_in_bytes(bound)
+        for one in used:
+            seen = one.peak if word == "peak" else one.kept
+            if limit is not None and seen > limit:
+                lines += [f"- {one.label}: {word} at most {exact(limit)}", f"+ {one.label}: {word} {exact(seen)}"]
+    if lines:
+        raise ExpectationError("memory is", lines)
+
+
+def exact(nbytes: int) -> str:
+    """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`."""
+    return f"{gib(nbytes)} ({nbytes:,} B)" if abs(nbytes) >= 1 << 20 else f"{nbytes:,} B"

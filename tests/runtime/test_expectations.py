@@ -1,0 +1,129 @@
+"""Do recordings say what is not as it was expected, and nothing where all is?"""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import nbtf as tf
+from nbtf._runtime.expectations import size_in_bytes
+from tests.machines import machine
+
+
+def _product(device: str) -> tf.runtime.Recording:
+    with tf.runtime.recording() as record, tf.device(device):
+        a = tf.constant([[1.0, 2.0]])
+        tf.matmul(a, a, transpose_b=True)
+    return record
+
+
+def test_ops_where_they_belong_pass() -> None:
+    with machine(2):
+        _product("GPU:1").expect("MatMul=GPU:1", "_Eager*=/gpu:1", no_copies=True)
+
+
+def test_op_elsewhere_is_told_with_the_reason_and_the_line() -> None:
+    with machine(2):
+        record = _product("GPU:7")
+
+        with pytest.raises(AssertionError) as caught:
+            record.expect("MatMul=GPU:1", told=lambda site: "a line" if site else "")
+
+    assert isinstance(caught.value, tf.runtime.ExpectationError)
+    assert [
+        "placement is not as expected (- expected, + seen)",
+        "- MatMul on GPU:1",
+        "+ MatMul on GPU:0 (simulated): asked for GPU:7, soft placement",
+        "    a line",
+    ] == str(caught.value).splitlines()
+
+
+def test_op_that_did_not_run_is_not_as_expected() -> None:
+    with pytest.raises(tf.runtime.ExpectationError) as caught:
+        _product("CPU:0").expect("Matmul=CPU:0")
+
+    assert ("- Matmul on CPU:0", "+ no Matmul; the ops that ran: MatMul") == caught.value.lines
+
+
+def test_line_is_file_and_number_without_folders() -> None:
+    with pytest.raises(tf.runtime.ExpectationError) as caught:
+        _product("CPU:0").expect("MatMul=GPU:0")
+
+    assert caught.value.lines[-1].startswith("    test_expectations.py, line ")
+
+
+def test_copy_of_a_tensor_is_told_but_not_the_way_of_a_value_to_its_device() -> None:
+    with machine(2), tf.runtime.recording() as record:
+        a = tf.constant([1.0, 2.0])
+        with tf.device("GPU:1"):
+            tf.add(a, [1.0, 2.0])
+
+        with pytest.raises(tf.runtime.ExpectationError) as caught:
+            record.expect(no_copies=True, told=lambda _: "")
+
+    expected = ("- no copies", "+ 1 copy from GPU:0 (simulated) to GPU:1 (simulated), 8 B")
+    assert expected == caught.value.lines
+
+
+@pytest.mark.parametrize("rule", ["MatMul", "=GPU:1", "MatMul=", "MatMul=banana"])
+def test_text_that_is_no_rule_is_refused(rule: str) -> None:
+    with pytest.raises(ValueError, match=r"rule reads OP=DEVICE|Unknown attribute"):
+        _product("CPU:0").expect(rule)
+
+
+def test_memory_is_told_before_at_its_peak_and_after() -> None:
+    with machine(1):
+        kept = []
+        with tf.runtime.recording() as record:
+            a = tf.zeros([256])
+            kept.append(tf.ones([64]))
+            del a
+
+        assert [("GPU:0", 1280, 2816, 1536, 256)] == [
+            (use.device, use.before, use.peak, use.after, use.kept) for use in record.memory
+        ]
+
+
+def test_memory_within_bounds_passes_and_outside_is_told() -> None:
+    with machine(1):
+        with tf.runtime.recording() as record:
+            a = tf.zeros([256])
+        record.expect_memory(at_most="2.5 KiB", kept=1024)
+
+        with pytest.raises(tf.runtime.ExpectationError) as caught:
+            record.expect_memory(at_most="2 KiB", kept=0)
+
+    assert "/device:GPU:0" in a.device
+    assert (
+        "- GPU:0 (simulated): peak at most 2,048 B",
+        "+ GPU:0 (simulated): peak 2,560 B",
+        "- GPU:0 (simulated): kept at most 0 B",
+        "+ GPU:0 (simulated): kept 1,024 B",
+    ) == caught.value.lines
+
+
+def test_memory_stays_as_it_was_at_the_end_of_the_block() -> None:
+    with machine(1):
+        with tf.runtime.recording() as record:
+            a = tf.zeros([256])
+        b = tf.zeros([256])
+
+        assert (a.device, [1024]) == (b.device, [use.kept for use in record.memory])
+
+
+def test_error_survives_pickling() -> None:
+    error = tf.runtime.ExpectationError("placement is", ["- a", "+ b"])
+
+    assert str(error) == str(pickle.loads(pickle.dumps(error)))
+
+
+@pytest.mark.parametrize(("size", "nbytes"), [("512MiB", 512 << 20), ("1.5 kib", 1536), ("768B", 768), (0, 0)])
+def test_size_is_a_number_of_bytes_or_has_a_unit(size: int | str, nbytes: int) -> None:
+    assert nbytes == size_in_bytes(size)
+
+
+@pytest.mark.parametrize("size", ["", "x", "-1", "5 MB"])
+def test_size_that_is_none_is_refused(size: str) -> None:
+    with pytest.raises(ValueError, match="A size reads 512MiB"):
+        size_in_bytes(size)

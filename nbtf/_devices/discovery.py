@@ -13,6 +13,8 @@ from nbtf._devices.sizes import gib
 
 SIMULATED_GPUS = "NBTF_SIMULATED_GPUS"
 
+# No computer has more; a slip of the keyboard must not fill this one's memory with cards.
+_MOST = 1024
 _MIB = 1 << 20
 _UNITS_IN_MIB = {"": 1, "mib": 1, "gib": 1 << 10, "tib": 1 << 20}
 
@@ -77,6 +79,8 @@ def _count(count: object) -> int:
         number = -1
     if number < 0:
         raise ValueError(f"The number of simulated GPUs is {count!r}; expected 0, 1, 2 or more.")
+    if number > _MOST:
+        raise ValueError(f"The number of simulated GPUs is {number}; expected {_MOST} at most.")
     return number
 
 

@@ -38,6 +38,11 @@ def test_a_count_that_makes_no_sense_is_refused(count: object) -> None:
         simulated_machine(count)  # pyright: ignore[reportArgumentType]
 
 
+def test_a_count_that_would_fill_this_computer_is_refused() -> None:
+    with pytest.raises(ValueError, match="The number of simulated GPUs is 1000000000000; expected 1024 at most"):
+        simulated_machine(10**12)
+
+
 @pytest.mark.parametrize(
     ("machine", "sentence"),
     [

@@ -151,13 +151,15 @@ def find_card(name: str) -> Card:
       name: as the driver prints it, or pieces that only one card has; upper and lower case are the same.
 
     Raises:
-      ValueError: no card or several cards have these pieces; the text lists them.
+      ValueError: not a text, or no card or several cards have these pieces; the message lists them.
 
     >>> find_card("k20m").name, find_card("V100").name, find_card("a100 80").name
     ('Tesla K20m', 'Tesla V100-SXM2-16GB', 'NVIDIA A100-SXM4-80GB')
     """
-    pieces = [piece for piece in re.split(r"[\s_-]+", name.lower()) if piece]
-    same = [card for card in CARDS if card.name.lower() == name.strip().lower()]
+    text = str(name).lower()
+    known = isinstance(name, str)  # pyright: ignore[reportUnnecessaryIsInstance]  # a notebook has no type checker
+    pieces = [piece for piece in re.split(r"[\s_-]+", text) if piece and known]
+    same = [card for card in CARDS if card.name.lower() == text.strip()]
     found = same or [card for card in CARDS if pieces and all(piece in card.name.lower() for piece in pieces)]
     if len(found) == 1:
         return found[0]

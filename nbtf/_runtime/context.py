@@ -75,6 +75,7 @@ class Context:
         self.made_from: dict[str, PhysicalDevice] = {}
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
+        self._opened_cells: list[tuple[int, Request]] = []
         # What was decided since the last change, for the common case; `settle` forgets it.
         self._placed: dict[Any, tuple[Device, Reason]] = {}
         self._scopes: dict[str | None, Scope] = {}
@@ -243,20 +244,20 @@ class Context:
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
         """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
-        thread, request = threading.get_ident(), merged(name, None)
+        cell = (threading.get_ident(), merged(name, None))
         with self._lock:
-            before = self._cells.get(thread)
-            self._cells = {**self._cells, thread: request}
-            self.settle()
+            self._use_cells([*self._opened_cells, cell])
 
         def undo() -> None:
             with self._lock:
-                if self._cells.get(thread) is request:
-                    cells = {key: value for key, value in self._cells.items() if key != thread}
-                    self._cells = cells if before is None else {**cells, thread: before}
-                    self.settle()
+                self._use_cells([one for one in self._opened_cells if one is not cell])
 
         return undo
+
+    def _use_cells(self, opened: list[tuple[int, Request]]) -> None:
+        """Takes the cell devices that are open; the last one of a thread counts."""
+        self._opened_cells, self._cells = opened, dict(opened)
+        self.settle()
 
     def set_default_device(self, name: str | None) -> None:
         """Sends ops to a device when nothing else is asked for."""

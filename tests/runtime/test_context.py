@@ -357,6 +357,18 @@ def test_cell_devices_nest_and_a_second_undo_does_nothing() -> None:
     assert ["GPU:1", "GPU:3", "GPU:0"] == seen
 
 
+def test_cell_devices_may_be_undone_in_any_order() -> None:
+    with machine(4):
+        first = tf.runtime.cell_device("GPU:1")
+        second = tf.runtime.cell_device("GPU:2")
+        first()
+        seen = [here()]
+        second()
+        seen.append(here())
+
+    assert ["GPU:2", "GPU:0"] == seen
+
+
 def test_cell_device_that_is_no_device_changes_nothing() -> None:
     tf.constant(1.0)
     with pytest.raises(ValueError, match="Unknown attribute 'banana'"):

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbtf import runtime
 from nbtf._devices.sizes import gib
+from nbtf.cli.command_error import CommandError
 from nbtf.cli.table import table
 
 HEAD = ("device", "model", "memory", "limit", "in use", "card", "bus id", "visible")
@@ -28,7 +29,11 @@ def add_command(commands: Any) -> None:
 
 def devices(chosen: argparse.Namespace) -> int:
     """Prints the table."""
-    print(told(runtime.devices()))
+    try:
+        found = runtime.devices()
+    except ValueError as error:  # NBTF_SIMULATED_GPUS makes no sense
+        raise CommandError(str(error)) from None
+    print(told(found))
     return 0
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from nbtf.cli import devices
+import pytest
+
+from nbtf._runtime.context import Context, use_context
+from nbtf.cli import devices, main
 from nbtf.runtime import DeviceInfo
 
 CPU = DeviceInfo("CPU:0", "CPU")
@@ -39,3 +42,13 @@ def test_without_a_gpu_the_table_says_how_to_simulate_one() -> None:
 
 def test_with_a_gpu_the_table_says_nothing_more() -> None:
     assert "NBTF_SIMULATED_GPUS" not in devices.told([CPU, SIMULATED])
+
+
+def test_machine_that_makes_no_sense_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NBTF_SIMULATED_GPUS", "4xVoodoo")
+    with use_context(Context()):
+        status = main(["devices"])
+
+    assert (2, True) == (status, capsys.readouterr().err.startswith("nbtf: NBTF_SIMULATED_GPUS is '4xVoodoo'. There"))

@@ -15,6 +15,9 @@ _TF1 = frozenset(
 )
 """Names of TensorFlow 1 that `compat.v1` has."""
 
+_NOT_YET = frozenset({"GradientTape", "data", "distribute", "keras", "train"})
+"""Names of today that programs start with, and that come later."""
+
 _TODAY = {
     "mul": "tf.multiply",
     "sub": "tf.subtract",
@@ -57,6 +60,8 @@ def explanation(name: str) -> str:
             f"{text}. tf.contrib ended with TensorFlow 1; its parts live on as tf.keras, tf.distribute and tf.data, "
             "or in libraries of their own."
         )
+    if name in _NOT_YET:
+        return f"{text}. It is not in nbtf yet."
     today = f"Today's name: {_TODAY[name]}." if name in _TODAY else ""
     if name in _TF1:
         return f"{text}. It belongs to TensorFlow 1: write `import nbtf.compat.v1 as tf`. {today}".rstrip()

@@ -98,6 +98,7 @@ def test_error_is_wanted_if_recorded_or_tagged(saved: dict[str, Any], wanted: bo
     ("name", "text", "says"),
     [
         ("AttributeError", "module 'nbtf' has no attribute 'keras'", "tf.keras is not in nbtf yet"),
+        ("AttributeError", "module 'nbtf' has no attribute 'a'. It is not in nbtf yet.", "tf.a is not in nbtf yet"),
         ("AttributeError", "module 'nbtf.a.b' has no attribute 'c'", "tf.a.b.c is not in nbtf yet"),
         (
             "AttributeError",

@@ -14,12 +14,13 @@ from nbtf._runtime.events import OpExecuted as OpExecuted
 from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
-from nbtf._runtime.events import Site
+from nbtf._runtime.events import Site as Site
 from nbtf._runtime.expectations import ExpectationError as ExpectationError
 from nbtf._runtime.expectations import MemoryUse as MemoryUse
 from nbtf._runtime.expectations import accounts, check_memory, check_placement, file_and_line, memory_use
 from nbtf._runtime.expectations import copies_of_tensors as copies_of_tensors
 from nbtf._runtime.expectations import exact as exact
+from nbtf._runtime.expectations import size_in_bytes as size_in_bytes
 from nbtf._runtime.explanation import Explanation as Explanation
 from nbtf._runtime.explanation import explain_placement as explain_placement
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
@@ -43,6 +44,7 @@ __all__ = [
     "Reason",
     "Recorder",
     "Recording",
+    "Site",
     "Snapshot",
     "cell_device",
     "copies_of_tensors",
@@ -57,6 +59,7 @@ __all__ = [
     "restart",
     "set_default_device",
     "simulate_gpus",
+    "size_in_bytes",
     "start_recorder",
 ]
 

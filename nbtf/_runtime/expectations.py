@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 from nbtf._devices.sizes import gib
-from nbtf._runtime.events import Allocated, Copied, Event, OpPlaced, Reason, Site
+from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
 from nbtf._runtime.placement import in_words
 from nbtf._runtime.recorder import Snapshot
@@ -96,14 +96,19 @@ def _broken(rule: _Rule, snapshot: Snapshot, told: Told) -> list[str]:
 
 
 def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
-    """Returns the copies of tensors among events: not those of Python values on their way to a device."""
+    """Returns the copies of tensors among events: not those of Python values on their way to a device and back."""
     found: list[Copied] = []
-    being_placed: dict[Site, str] = {}  # by site, since events of several threads may be mixed
+    running: dict[Site, str] = {}  # by site, since events of several threads may be mixed
     for event in events:
         if isinstance(event, OpPlaced):
-            being_placed[event.site] = event.op
-        elif isinstance(event, Copied) and being_placed.get(event.site) != "_EagerConst":
-            found.append(event)
+            running[event.site] = event.op
+        elif isinstance(event, OpExecuted):
+            running.pop(event.site, None)
+        elif isinstance(event, Copied):
+            op = running.get(event.site)
+            read = op is None and "device:CPU" in event.target
+            if op != "_EagerConst" and not read:
+                found.append(event)
     return found
 
 

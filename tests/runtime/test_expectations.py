@@ -53,11 +53,11 @@ def test_line_is_file_and_number_without_folders() -> None:
     assert caught.value.lines[-1].startswith("    test_expectations.py, line ")
 
 
-def test_copy_of_a_tensor_is_told_but_not_the_way_of_a_value_to_its_device() -> None:
+def test_copy_of_a_tensor_is_told_but_not_the_way_of_a_value_to_its_device_and_back() -> None:
     with machine(2), tf.runtime.recording() as record:
         a = tf.constant([1.0, 2.0])
         with tf.device("GPU:1"):
-            tf.add(a, [1.0, 2.0])
+            print(tf.add(a, [1.0, 2.0]))
 
         with pytest.raises(tf.runtime.ExpectationError) as caught:
             record.expect(no_copies=True, told=lambda _: "")

@@ -230,6 +230,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "math",
         "nest",
         "nn",
+        "notebook",
         "ragged",
         "random",
         "raw_ops",
@@ -283,12 +284,17 @@ _FETCHED_ON_FIRST_USE = {
 }
 """Single names that it leaves out, and the files they come from."""
 
+_FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
+"""What `%load_ext nbtf` looks for; no part of what `tf.` offers."""
+
 
 def __getattr__(name: str) -> _Any:
     if name in _LOADED_ON_FIRST_USE:
         return _import_module(f"nbtf.{name}")
     if name in _FETCHED_ON_FIRST_USE:
         return globals().setdefault(name, getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name))
+    if name in _FOR_IPYTHON:
+        return getattr(_import_module("nbtf.notebook"), name)
     raise AttributeError(_missing.explanation(name))
 
 

@@ -1,0 +1,35 @@
+"""Which line of the user's code caused an event, in words?"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from typing import Any
+
+from nbtf import runtime
+
+LONGEST = 80
+"""Characters of a code line that are shown: a terminal's width."""
+
+
+def in_words(site: runtime.Site, shell: Any) -> str:
+    """Returns a code line in words: `cell 4, line 2: c = tf.matmul(a, b)`.
+
+    Args:
+      site: file and line, as events tell it; None gives an empty text.
+      shell: knows which cell a file name stands for.
+    """
+    if site is None:
+        return ""
+    file, line = site
+    code = linecache.getline(file, line).strip()
+    if len(code) > LONGEST:
+        code = f"{code[: LONGEST - 1]}…"
+    return f"{_place(file, shell)}, line {line}{': ' if code else ''}{code}"
+
+
+def _place(file: str, shell: Any) -> str:
+    """Returns the name of a cell or a file; folders are left out, since they differ from machine to machine."""
+    named = shell.compile.format_code_name(file)
+    number = re.search(r"\[(\d+)\]", named[1]) if named else None
+    return f"cell {number[1]}" if number else file.replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,64 @@
+"""Which device does a text mean, is it here, and how is it written so that simulated ones say so?"""
+
+from __future__ import annotations
+
+from nbtf import DeviceSpec, config, errors, runtime
+
+AUTO = "auto"
+_TOP = DeviceSpec("localhost", 0, 0, "CPU", 0)
+_LOCAL = "/job:localhost/replica:0/task:0/device:"
+
+
+def full_name(text: str) -> str | None:
+    """Returns the full name of the device that a text means; None for `auto`, the automatic placement.
+
+    Raises:
+      ValueError: not a device; the text says what would be.
+    """
+    if text == AUTO:
+        return None
+    try:
+        return _TOP.make_merged_spec(DeviceSpec.from_string(text)).to_string()
+    except ValueError:
+        raise ValueError(
+            f"cannot read {text!r} as a device. Try GPU:0, /CPU:0 or /job:localhost/replica:0/task:0/device:GPU:0."
+        ) from None
+
+
+def short(name: str) -> str:
+    """Returns type and number of a device: `GPU:0`."""
+    return name.removeprefix(_LOCAL)
+
+
+def label(name: str) -> str:
+    """Returns the short name, and whether the device is simulated: `GPU:0 (simulated)`."""
+    simulated = any(device.simulated for device in runtime.devices() if device.name == short(name))
+    return f"{short(name)} (simulated)" if simulated else short(name)
+
+
+def require(name: str | None, soft: bool | None, hint: str) -> None:
+    """Refuses a device that is not here, as an op on it would; nothing is started for it.
+
+    Args:
+      name: the full name; None is always here.
+      soft: whether another device may do instead; None is what `tf.config` says.
+      hint: what the user may type to fall back.
+
+    Raises:
+      MissingDeviceError: the device is not here, and none may do instead.
+    """
+    here = [device.name for device in runtime.devices()]
+    if name is None or short(name) in here:
+        return
+    soft = config.get_soft_device_placement() if soft is None else soft
+    if soft and name.startswith(_LOCAL):
+        return
+    types = sorted({device.partition(":")[0] for device in here}, reverse=True)
+    raise errors.MissingDeviceError(
+        None,
+        None,
+        f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
+        f"Supported device types [{', '.join(types)}]. "
+        f"All available devices [{', '.join(_LOCAL + device for device in here)}]. "
+        f"Devices here: {', '.join(label(device) for device in here)}. {hint}",
+    )

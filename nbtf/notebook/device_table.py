@@ -1,0 +1,110 @@
+"""`%devices`: which devices are there, simulated or real, on which card, and how full are they?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf import config, runtime
+from nbtf.notebook.cell_magics import add_line_magic
+from nbtf.notebook.device_names import label, short
+from nbtf.notebook.options import Options
+from nbtf.notebook.session import Session
+from nbtf.notebook.tables import Column, Table, size
+
+LOGICAL = (
+    Column("device", "device"),
+    Column("kind", "kind"),
+    Column("model", "model"),
+    Column("card", "card", number=True),
+    Column("bus_id", "bus id"),
+    Column("memory_limit", "limit", size, number=True),
+    Column("in_use", "in use", size, number=True),
+    Column("peak", "peak", size, number=True),
+    Column("ops", "ops", number=True),
+)
+
+
+def _used_as(names: list[str]) -> str:
+    return ", ".join(names) or "hidden"
+
+
+PHYSICAL = (
+    Column("physical", "physical device"),
+    Column("kind", "kind"),
+    Column("model", "model"),
+    Column("card", "card", number=True),
+    Column("bus_id", "bus id"),
+    Column("memory", "memory", size, number=True),
+    Column("devices", "used as", _used_as),
+)
+
+
+def add_devices_magic(session: Session) -> None:
+    """Adds the magic."""
+    options = Options("%devices", "Returns a table of the devices. A look: it starts nothing and fixes nothing.")
+    options.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
+    add_line_magic(session, "devices", options, lambda chosen: _physical() if chosen.physical else _logical(session))
+
+
+def _kind(device: runtime.DeviceInfo) -> str:
+    return "host" if device.device_type == "CPU" else "simulated" if device.simulated else "real"
+
+
+def _logical(session: Session) -> Table:
+    ops: dict[str, int] = {}
+    for (_, device, _), count in session.recorder.snapshot(0).ops.items():
+        ops[short(device)] = ops.get(short(device), 0) + count
+    found = runtime.devices()
+    rows: list[dict[str, Any]] = [
+        {
+            "device": device.name,
+            "kind": _kind(device),
+            "model": device.model,
+            "card": device.card,
+            "bus_id": device.bus_id,
+            "memory_limit": device.memory_limit,
+            "in_use": device.in_use,
+            "peak": device.peak,
+            "ops": ops.get(device.name, 0),
+        }
+        for device in found
+    ]
+    return Table(LOGICAL, rows, _notes(found))
+
+
+def _notes(found: Sequence[runtime.DeviceInfo]) -> list[str]:
+    gpus = [device for device in found if device.device_type == "GPU"]
+    default = runtime.get_default_device()
+    if default is not None:
+        goes = f"Default device of this session: {label(default)}."
+    else:
+        goes = f"Automatic placement prefers {gpus[0].name}." if gpus else "No GPU here: ops run on CPU:0."
+    simulated = sum(device.simulated for device in gpus)
+    kinds = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
+    return [goes, kinds] if simulated else [goes]
+
+
+def _physical() -> Table:
+    found = runtime.devices()
+    rows: list[dict[str, Any]] = []
+    taken = 0
+    for device in config.list_physical_devices():
+        details = config.experimental.get_device_details(device)
+        visible = device in config.get_visible_devices()
+        row: dict[str, Any] = {"physical": device.name.removeprefix("/physical_device:"), "kind": "host", "devices": []}
+        if details:
+            name = details["device_name"]
+            row |= {"kind": "simulated" if name.endswith(" (simulated)") else "real"}
+            row |= {"model": name.removesuffix(" (simulated)")}
+        if visible:
+            logical = config.get_logical_device_configuration(device) or [None]
+            same_type = [one for one in found if one.device_type == device.device_type]
+            start = 0 if device.device_type == "CPU" else taken
+            used = same_type[start : start + len(logical)]
+            taken += len(logical) if device.device_type == "GPU" else 0
+            row["devices"] = [one.name for one in used]
+            if used:
+                row |= {"card": used[0].card, "bus_id": used[0].bus_id, "memory": used[0].memory}
+        rows.append(row)
+    return Table(PHYSICAL, rows)

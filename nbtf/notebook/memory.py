@@ -1,0 +1,89 @@
+"""`%gpu_memory` and `%%gpu_memory`: how full are the GPUs, and what did a cell take and keep?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf import config, runtime
+from nbtf.notebook.cell_magics import CellMagics, add_line_magic
+from nbtf.notebook.device_names import full_name, require, short
+from nbtf.notebook.options import Options, typed
+from nbtf.notebook.session import Session, say
+from nbtf.notebook.tables import NOTHING, Column, Table, size
+
+BAR = 10
+"""Characters of a full bar."""
+
+
+def _percent(percent: float | None) -> str:
+    """Returns a bar of ten characters and a number; whatever is in use shows."""
+    if percent is None:
+        return NOTHING
+    full = min(BAR, math.ceil(percent * BAR / 100))
+    return f"{'█' * full}{'░' * (BAR - full)} {'under 1' if 0 < percent < 1 else int(percent)} %"
+
+
+COLUMNS = (
+    Column("device", "device"),
+    Column("kind", "kind"),
+    Column("in_use", "in use", size, number=True),
+    Column("percent", "of limit", _percent),
+    Column("peak", "peak", size, number=True),
+    Column("pool", "pool", size, number=True),
+    Column("memory_limit", "limit", size, number=True),
+)
+
+
+def add_memory_magics(session: Session, cells: CellMagics) -> None:
+    """Adds both magics."""
+    now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
+    now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
+    now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
+    add_line_magic(session, "gpu_memory", now, lambda chosen: _now(chosen.spec, chosen.reset_peak))
+
+    of_cell = Options("%%gpu_memory", "Prints what this cell took on each GPU, and checks it.")
+    sized = typed(runtime.size_in_bytes)
+    of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail when a peak is higher, as in 512MiB")
+    of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail when more stays in use than before, as in 0")
+    cells.add("gpu_memory", of_cell, lambda chosen: session.record_cell(lambda record, _: _told(record, chosen)))
+
+
+def _now(wanted: list[str | None], reset_peak: bool) -> Table:
+    for name in wanted:
+        require(name, False, "%devices lists them.")
+    names = {short(name) for name in wanted if name is not None}
+    gpus = [one for one in runtime.devices() if one.device_type == "GPU" and (not names or one.name in names)]
+    if reset_peak:
+        for gpu in gpus:
+            if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
+                config.experimental.reset_memory_stats(gpu.name)
+        return _now(wanted, False)
+    rows: list[dict[str, Any]] = [
+        {
+            "device": gpu.name,
+            "kind": "simulated" if gpu.simulated else "real",
+            "in_use": gpu.in_use,
+            "percent": 100 * gpu.in_use / gpu.memory_limit if gpu.in_use is not None and gpu.memory_limit else None,
+            "peak": gpu.peak,
+            "pool": gpu.pool,
+            "memory_limit": gpu.memory_limit,
+        }
+        for gpu in gpus
+    ]
+    notes = [] if gpus else ["Only GPUs keep an account of their memory; none to show here."]
+    if any(gpu.in_use is None for gpu in gpus):
+        notes = ["Nothing is in use yet: the first op starts the devices."]
+    return Table(COLUMNS, rows, notes)
+
+
+# Of a cell
+
+
+def _told(record: runtime.Recording, chosen: Any) -> None:
+    used = record.memory
+    for one in used:
+        say(f"{one.label}: peak {runtime.exact(one.peak)}, {one.kept:+,} B kept after the cell")
+    if not used:
+        say("No GPU was used.")
+    record.expect_memory(chosen.at_most, chosen.kept)

@@ -1,0 +1,68 @@
+"""What may stand after a magic's name, and what is said when something else does?"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from IPython.core.error import UsageError
+
+from nbtf.notebook.session import say
+
+
+class _RefusedError(Exception):
+    """A text was refused in words that need no more."""
+
+
+class Options(argparse.ArgumentParser):
+    """The options of a magic. What cannot be read is a `UsageError` of one line."""
+
+    def __init__(self, name: str, purpose: str) -> None:
+        """Takes the magic's name with its `%`, and what it does."""
+        as_written = argparse.RawTextHelpFormatter
+        super().__init__(name, description=purpose, add_help=False, allow_abbrev=False, formatter_class=as_written)
+        self.color = False  # Python 3.14 colours help; a notebook's output is compared as text
+        self.add_argument("-h", "--help", action="store_true", help="show this text")
+
+    def error(self, message: str) -> NoReturn:
+        """Raises instead of ending the process."""
+        raise UsageError(f"{self.prog}: {message}. {self.prog} -h says what there is.")
+
+    def read(self, line: str) -> argparse.Namespace | None:
+        """Returns the options of a line; None after showing the help that it asks for.
+
+        Raises:
+          UsageError: something is not known, or missing.
+        """
+        try:
+            words = _words(line)
+        except ValueError as error:
+            self.error(f"{error} in {line.strip()!r}")
+        if {"-h", "--help"} & set(words):
+            say(self.format_help().rstrip())
+            return None
+        try:
+            return self.parse_args(words)
+        except _RefusedError as error:
+            raise UsageError(f"{self.prog}: {error}") from None
+
+
+def _words(line: str) -> list[str]:
+    """Returns the words of a line; quotes keep blanks together, and a backslash is a letter, as in a Windows path."""
+    reader = shlex.shlex(line, posix=True)
+    reader.whitespace_split, reader.commenters, reader.escape = True, "", ""
+    return list(reader)
+
+
+def typed(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Returns a converter for an option whose own words are shown when it refuses a text."""
+
+    def converted(value: str) -> Any:
+        try:
+            return convert(value)
+        except ValueError as error:
+            raise _RefusedError(str(error)) from None
+
+    return converted

@@ -1,0 +1,154 @@
+"""What lasts from `%load_ext nbtf` to `%unload_ext nbtf`, and what lasts as long as a cell?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from nbtf import config, runtime
+
+Undo = Callable[[], object]
+
+
+class Ending:
+    """Something to do when a cell is over; whether the cell failed is known by then."""
+
+    def __init__(self, undo: Undo, closing: Callable[[bool], object] | None = None) -> None:
+        """Takes what restores the state, and what is then told or checked: it is given whether the cell failed."""
+        self.undo, self.closing = undo, closing
+
+
+class Session:
+    """The recorder, the hooks, and the cells that run now.
+
+    A cell may run others (`get_ipython().run_cell`), and their ends are told by the same hook: each cell is known by
+    the info object that IPython makes for it, not by counting.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        """Changes nothing yet."""
+        self.shell = shell
+        self.recorder = runtime.Recorder()
+        self._undo: list[Undo] = []
+        self._running: list[Any] = []
+        self._endings: list[tuple[Any, Ending]] = []
+        self.cell_devices: list[str | None] = []
+
+    def start(self) -> None:
+        """Starts to record and to listen to the shell."""
+        default = runtime.get_default_device()
+        self.on_stop(lambda: runtime.set_default_device(default))
+        self.on_stop(runtime.start_recorder(self.recorder))
+        for event, hook in (
+            ("pre_run_cell", self._cell_begins),
+            ("post_run_cell", self._cell_ends),
+            ("post_execute", self._execution_ends),
+        ):
+            self.shell.events.register(event, hook)
+            self.on_stop(lambda event=event, hook=hook: self.shell.events.unregister(event, hook))
+
+    def on_stop(self, undo: Undo) -> None:
+        """Has something undone by `stop`."""
+        self._undo.append(undo)
+
+    def stop(self) -> None:
+        """Undoes everything, the last first."""
+        for _, ending in reversed(self._endings):
+            ending.undo()
+        self._endings.clear()
+        while self._undo:
+            self._undo.pop()()
+
+    # Cells
+
+    @property
+    def cell(self) -> Any:
+        """IPython's info about the innermost cell that runs; None outside cells."""
+        return self._running[-1] if self._running else None
+
+    def at_end_of_cell(self, ending: Ending) -> None:
+        """Has something done when the innermost cell is over, also after an error or an interrupt."""
+        self._endings.append((self.cell, ending))
+
+    def record_cell(self, closing: Callable[[runtime.Recording, bool], object]) -> None:
+        """Records the rest of the innermost cell; `closing` is given the recording, and whether the cell failed."""
+        block = runtime.recording()
+        record = block.__enter__()
+        self.at_end_of_cell(Ending(lambda: block.__exit__(None, None, None), lambda failed: closing(record, failed)))
+
+    def _cell_begins(self, info: Any) -> None:
+        self._running.append(info)
+
+    def _cell_ends(self, result: Any) -> None:
+        index = self._index_of(result)
+        if index is None:  # the cell that loaded the extension, or an empty one, which begins nothing
+            return
+        over = self._running[index:]
+        del self._running[index:]
+        self._end(lambda cell: any(cell is info for info in over), result)
+
+    def _index_of(self, result: Any) -> int | None:
+        if result is None:  # an interrupted cell with `await`
+            return len(self._running) - 1 if self._running else None
+        for index in reversed(range(len(self._running))):
+            if self._running[index] is result.info:
+                return index
+        # After an error outside the user's code IPython makes the info anew.
+        failed = result.error_in_exec is not None and self._running
+        return len(self._running) - 1 if failed and self._running[-1].raw_cell == result.info.raw_cell else None
+
+    def _execution_ends(self) -> None:
+        """Ends what a silent execution began: it is no cell, and nobody tells its result."""
+        if not self._running:
+            self._end(lambda cell: cell is None, None)
+
+    def _end(self, is_over: Callable[[Any], bool], result: Any) -> None:
+        ending = [one for cell, one in self._endings if is_over(cell)]
+        self._endings = [(cell, one) for cell, one in self._endings if not is_over(cell)]
+        for one in reversed(ending):
+            one.undo()
+        failed = result is None or not result.success
+        for one in ending:
+            if one.closing is not None:
+                try:
+                    one.closing(failed)
+                except runtime.ExpectationError as error:
+                    failed = True
+                    self._fail(result, error)
+
+    def _fail(self, result: Any, error: Exception) -> None:
+        """Makes a cell that went well fail: the error is shown, and the front end stops running cells."""
+        if result is not None and result.error_in_exec is None:
+            result.error_in_exec = error
+        self.shell.last_execution_succeeded = False
+        self.shell.showtraceback((type(error), error, None))
+
+    # Soft placement for a cell
+
+    def soft_placement(self, soft: bool) -> Undo:
+        """Switches soft placement; the undo leaves it alone when the user has set something else since."""
+        before = config.get_soft_device_placement()
+        config.set_soft_device_placement(soft)
+
+        def undo() -> None:
+            if config.get_soft_device_placement() == soft:
+                config.set_soft_device_placement(before)
+
+        return undo
+
+    def code_line(self, site: runtime.Site) -> str:
+        """Returns a code line in words: `cell 4, line 2: c = tf.matmul(a, b)`."""
+        from nbtf.notebook.code_lines import in_words
+
+        return in_words(site, self.shell)
+
+
+SESSIONS: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+"""The session of each shell that has loaded the extension."""
+
+
+def say(text: str) -> None:
+    """Prints a line into the output of the cell."""
+    sys.stdout.write(f"{text}\n")

@@ -1,0 +1,105 @@
+"""How is an answer shown: as text, as HTML, as data?"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+
+NOTHING = "–"
+
+
+def text(value: Any) -> str:
+    """Returns a value as a cell of a table shows it."""
+    if value is None or value == "":
+        return NOTHING
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def size(nbytes: int | None) -> str:
+    """Returns a number of bytes as a cell of a table shows it: exact where that is short. The data has all digits."""
+    return NOTHING if nbytes is None else runtime.exact(nbytes).partition(" (")[0]
+
+
+class Column(NamedTuple):
+    """A column: its name in data, its title, how a value is shown, whether it is a number."""
+
+    name: str
+    title: str
+    shown: Callable[[Any], str] = text
+    number: bool = False
+
+
+class Table:
+    """Rows with a caption below: prints as text, shows as HTML, and gives its rows as data."""
+
+    def __init__(
+        self, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], notes: Iterable[str] = (), most: int = 60
+    ) -> None:
+        """Takes the rows by column name; at most `most` are shown, all are in the data."""
+        self.columns, self.rows, self.notes, self._most = tuple(columns), [dict(row) for row in rows], list(notes), most
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the rows, each a dictionary of plain values, and the notes below them."""
+        return {"rows": [dict(row) for row in self.rows], "notes": list(self.notes)}
+
+    def to_pandas(self) -> Any:
+        """Returns a pandas DataFrame with the same rows.
+
+        Raises:
+          ModuleNotFoundError: pandas is not installed.
+        """
+        names = [column.name for column in self.columns]
+        return import_module("pandas").DataFrame(
+            [[row.get(name) for name in names] for row in self.rows], columns=names
+        )
+
+    def __repr__(self) -> str:
+        """Returns the table as text."""
+        cells = [[column.title for column in self._shown], *self._cells()]
+        widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(map(_padded, row, widths, self._shown)).rstrip() for row in cells] if self.rows else []
+        return "\n".join([*lines, *self._below()])
+
+    def _repr_html_(self) -> str:
+        """Returns the table as HTML: no style, no script, no ids."""
+        head = "".join(f'<th scope="col">{html.escape(column.title)}</th>' for column in self._shown)
+        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in self._cells())
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
+        return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
+
+    @property
+    def _shown(self) -> list[Column]:
+        """The columns that say something."""
+        first, *others = self.columns
+        return [first, *(one for one in others if any(one.shown(row.get(one.name)) != NOTHING for row in self.rows))]
+
+    def _cells(self) -> list[list[str]]:
+        return [[_one_line(one.shown(row.get(one.name))) for one in self._shown] for row in self.rows[: self._most]]
+
+    def _below(self) -> list[str]:
+        more = len(self.rows) - self._most
+        return [*([f"… {more:,} more rows: to_dict() has all"] if more > 0 else []), *self.notes]
+
+
+LONGEST = 120
+"""Characters of a cell that are shown; names are data, and may have ten thousand."""
+
+
+def _one_line(shown: str) -> str:
+    """Returns a text that stays in its cell: no line breaks or control characters, and not too long."""
+    plain = "".join(char if char.isprintable() else "�" for char in shown)
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+
+
+def _width(shown: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in shown)
+
+
+def _padded(shown: str, width: int, column: Column) -> str:
+    room = " " * (width - _width(shown))
+    return room + shown if column.number else shown + room

@@ -1,0 +1,104 @@
+"""What does a recording look like as a timeline? Events of the trace event format.
+
+Source of the format: "Trace Event Format", the document of Chromium's trace viewer. Times are microseconds from the
+first event on. On one track slices may not overlap: modelled times, which nobody waited for, are laid end to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf import runtime
+
+PROCESS = 1
+"""All tracks belong to one process: this one. Its number would differ from run to run."""
+
+MODELLED = " (modelled time)"
+
+
+class _Timeline:
+    """Tracks by device, filled event by event."""
+
+    def __init__(self, devices: Sequence[runtime.DeviceInfo], code_line: Callable[[runtime.Site], str], began: float):
+        self.events: list[dict[str, Any]] = []
+        self._labels = {device.name: device.label for device in devices}
+        self._code_line, self._began = code_line, began
+        self._tracks: dict[str, int] = {}
+        self._free_from: dict[int, float] = {}
+        self._waiting: dict[tuple[str, str, runtime.Site], list[runtime.OpPlaced]] = {}
+        self._copies = 0
+
+    def take(self, event: runtime.Event) -> None:
+        """Adds an event."""
+        if isinstance(event, runtime.OpPlaced):
+            self._waiting.setdefault((event.op, event.device, event.site), []).append(event)
+        elif isinstance(event, runtime.OpExecuted):
+            placed = self._waiting.get((event.op, event.device, event.site))
+            args = {"timing": event.timing} | (_why(placed.pop()) if placed else {})
+            modelled = event.timing == "modelled"
+            self._slice(event.device, event.op, event, event.seconds, modelled, args)
+        elif isinstance(event, runtime.Copied):
+            self._copy(event)
+        else:
+            name = f"{self._label(event.device)} in use"
+            self._add("C", name, event.device, self._at(event), args={"bytes": event.in_use})
+
+    def finish(self) -> list[dict[str, Any]]:
+        """Returns all events: ops that never finished as marks, and the names of the tracks first."""
+        for placed in [one for some in self._waiting.values() for one in some]:
+            self._add("i", f"{placed.op} did not finish", placed.device, self._at(placed), s="t", args=_why(placed))
+        named = [_name("process_name", 0, "nbtf")]
+        named += [_name("thread_name", track, self._label(device)) for device, track in self._tracks.items()]
+        return named + self.events
+
+    def _copy(self, event: runtime.Copied) -> None:
+        self._copies += 1
+        ends = ((event.source, f"copy to {self._label(event.target)}", "s"), (event.target, "copy from ", "f"))
+        for device, name, phase in ends:
+            name = name if phase == "s" else name + self._label(event.source)
+            start = self._slice(device, name, event, event.seconds, event.modelled, {"bytes": event.nbytes})
+            binding = {} if phase == "s" else {"bp": "e"}
+            self._add(phase, "copy", device, start, cat="copy", id=self._copies, **binding)
+
+    def _slice(self, device: str, name: str, event: Any, seconds: float, modelled: bool, args: dict[str, Any]) -> float:
+        """Adds a slice where its track is free; returns when it starts."""
+        track = self._track(device)
+        duration = seconds * 1e6
+        start = max(self._at(event) - (0.0 if modelled else duration), self._free_from.get(track, 0.0))
+        self._free_from[track] = start + duration
+        code = self._code_line(event.site)
+        args = args | ({"code": code} if code else {})
+        self._add("X", name + MODELLED if modelled else name, device, start, dur=duration, cat="op", args=args)
+        return start
+
+    def _add(self, phase: str, name: str, device: str, at: float, **fields: Any) -> None:
+        self.events.append({"ph": phase, "name": name, "pid": PROCESS, "tid": self._track(device), "ts": at} | fields)
+
+    def _at(self, event: runtime.Event) -> float:
+        return max(0.0, (event.time - self._began) * 1e6)
+
+    def _track(self, device: str) -> int:
+        return self._tracks.setdefault(device, len(self._tracks) + 1)
+
+    def _label(self, device: str) -> str:
+        short = device.rpartition("device:")[2]
+        return self._labels.get(short, short)
+
+
+def trace_events(
+    events: Sequence[runtime.Event], devices: Sequence[runtime.DeviceInfo], code_line: Callable[[runtime.Site], str]
+) -> list[dict[str, Any]]:
+    """Returns a track for each device with its ops, an arrow for each copy, and the memory in use."""
+    timeline = _Timeline(devices, code_line, min((event.time for event in events), default=0.0))
+    for event in events:
+        timeline.take(event)
+    return timeline.finish()
+
+
+def _why(placed: runtime.OpPlaced) -> dict[str, str]:
+    return {"why": runtime.in_words(placed.op, placed.device, placed.reason).partition(": ")[2]}
+
+
+def _name(kind: str, track: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "pid": PROCESS, "tid": track, "args": {"name": name}}

@@ -1,0 +1,61 @@
+"""A shell in this process, with the extension loaded, on a machine with two simulated GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import nbtf as tf
+from tests.machines import machine
+
+
+class Ran(NamedTuple):
+    """What a cell did."""
+
+    result: Any
+    out: str
+    error: BaseException | None
+
+
+class Shell:
+    """Runs cells as a notebook does."""
+
+    def __init__(self, shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        self.ip, self._capsys = shell, capsys
+
+    def run(self, *lines: str, cell_id: str | None = None) -> Ran:
+        self._capsys.readouterr()
+        done = self.ip.run_cell("\n".join(lines), store_history=True, cell_id=cell_id)
+        said = self._capsys.readouterr()
+        return Ran(done.result, said.out + said.err, done.error_in_exec or done.error_before_exec)
+
+
+@pytest.fixture
+def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+    """A shell that has not loaded the extension."""
+    from IPython.core.async_helpers import get_asyncio_loop
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.chdir(tmp_path)
+    config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=config)
+    shell.user_ns["tf"] = tf
+    with machine(2, memory="2GiB"):
+        yield Shell(shell, capsys)
+        tf.unload_ipython_extension(shell)
+    shell.reset(new_session=False)
+    InteractiveShell.clear_instance()
+    get_asyncio_loop().close()  # cells with `await` ran in it
+
+
+@pytest.fixture
+def shell(bare: Shell) -> Shell:
+    """A shell that has."""
+    tf.load_ipython_extension(bare.ip)
+    return bare

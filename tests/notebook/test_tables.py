@@ -1,0 +1,144 @@
+"""Are devices and memory shown as text, HTML and data, and are names only ever text?"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+from nbtf.notebook.tables import Column, Table
+from tests.machines import machine
+from tests.notebook.conftest import Shell
+
+
+def test_devices_show_card_bus_and_whether_they_are_simulated(shell: Shell) -> None:
+    assert """\
+device  kind       model                 card  bus id        ops
+CPU:0   host       –                        –  –               0
+GPU:0   simulated  Tesla V100-SXM2-16GB     0  0000:00:04.0    0
+GPU:1   simulated  Tesla V100-SXM2-16GB     1  0000:00:05.0    0
+Automatic placement prefers GPU:0.
+2 of 2 GPUs are simulated by NumPy on the CPU.""" == repr(shell.run("%devices").result)
+
+
+def test_devices_show_memory_and_ops_once_they_are_used(shell: Shell) -> None:
+    shell.run("a = tf.constant([1.0, 2.0])")
+
+    row = shell.run("%devices").result.to_dict()["rows"][1]
+
+    assert (1536, 1536, 1) == (row["in_use"], row["peak"], row["ops"])
+
+
+def test_machine_without_a_gpu_says_so(shell: Shell) -> None:
+    with machine(0):
+        assert ["No GPU here: ops run on CPU:0."] == shell.run("%devices").result.notes
+        assert "Only GPUs keep an account of their memory; none to show here." == repr(shell.run("%gpu_memory").result)
+
+
+def test_cards_are_shown_with_the_devices_made_of_them(shell: Shell) -> None:
+    cards = tf.config.list_physical_devices("GPU")
+    half = tf.config.LogicalDeviceConfiguration(memory_limit=512)
+    tf.config.set_logical_device_configuration(cards[1], [half, half])
+    tf.config.set_visible_devices(cards[1], "GPU")
+
+    rows = shell.run("%devices --physical").result.rows
+
+    assert [("CPU:0", ["CPU:0"]), ("GPU:0", []), ("GPU:1", ["GPU:0", "GPU:1"])] == [
+        (row["physical"], row["devices"]) for row in rows
+    ]
+    assert 1 == rows[2]["card"]
+
+
+# Memory
+
+
+def test_memory_has_exact_bytes_and_a_bar(shell: Shell) -> None:
+    shell.run("%%device GPU:1", "a = tf.constant([1.0])")
+
+    told = shell.run("%gpu_memory GPU:1").result
+
+    assert [("GPU:1", "simulated", 1536)] == [(row["device"], row["kind"], row["in_use"]) for row in told.rows]
+    assert "█░░░░░░░░░ under 1 %" in repr(told)
+
+
+def test_peak_can_be_counted_anew(shell: Shell) -> None:
+    shell.run("a = tf.constant([1.0])", "del a")
+
+    assert [1536, 1280] == [
+        shell.run(line).result.rows[0]["peak"] for line in ("%gpu_memory GPU:0", "%gpu_memory GPU:0 --reset-peak")
+    ]
+
+
+def test_cell_tells_its_peak_and_what_it_kept(shell: Shell) -> None:
+    out = shell.run("%%gpu_memory", "a = tf.constant([1.0])", "b = a + a", "del a").out
+
+    assert "GPU:0 (simulated): peak 1,792 B, +256 B kept after the cell\n" == out.splitlines(keepends=True)[0]
+
+
+def test_cell_that_takes_or_keeps_too_much_fails(shell: Shell) -> None:
+    error = shell.run("%%gpu_memory --at-most 1.5KiB --kept 0", "a = tf.constant([1.0])", "b = a + a").error
+
+    assert (
+        "- GPU:0 (simulated): peak at most 1,536 B",
+        "+ GPU:0 (simulated): peak 1,792 B",
+        "- GPU:0 (simulated): kept at most 0 B",
+        "+ GPU:0 (simulated): kept 512 B",
+    ) == getattr(error, "lines", None)
+
+
+@pytest.mark.parametrize("line", ["--at-most x", "--kept", "GPU:0"])
+def test_malformed_memory_options_are_a_usage_error(shell: Shell, line: str) -> None:
+    assert shell.run(f"%%gpu_memory {line}", "1").out.startswith("UsageError: %%gpu_memory: ")
+
+
+def test_memory_of_a_device_that_is_not_here_is_the_librarys_error(shell: Shell) -> None:
+    assert isinstance(shell.run("%gpu_memory GPU:7").error, tf.errors.InvalidArgumentError)
+
+
+# Tables
+
+NASTY = "<img src=x onerror=alert(1)>"
+
+
+def test_names_are_text_in_html() -> None:
+    shown = Table([Column("op", NASTY)], [{"op": NASTY}], [NASTY])._repr_html_()
+
+    assert (0, 3) == (shown.count("<img"), shown.count("&lt;img src=x"))
+
+
+def test_long_names_and_line_breaks_stay_in_their_cell() -> None:
+    lines = repr(Table([Column("op", "op")], [{"op": "x\n" + "y" * 10_000}])).splitlines()
+
+    assert (2, 120) == (len(lines), len(lines[1]))
+
+
+def test_rows_that_are_not_shown_are_counted_and_in_the_data() -> None:
+    table = Table([Column("n", "n")], [{"n": number} for number in range(100)], most=60)
+
+    assert "… 40 more rows: to_dict() has all" == repr(table).splitlines()[-1]
+    assert 100 == len(table.to_dict()["rows"])
+
+
+def test_columns_line_up_with_wide_characters() -> None:
+    lines = repr(Table([Column("a", "a"), Column("b", "b")], [{"a": "図", "b": 1}, {"a": "xyz", "b": 2}])).splitlines()
+
+    assert ["a    b", "図   1", "xyz  2"] == lines
+
+
+def test_html_has_no_style_script_or_id(shell: Shell) -> None:
+    shown = shell.run("%devices").result._repr_html_()
+
+    assert [] == [word for word in ("style", "script", " id=") if word in shown]
+
+
+def test_rows_become_a_data_frame_where_pandas_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pandas:
+        @staticmethod
+        def DataFrame(rows: list[Any], columns: list[str]) -> tuple[Any, Any]:  # noqa: N802
+            return rows, columns
+
+    monkeypatch.setitem(sys.modules, "pandas", Pandas)  # type: ignore[arg-type]  # all that is used of it
+
+    assert ([[1, None]], ["n", "m"]) == Table([Column("n", "n"), Column("m", "m")], [{"n": 1}]).to_pandas()

@@ -437,3 +437,14 @@ def test_explaining_fixes_nothing_more_than_the_tensor_did() -> None:
     tf.runtime.explain_placement(x)
 
     assert CURRENT.context.machine is None
+
+
+def test_explanation_tells_a_forgotten_recording_from_none() -> None:
+    with tf.runtime.recording():
+        x = tf.add(1.0, 2.0)
+    with tf.runtime.recording():
+        pass
+
+    assert (
+        "it was recorded when it was made, but that recording is no longer kept" == tf.runtime.explain_placement(x).why
+    )

@@ -20,6 +20,8 @@ from nbtf.errors import InvalidArgumentError
 
 @op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, shares_memory=True)
 def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
+    if min(shape, default=0) < -1:  # NumPy takes any negative length for -1
+        raise ValueError("negative length")
     return tensor.reshape(shape)
 
 

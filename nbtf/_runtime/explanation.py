@@ -22,11 +22,14 @@ class Explanation(NamedTuple):
     op: str | None = None
     reason: Reason | None = None
     site: Site = None
+    recorded: bool = False
 
     @property
     def why(self) -> str:
         """The reason in words."""
         if self.op is None or self.reason is None:
+            if self.recorded:
+                return "it was recorded when it was made, but that recording is no longer kept"
             return "nobody recorded when it was made; use tf.runtime.recording()"
         return in_words(self.op, self.device, self.reason).partition(": ")[2]
 
@@ -78,8 +81,11 @@ def explain_placement(tensor: Any) -> Explanation:
     context = CURRENT.context
     label = next((d.label for d in devices() if d.name == device.short_name), device.short_name)
     known = (device.name, label, tuple(tensor.shape), tensor.dtype.name)
-    placed = _placed(context, getattr(tensor, "_seq", 0))
-    return Explanation(*known) if placed is None else Explanation(*known, placed.op, placed.reason, placed.site)
+    seq: int = getattr(tensor, "_seq", 0)
+    placed = _placed(context, seq)
+    if placed is None:
+        return Explanation(*known, recorded=seq != 0)
+    return Explanation(*known, placed.op, placed.reason, placed.site, True)
 
 
 def _placed(context: Context, seq: int) -> OpPlaced | None:

@@ -120,6 +120,8 @@ def _as_asked(
         _refuse_impossible(op, request)
     asked = request.fields
     local = (asked.job, asked.replica, asked.task) == ("localhost", 0, 0)
+    if not local and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
+        raise MissingDeviceError(None, None, f"{request.name} unknown device.")
     if not (machine.soft and local):
         raise MissingDeviceError(None, None, _unsatisfied(op, dtypes, request, machine))
     if device is not None:

@@ -242,3 +242,10 @@ def test_block_is_no_decorator() -> None:
 
         @tf.device("CPU:0")  # pyright: ignore[reportCallIssue, reportUntypedFunctionDecorator]
         def work() -> None: ...
+
+
+def test_constant_of_another_job_fails_in_the_words_of_a_copy() -> None:
+    with tf.device("/job:worker/task:1/CPU:0"), pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.constant([1.0])
+
+    assert "/job:worker/replica:0/task:1/device:CPU:0 unknown device." == str(caught.value)

@@ -51,8 +51,10 @@ def require(name: str | None, soft: bool | None, hint: str) -> None:
     if name is None or short(name) in here:
         return
     soft = config.get_soft_device_placement() if soft is None else soft
-    if soft and name.startswith(_LOCAL):
+    local = name.startswith(_LOCAL)
+    if soft and local:
         return
+    hint = hint if local else "Only the devices of this process can be used."
     types = sorted({device.partition(":")[0] for device in here}, reverse=True)
     raise errors.MissingDeviceError(
         None,

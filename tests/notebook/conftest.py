@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +43,7 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.chdir(tmp_path)
+    before = set(vars(builtins))
     config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(config=config)
@@ -52,6 +54,8 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     shell.reset(new_session=False)
     InteractiveShell.clear_instance()
     get_asyncio_loop().close()  # cells with `await` ran in it
+    for name in set(vars(builtins)) - before:  # IPython leaves its mark there, by which the placement log knows it
+        delattr(builtins, name)
 
 
 @pytest.fixture

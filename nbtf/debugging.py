@@ -90,19 +90,27 @@ def get_log_device_placement() -> bool:
 
 
 def _print_in_cell(op: str, device: str) -> None:
-    _print(sys.stdout, op, device)
+    try:
+        sys.stdout.write(f"Executing op {op} in device {device}\n")
+    except _UNWRITABLE as error:
+        _switch_off(error)
 
 
 def _print_to_stderr(op: str, device: str) -> None:
-    _print(sys.stderr, op, device)
-
-
-def _print(stream: Any, op: str, device: str) -> None:
     try:
-        stream.write(f"Executing op {op} in device {device}\n")
-    except (OSError, ValueError, AttributeError) as error:  # closed, full, or not there: no reason to stop computing
-        CURRENT.context.set_log(None)
-        warn(f"the placement log was switched off: {type(error).__name__}: {error}")
+        sys.stderr.write(f"Executing op {op} in device {device}\n")
+    except _UNWRITABLE as error:
+        _switch_off(error)
+
+
+_UNWRITABLE = (OSError, ValueError, AttributeError)
+"""What a stream raises that is full, closed, or not there."""
+
+
+def _switch_off(error: Exception) -> None:
+    """Ends the log: that it cannot be written is no reason to stop computing."""
+    CURRENT.context.set_log(None)
+    warn(f"the placement log was switched off: {type(error).__name__}: {error}")
 
 
 def is_numeric_tensor(tensor: Any) -> bool:

@@ -20,8 +20,9 @@ from nbtf.errors import InvalidArgumentError
 
 @op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, shares_memory=True)
 def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
-    if min(shape, default=0) < -1:  # NumPy takes any negative length for -1
-        raise ValueError("negative length")
+    for length in shape:
+        if length < -1:  # which NumPy takes for -1
+            raise ValueError("negative length")
     return tensor.reshape(shape)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from nbtf._devices.names import DeviceSpec
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.scopes import SCOPE, ScopeStack, set_scope
+from nbtf._runtime.scopes import ScopeStack
 
 
 class device(ScopeStack):  # noqa: N801  # TensorFlow's name
@@ -53,13 +53,7 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
 
     def __exit__(self, *error: object) -> None:
         """Closes the block, also after an error."""
-        entered = self._entered
-        entry = entered[-1] if entered else None
-        if entry is not None and entry[1] is SCOPE():  # `leave` by hand, for the most common case
-            entered.remove(entry)
-            set_scope(entry[0])
-        else:
-            self.leave("Exiting device scope without proper scope nesting")
+        self.leave("Exiting device scope without proper scope nesting")
 
 
 def _as_text(device: Any) -> Any:

@@ -92,8 +92,8 @@ def tell_copied(
 def tell_allocated(context: Context, device: Device, nbytes: int, where: Where) -> None:
     """Tells of memory that a device gave, and of its account afterwards."""
     if device.memory is not None and nbytes:
-        in_use = device.memory.stats().in_use
-        context.observers.tell(Allocated(device.name, nbytes, in_use, *stamp(), *where))
+        stats = device.memory.stats()
+        context.observers.tell(Allocated(device.name, nbytes, stats.in_use, stats.pool, *stamp(), *where))
 
 
 # What the device policy says

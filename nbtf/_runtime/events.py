@@ -76,11 +76,12 @@ class Copied(NamedTuple):
 
 
 class Allocated(NamedTuple):
-    """A device gave memory to a result; `in_use` is its account afterwards."""
+    """A device gave memory to a result. `in_use` and `pool`, what it has taken from its card, are as of afterwards."""
 
     device: str
     nbytes: int
     in_use: int
+    pool: int
     seq: int
     time: float
     site: Site = None

@@ -15,7 +15,7 @@ schema in its first column. Fields that an event does not have are left out of J
     outputs   shape, dtype and nbytes of each result (CSV: [2,3] float32)  executed
     nbytes    bytes of results, of a copy, of an allocation                executed, copied, allocated
     seconds   how long; timing says what that is: finished (measured), launch, or modelled       executed, copied
-    in_use    bytes in use on the device afterwards                        allocated
+    in_use    bytes in use on the device afterwards; pool, bytes it has taken from its card      allocated
     source    full name of the device that a copy came from; target, where it went               copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
     node, replica   name in a graph, number in a strategy; usually missing
@@ -35,7 +35,7 @@ from nbtf.notebook.trace import trace_events
 SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
-    "schema kind seq time op device reason why outputs nbytes seconds timing in_use source target code node replica"
+    "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool source target code node replica"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]
@@ -75,7 +75,8 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
         fields |= {"kind": "copied", "source": event.source, "target": event.target, "nbytes": event.nbytes}
         fields |= {"seconds": event.seconds, "timing": "modelled" if event.modelled else "finished"}
     else:
-        fields |= {"kind": "allocated", "device": event.device, "nbytes": event.nbytes, "in_use": event.in_use}
+        fields |= {"kind": "allocated", "device": event.device, "nbytes": event.nbytes}
+        fields |= {"in_use": event.in_use, "pool": event.pool}
     fields |= {"code": code_line(event.site) or None, "node": event.node, "replica": event.replica}
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -17,7 +17,7 @@ from nbtf._runtime import context, conversion, execute
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 from nbtf._runtime.scopes import Scope, set_scope
 from nbtf.errors import InvalidArgumentError
-from tests.machines import LOCAL, SCRATCH, machine
+from tests.machines import LOCAL, MIB, SCRATCH, machine
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_allocation_tells_the_account_afterwards(on_two_gpus: list[Any]) -> None
     kept = tf.constant([1.0] * 100)
 
     (allocated,) = [event for event in on_two_gpus if isinstance(event, Allocated)]
-    assert (400, SCRATCH + 512) == (allocated.nbytes, allocated.in_use)
+    assert (400, SCRATCH + 512, 4620 * MIB) == (allocated.nbytes, allocated.in_use, allocated.pool)
     assert 100 == kept.shape[0]
 
 

@@ -50,7 +50,7 @@ def test_copies_are_counted_and_their_bytes_added() -> None:
 
 
 def test_allocations_are_counted() -> None:
-    assert {"GPU:0": 2} == recorder_of(*[Allocated("GPU:0", 8, 16, 0, 0.0)] * 2).snapshot().allocations
+    assert {"GPU:0": 2} == recorder_of(*[Allocated("GPU:0", 8, 16, 64, 0, 0.0)] * 2).snapshot().allocations
 
 
 def test_totals_stay_exact_when_events_are_cut() -> None:

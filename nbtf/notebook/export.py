@@ -35,7 +35,8 @@ from nbtf.notebook.trace import trace_events
 SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
-    "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool source target code node replica"
+    "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
+    "source target code node replica"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]

@@ -1,0 +1,116 @@
+// How elements are made and kept: names of ops and tensors are data, so they reach the page as text only.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// h("button", {class: "x", onclick: f, "aria-pressed": "false"}, "text", child): an HTML element.
+export function h(tag, attrs, ...children) {
+  return furnish(document.createElement(tag), attrs, children);
+}
+
+// The same for SVG.
+export function s(tag, attrs, ...children) {
+  return furnish(document.createElementNS(SVG, tag), attrs, children);
+}
+
+function furnish(node, attrs, children) {
+  for (const [name, value] of Object.entries(attrs || {})) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else attr(node, name, value);
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+
+// Sets, changes or (null, undefined, false) removes an attribute; touches the page only when something changes.
+export function attr(node, name, value) {
+  if (value === null || value === undefined || value === false) {
+    if (node.hasAttribute(name)) node.removeAttribute(name);
+  } else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
+
+// Makes `text` the only content of a node; keeps the text node, so that a selection survives.
+export function put(node, text) {
+  const only = node.firstChild;
+  if (only && only.nodeType === Node.TEXT_NODE && !only.nextSibling) {
+    if (only.data !== text) only.data = text;
+  } else node.textContent = text;
+}
+
+const KEPT = new WeakMap();
+
+// Brings the children of `parent` in line with `items`: one node a key, made once, moved only where the order changed.
+export function keyed(parent, items, keyOf, make, update) {
+  const before = KEPT.get(parent) || new Map();
+  const now = new Map();
+  for (const item of items) now.set(keyOf(item), item);
+  for (const [key, node] of before) if (!now.has(key)) (node.remove(), before.delete(key));
+  let next = parent.firstChild;
+  for (const [key, item] of now) {
+    let node = before.get(key);
+    if (!node) before.set(key, (node = make(item)));
+    if (node === next) next = next.nextSibling;
+    else parent.insertBefore(node, next);
+    update?.(node, item);
+  }
+  KEPT.set(parent, before);
+}
+
+// "24 B", "4 KiB", "1.5 MiB", "4.5 GiB"; "–" for what is not known.
+export function bytes(n) {
+  if (n === null || n === undefined || n < 0) return "–";
+  let unit = 0;
+  while (n >= 1024 && unit < 4) (n /= 1024), (unit += 1);
+  const digits = unit && n < 100 ? 1 : 0;
+  return `${n.toFixed(digits).replace(/\.0$/, "")} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+
+// "4,844,421,120 B"; "–" for what is not known.
+export function exact(n) {
+  return n === null || n === undefined || n < 0 ? "–" : `${Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",")} B`;
+}
+
+// "3 ns", "58 µs", "1.2 ms", "3 s".
+export function seconds(n) {
+  const [unit, scale] = n >= 1 ? ["s", 1] : n >= 1e-3 ? ["ms", 1e3] : n >= 1e-6 ? ["µs", 1e6] : ["ns", 1e9];
+  const value = n * scale;
+  return `${value >= 10 || value === 0 ? Math.round(value) : +value.toPrecision(2)} ${unit}`;
+}
+
+// "05:27:04" in the reader's time zone.
+export function clock(wall) {
+  const at = new Date(wall * 1000);
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, "0")).join(":");
+}
+
+// One tab stop for many: arrow keys, Home and End move among the elements that match. Call what it returns after each
+// update, so that one of them can always be reached. `data-lm-suppress-shortcuts` keeps the keys from JupyterLab.
+export function rove(container, selector) {
+  attr(container, "data-lm-suppress-shortcuts", "true");
+  const all = () => [...container.querySelectorAll(selector)].filter((one) => one.getClientRects().length);
+  const stop = (chosen) => {
+    for (const one of container.querySelectorAll(selector)) attr(one, "tabindex", one === chosen ? "0" : "-1");
+  };
+  container.addEventListener("focusin", (event) => {
+    const chosen = event.target.closest(selector);
+    if (chosen) stop(chosen);
+  });
+  container.addEventListener("keydown", (event) => {
+    const from = event.target.closest(selector);
+    const found = from ? all() : [];
+    const to = destination(event.key, found, found.indexOf(from));
+    if (!to) return;
+    event.preventDefault();
+    event.stopPropagation();
+    to.focus();
+  });
+  return () => {
+    if (!container.querySelector(`${selector}[tabindex="0"]`)) stop(container.querySelector(selector));
+  };
+}
+
+function destination(key, found, at) {
+  if (key === "ArrowRight" || key === "ArrowDown") return found[at + 1];
+  if (key === "ArrowLeft" || key === "ArrowUp") return found[at - 1];
+  if (key === "Home") return found[0];
+  return key === "End" ? found[found.length - 1] : undefined;
+}

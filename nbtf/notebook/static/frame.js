@@ -1,0 +1,191 @@
+// What every view has: badge, Table, Pause, replay, a line for screen readers, drawing at the browser's pace.
+//
+// How a view plugs in. `frame(context, view)` is what anywidget calls to render; `view` is an object
+//   {kind: "map", title: "Device map",
+//    create(root, ui),         builds its elements once in `root` (div.nbtf-body)
+//    update(state, position),  changes them; position is null when live, else an index into state.steps
+//    tables(state),            [{caption, columns, rows, notes}], see table.js
+//    say?(state, position),    one sentence for the status line; "Device map, live: 12 events" without it
+//    dispose?()}               stops what create started
+// Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
+// `ui` is {chosen, changed(), go(i), still(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
+// asks for a redraw; `go(i)` shows step i; `still()` is true with reduced motion; `narrow()` below 560 px.
+// The root element carries `data-width` "narrow" or "wide" and `data-mode` "live" or "replay" for CSS.
+//
+// Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
+// [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
+// .nbtf-back, .nbtf-play, .nbtf-step, .nbtf-scrub, .nbtf-place, .nbtf-speed, .nbtf-live; .nbtf-line (the step in
+// words); .nbtf-body (the view), .nbtf-tables with .nbtf-table; .nbtf-status (role=status, visually hidden).
+
+import { attr, clock, h, put } from "./dom.js";
+import { replay } from "./replay.js";
+import { table } from "./table.js";
+import { WORDS, fill } from "./words.js";
+
+const NARROW = 560;
+const SAY_EVERY = 5000;
+const TABLES_EVERY = 1000;
+
+export function frame({ model, el }, kind) {
+  const view = Object.create(kind);
+  const self = { model, view, held: null, tables: false, raf: 0, said: 0, tabled: 0, heardFrom: 0 };
+  const motion = matchMedia("(prefers-reduced-motion: reduce)");
+  self.latest = () => self.held || model.get("state") || {};
+  self.dirty = () => (self.raf ||= requestAnimationFrame(() => draw(self)));
+  self.player = replay(self.latest, self.dirty, () => motion.matches);
+  self.parts = build(self);
+  el.append(self.parts.root);
+  view.create(self.parts.body, {
+    chosen: {}, changed: self.dirty, go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
+    narrow: () => self.parts.root.dataset.width === "narrow",
+  });
+  return watch(self, motion);
+}
+
+function build(self) {
+  const said = WORDS.frame;
+  const { view, player } = self;
+  const badge = h("span", { class: "nbtf-badge" });
+  const total = h("span", { class: "nbtf-total" });
+  const pause = h("button", { type: "button", class: "nbtf-pause", "aria-pressed": "false", title: said.pauseHint, onclick: () => {
+    self.held = self.held ? null : self.model.get("state");
+    self.dirty();
+  } }, said.pause);
+  const tabular = h("button", { type: "button", class: "nbtf-table-button", "aria-pressed": "false", title: said.tableHint, onclick: () => {
+    self.tables = !self.tables;
+    self.tabled = 0;
+    self.dirty();
+  } }, said.table);
+  const body = h("div", { class: "nbtf-body" });
+  const tables = h("div", { class: "nbtf-tables" });
+  const status = h("span", { class: "nbtf-status", role: "status" });
+  const head = h("div", { class: "nbtf-head" }, h("span", { class: "nbtf-title" }, view.title), badge, total, pause, tabular);
+  const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide" },
+    head, player.bar, player.line, body, tables, status);
+  return { root, badge, total, pause, tabular, body, tables, status };
+}
+
+function watch(self, motion) {
+  const { model, parts } = self;
+  const fresh = () => {
+    self.heardFrom = Date.now();
+    self.dirty();
+  };
+  // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
+  self.heardFrom = Math.min(Date.now(), (model.get("state")?.wall || 0) * 1000);
+  const width = new ResizeObserver(() => {
+    attr(parts.root, "data-width", parts.root.clientWidth < NARROW ? "narrow" : "wide");
+    self.dirty();
+  });
+  const dog = setInterval(() => showBadge(self), 500);
+  width.observe(parts.root);
+  model.on("change:state", fresh);
+  document.addEventListener("visibilitychange", self.dirty);
+  motion.addEventListener("change", self.dirty);
+  const counted = countFrames();
+  tell(model, 1);
+  self.dirty();
+  return () => {
+    clearInterval(dog);
+    width.disconnect();
+    cancelAnimationFrame(self.raf);
+    self.player.stop();
+    self.view.dispose?.();
+    cancelAnimationFrame(self.raf);
+    model.off("change:state", fresh);
+    document.removeEventListener("visibilitychange", self.dirty);
+    motion.removeEventListener("change", self.dirty);
+    counted();
+    tell(model, -1);
+  };
+}
+
+function tell(model, n) {
+  try {
+    model.send({ kind: "view", n });
+  } catch {
+    // A saved view without a kernel has nobody to tell.
+  }
+}
+
+function draw(self) {
+  self.raf = 0;
+  const { parts, player, view } = self;
+  if (document.hidden || !parts.root.isConnected) return;
+  const state = player.state || self.latest();
+  if (!state.devices) return void put(parts.total, WORDS.frame.waiting);
+  attr(parts.root, "data-mode", player.position === null ? "live" : "replay");
+  player.draw();
+  parts.body.hidden = self.tables;
+  parts.tables.hidden = !self.tables;
+  attr(parts.tabular, "aria-pressed", String(self.tables));
+  attr(parts.pause, "aria-pressed", String(Boolean(self.held)));
+  put(parts.total, events(state));
+  if (self.tables) showTables(self, state);
+  else view.update(state, player.position);
+  showBadge(self);
+  count(state);
+}
+
+function events(state) {
+  const said = WORDS.frame;
+  return state.heard === 1 ? said.event : state.heard ? fill(said.events, { n: state.heard }) : said.noEvents;
+}
+
+function showTables(self, state) {
+  const now = Date.now();
+  if (now - self.tabled < TABLES_EVERY) return;
+  self.tabled = now;
+  self.parts.tables.replaceChildren(...self.view.tables(state).map(table));
+}
+
+function showBadge(self) {
+  const { parts, player } = self;
+  const newest = self.model.get("state") || {};
+  const stale = Date.now() - self.heardFrom > (newest.hb || 2) * 3000;
+  const kind = stateOf(self, newest, stale);
+  put(parts.badge, fill(WORDS.frame[kind], { time: clock((kind === "paused" ? self.held : newest).wall || 0) }));
+  attr(parts.badge, "data-state", kind);
+  parts.root.classList.toggle("nbtf-stale", stale && player.position === null);
+  speak(self, kind);
+}
+
+function stateOf(self, newest, stale) {
+  if (self.player.position !== null) return "replay";
+  if (newest.ended) return "ended";
+  if (stale) return "stale";
+  if (self.held) return "paused";
+  return newest.busy ? "live" : "idle";
+}
+
+function speak(self, kind) {
+  const now = Date.now();
+  if (now - self.said < SAY_EVERY) return;
+  const state = self.player.state || self.latest();
+  if (!state.devices) return;
+  const badge = self.parts.badge.textContent;
+  const text = self.view.say?.(state, self.player.position, kind)
+    ?? fill(WORDS.frame.status, { title: self.view.title, badge, events: events(state) });
+  if (text !== self.parts.status.textContent) (put(self.parts.status, text), (self.said = now));
+}
+
+// Tests define window.__nbtf to count; nobody else pays.
+function count(state) {
+  const hook = window.__nbtf;
+  if (!hook) return;
+  hook.draws = (hook.draws || 0) + 1;
+  hook.rev = state.rev;
+  hook.wall = state.wall;
+}
+
+function countFrames() {
+  if (!window.__nbtf) return () => {};
+  let before = performance.now();
+  let id = requestAnimationFrame(function measure(now) {
+    window.__nbtf.frames = (window.__nbtf.frames || 0) + 1;
+    window.__nbtf.gap = Math.max(window.__nbtf.gap || 0, now - before);
+    before = now;
+    id = requestAnimationFrame(measure);
+  });
+  return () => cancelAnimationFrame(id);
+}

@@ -10,6 +10,10 @@ from nbtf._ops.activations import selu as selu
 from nbtf._ops.activations import silu as silu
 from nbtf._ops.activations import softplus as softplus
 from nbtf._ops.activations import softsign as softsign
+from nbtf._ops.convolution import conv2d as conv2d
+from nbtf._ops.convolution import conv2d_transpose as conv2d_transpose
+from nbtf._ops.convolution_by_rank import conv1d as conv1d
+from nbtf._ops.convolution_by_rank import convolution as convolution
 from nbtf._ops.functions import sigmoid as sigmoid
 from nbtf._ops.functions import tanh as tanh
 from nbtf._ops.losses import compute_average_loss as compute_average_loss
@@ -26,6 +30,12 @@ from nbtf._ops.norms import l2_loss as l2_loss
 from nbtf._ops.norms import l2_normalize as l2_normalize
 from nbtf._ops.ordering import in_top_k as in_top_k
 from nbtf._ops.ordering import top_k as top_k
+from nbtf._ops.pooling import avg_pool2d as avg_pool2d
+from nbtf._ops.pooling import max_pool2d as max_pool2d
+from nbtf._ops.pooling_by_rank import avg_pool as avg_pool
+from nbtf._ops.pooling_by_rank import avg_pool1d as avg_pool1d
+from nbtf._ops.pooling_by_rank import max_pool as max_pool
+from nbtf._ops.pooling_by_rank import max_pool1d as max_pool1d
 from nbtf._ops.softmax import log_softmax as log_softmax
 from nbtf._ops.softmax import softmax as softmax
 from nbtf._ops.statistics import moments as moments

@@ -1,0 +1,181 @@
+"""How a window moves over images: where it stands, how many places there are, what lies under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from nbtf._ops.specs import bracketed
+from nbtf.errors import InvalidArgumentError
+
+Padding = Any
+"""`"SAME"`, `"VALID"`, or pairs of lengths for all four axes."""
+
+Pair = tuple[int, int]
+
+
+class Window(NamedTuple):
+    """A window of `size` (height, width) that moves by `strides`; its elements stand `dilations` apart.
+
+    `padding` is `"SAME"`, `"VALID"` or what is added before and after each of the two axes. `first` says whether the
+    channels come before them.
+    """
+
+    size: Pair
+    strides: Pair
+    dilations: Pair
+    padding: str | tuple[Pair, Pair]
+    first: bool
+
+
+class Steps(NamedTuple):
+    """The places of a window along one axis: how many, and what is added to the axis before and after."""
+
+    places: int
+    before: int
+    after: int
+
+
+def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilations: Any = None) -> Window:
+    """Reads how a window moves, in any of TensorFlow's spellings.
+
+    Raises:
+      ValueError: strides or dilations are not 1, 2 or 4 numbers.
+      InvalidArgumentError: an unknown padding or data format, or a stride below 1.
+    """
+    first = channels_first(data_format)
+    strides = pair(strides, "strides", first)
+    if min(strides) <= 0:
+        raise InvalidArgumentError(None, None, "Row and column strides should be larger than 0.")
+    dilations = (1, 1) if dilations is None else pair(dilations, "dilations", first)
+    if min(dilations) <= 0:
+        raise InvalidArgumentError(None, None, "Dilated rates should be larger than 0.")
+    return Window(size, strides, dilations, _padding(padding, first), first)
+
+
+def channels_first(data_format: Any) -> bool:
+    """Tells whether the channels come before height and width; None stands for NHWC.
+
+    Raises:
+      InvalidArgumentError: neither NHWC nor NCHW.
+    """
+    if data_format in (None, "NHWC"):
+        return False
+    if data_format == "NCHW":
+        return True
+    text = f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"'
+    raise InvalidArgumentError(None, None, text)
+
+
+def pair(value: Any, name: str, first: bool) -> Pair:
+    """Returns height and width from one number, a list of one or two, or one for each of the four axes.
+
+    Raises:
+      ValueError: another number of numbers.
+    """
+    if hasattr(value, "__index__"):
+        return value.__index__(), value.__index__()
+    given: list[int] = [one.__index__() for one in value]
+    if len(given) == 1:
+        return given[0], given[0]
+    if len(given) == 2:
+        return given[0], given[1]
+    if len(given) == 4:
+        return (given[2], given[3]) if first else (given[1], given[2])
+    raise ValueError(f"{name} should be of length 1, 2 or 4. Received: {name}={value} of length {len(given)}")
+
+
+def _padding(value: Padding, first: bool) -> str | tuple[Pair, Pair]:
+    if isinstance(value, str):
+        if value in ("SAME", "VALID"):
+            return value
+        allowed = '"SAME", "VALID", "EXPLICIT"'
+        text = f"Value for attr 'padding' of \"{value}\" is not in the list of allowed values: {allowed}"
+        raise InvalidArgumentError(None, None, text)
+    (top, bottom), (left, right) = value[2:4] if first else value[1:3]
+    return (top, bottom), (left, right)
+
+
+def steps(length: int, axis: int, w: Window) -> Steps:
+    """Returns the places along height (axis 0) or width (axis 1) of an image.
+
+    Raises:
+      InvalidArgumentError: there would be less than none.
+    """
+    size, stride = (w.size[axis] - 1) * w.dilations[axis] + 1, w.strides[axis]
+    if w.padding == "SAME":
+        count = -(-length // stride)
+        missing = max(0, (count - 1) * stride + size - length)
+        return Steps(count, missing // 2, missing - missing // 2)
+    before, after = (0, 0) if isinstance(w.padding, str) else w.padding[axis]
+    count = (length + before + after - size + stride) // stride
+    if count < 0:
+        text = f"Computed output size would be negative: {count} "
+        text += f"[input_size: {length}, effective_filter_size: {size}, stride: {stride}]"
+        raise InvalidArgumentError(None, None, text)
+    return Steps(count, before, after)
+
+
+def length_after(length: int | None, axis: int, w: Window) -> int | None:
+    """Returns how many places there are; None where the image's length is not known."""
+    return None if length is None else steps(length, axis, w).places
+
+
+def check_rank(what: str, shape: tuple[int | None, ...]) -> None:
+    """Refuses what is no batch of images.
+
+    Raises:
+      InvalidArgumentError: there are not four axes.
+    """
+    if len(shape) != 4:
+        raise InvalidArgumentError(None, None, f"{what} must be 4-dimensional: {bracketed(shape)}")
+
+
+def image_shape(shape: tuple[Any, ...], first: bool) -> tuple[Any, Any, Any, Any]:
+    """Returns batch, height, width, channels."""
+    return (shape[0], shape[2], shape[3], shape[1]) if first else (shape[0], shape[1], shape[2], shape[3])
+
+
+def shaped(batch: Any, height: Any, width: Any, channels: Any, first: bool) -> tuple[Any, ...]:
+    """Returns the shape with these lengths, in the order of the data format."""
+    return (batch, channels, height, width) if first else (batch, height, width, channels)
+
+
+# In kernels; images are NHWC there
+
+
+def channels_last(xp: Any, array: Any, w: Window) -> Any:
+    """Returns images with their channels at the end."""
+    return xp.transpose(array, (0, 2, 3, 1)) if w.first else array
+
+
+def as_given(xp: Any, array: Any, w: Window) -> Any:
+    """Returns images with NHWC axes in the caller's order."""
+    return xp.ascontiguousarray(xp.transpose(array, (0, 3, 1, 2))) if w.first else array
+
+
+def padded(xp: Any, images: Any, rows: Steps, columns: Steps, fill: Any = 0) -> Any:
+    """Returns images with `fill` around them."""
+    if not (rows.before or rows.after or columns.before or columns.after):
+        return images
+    batch, height, width, channels = images.shape
+    shape = (batch, rows.before + height + rows.after, columns.before + width + columns.after, channels)
+    wide = xp.full(shape, fill, images.dtype)
+    wide[:, rows.before : rows.before + height, columns.before : columns.before + width] = images
+    return wide
+
+
+def cropped(wide: Any, rows: Steps, columns: Steps) -> Any:
+    """Returns images without what `padded` put around them."""
+    return wide[:, rows.before : wide.shape[1] - rows.after, columns.before : wide.shape[2] - columns.after]
+
+
+def views(wide: Any, w: Window, rows: Steps, columns: Steps) -> Iterator[tuple[int, int, Any]]:
+    """Yields, for each element of the window, what lies under it at all places: shape [N, rows, columns, C], a view."""
+    for i in range(w.size[0]):
+        top = i * w.dilations[0]
+        for j in range(w.size[1]):
+            left = j * w.dilations[1]
+            down = slice(top, top + rows.places * w.strides[0], w.strides[0])
+            across = slice(left, left + columns.places * w.strides[1], w.strides[1])
+            yield i, j, wide[:, down, across]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import ctypes.util
+import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from nbtf.cli.command_error import LAB
+from nbtf.cli.finding import Finding
+from nbtf.cli.front_end import front_end, import_error
 from nbtf.cli.table import table
+from nbtf.cli.variables import variables
 
 DRIVER_FILE = Path("/proc/driver/nvidia/version")
 # The oldest driver for CUDA 13 and for CUDA 12. Source: NVIDIA, CUDA Toolkit Release Notes, table "CUDA Toolkit and
@@ -36,22 +39,14 @@ LAB_PACKAGES: Mapping[str, str] = {
 BROKEN_IPYKERNELS = ("7.0.0", "7.0.1")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line: ok or missing or wrong, of what, and the version or what to do."""
-
-    state: str
-    what: str
-    text: str
-
-
 def add_command(commands: Any) -> None:
     """Adds `doctor` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
         help="say what is installed, and what is missing for what",
-        description="Looks at Python, NumPy, CuPy, the NVIDIA driver and the Jupyter packages, one line each. "
-        "What is missing comes with its purpose and the line that installs it. No device is opened.",
+        description="Looks at Python, NumPy, CuPy, the NVIDIA driver, the Jupyter packages and our environment "
+        "variables, one line each. What is missing comes with its purpose and the line that installs it. No device is "
+        "opened.",
     )
     parser.set_defaults(command=doctor)
 
@@ -71,6 +66,8 @@ def findings() -> Iterator[Finding]:
     yield _cupy(next(filter(None, map(installed, CUPY_PACKAGES)), None), driver)
     for package, purpose in LAB_PACKAGES.items():
         yield _lab_package(package, purpose, installed(package))
+    yield from front_end()
+    yield from variables(os.environ)
 
 
 def installed(package: str) -> str | None:
@@ -121,6 +118,8 @@ def _lab_package(package: str, purpose: str, found: str | None) -> Finding:
         return Finding("wrong", package, f"{found} stops the live views: pip install --upgrade ipykernel")
     if package == "anywidget" and _minor(found) >= (0, 12):
         return Finding("wrong", package, f'{found} is not tried with nbtf: pip install "anywidget<0.12"')
+    if package == "anywidget" and (error := import_error(package)):
+        return Finding("wrong", package, f"{found} cannot be imported: {error}")
     return Finding("ok", package, found)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from nbtf import cli
 from nbtf.cli import doctor
-from nbtf.cli.doctor import Finding
+from nbtf.cli.finding import Finding
+from nbtf.cli.front_end import EXTENSIONS
 
 EVERYTHING = {"numpy": "2.4.6", "cupy-cuda12x": "14.2.0"} | dict.fromkeys(doctor.LAB_PACKAGES, "8.0.0")
 EVERYTHING["anywidget"] = "0.11.0"
@@ -21,6 +22,8 @@ def found(
 ) -> dict[str, Finding]:
     monkeypatch.setattr(doctor, "installed", packages.get)
     monkeypatch.setattr(doctor, "driver_version", lambda: driver)
+    monkeypatch.setattr(doctor, "import_error", lambda package: None)
+    monkeypatch.setattr(doctor, "front_end", lambda: ())
     return {finding.what: finding for finding in doctor.findings()}
 
 
@@ -63,6 +66,17 @@ def test_cupy_that_is_missing_is_the_one_for_the_driver(
     assert says in finding.text
 
 
+def test_package_that_cannot_be_imported_is_wrong_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    why = doctor.import_error("anywidget")
+    monkeypatch.setattr(doctor, "import_error", {"anywidget": why}.get)
+
+    finding = doctor._lab_package("anywidget", "the live views", "0.11.0")
+
+    assert "wrong" == finding.state
+    assert "0.11.0 cannot be imported: ModuleNotFoundError: " in finding.text
+
+
 def test_driver_older_than_cuda_12_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "wrong" == found(monkeypatch, EVERYTHING, "470.82.01")["NVIDIA driver"].state
 
@@ -80,10 +94,14 @@ def test_without_file_and_library_there_is_no_driver(tmp_path: Path, monkeypatch
     assert None is doctor.driver_version(tmp_path / "version")
 
 
-def test_doctor_prints_a_line_for_each_and_imports_no_cupy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_prints_a_line_for_each_and_imports_no_cupy(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NBTF_SIMULATED_GPUS", "NBTF_LIVE", "NBTF_GPU"):
+        monkeypatch.delenv(name, raising=False)
     status = cli.main(["doctor"])
     lines = capsys.readouterr().out.splitlines()
 
-    assert (0, 4 + len(doctor.LAB_PACKAGES)) == (status, len(lines))
-    assert {"ok", "missing", "wrong"} >= {line.split()[0] for line in lines}
+    assert (0, 4 + len(doctor.LAB_PACKAGES) + len(EXTENSIONS) + 1) == (status, len(lines))
+    assert {"ok", "missing", "wrong", "note"} >= {line.split()[0] for line in lines}
     assert "cupy" not in sys.modules

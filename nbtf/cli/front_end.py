@@ -1,0 +1,89 @@
+"""Can a JupyterLab of this environment draw the live views? One that runs elsewhere cannot be asked from here."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nbtf.cli.command_error import LAB
+from nbtf.cli.finding import Finding
+
+# The browser's half of each package: the folder in share/jupyter/labextensions.
+EXTENSIONS: Mapping[str, str] = {
+    "anywidget": "anywidget",
+    "ipywidgets": "@jupyter-widgets/jupyterlab-manager",
+}
+ELSEWHERE = Finding(
+    "note",
+    "JupyterLab elsewhere",
+    "the live views need anywidget where JupyterLab runs, not only in this kernel; from here that cannot be seen",
+)
+
+
+def front_end(data: Sequence[Path] | None = None, config: Sequence[Path] | None = None) -> Iterator[Finding]:
+    """Yields what is known of the browser's half of the live views.
+
+    Args:
+      data: the folders share/jupyter; those of this environment when left out.
+      config: the folders with Jupyter's settings; likewise.
+    """
+    data = jupyter_folders("jupyter_path", Path("share/jupyter")) if data is None else data
+    config = jupyter_folders("jupyter_config_path", Path("etc/jupyter")) if config is None else config
+    off = disabled(config)
+    for package, extension in EXTENSIONS.items():
+        yield _extension(package, extension, data, off)
+    yield ELSEWHERE
+
+
+def jupyter_folders(function: str, default: Path) -> list[Path]:
+    """Returns the folders in which a JupyterLab of this environment looks."""
+    try:
+        found: list[str] = getattr(importlib.import_module("jupyter_core.paths"), function)()
+    except ImportError:
+        return [sys.prefix / default]
+    return [Path(folder) for folder in found]
+
+
+def disabled(config: Sequence[Path]) -> set[str]:
+    """Returns the lab extensions that are switched off."""
+    names: set[str] = set()
+    for folder in config:
+        off = _read(folder / "labconfig" / "page_config.json").get("disabledExtensions", {})
+        names |= {name for name in off if not isinstance(off, dict) or off[name]}
+    return names
+
+
+def import_error(package: str) -> str | None:
+    """Returns why a package that is installed cannot be imported, None where it can."""
+    try:
+        importlib.import_module(package)
+    except Exception as error:  # whatever a broken installation raises
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _extension(package: str, extension: str, data: Sequence[Path], off: set[str]) -> Finding:
+    what = f"{package} in JupyterLab"
+    found = next((folder / "labextensions" / extension for folder in data if _has(folder, extension)), None)
+    if found is None:
+        return Finding("missing", what, f"its lab extension, for the live views: {LAB}")
+    if any(re.fullmatch(rf"{re.escape(extension)}(:.*)?", name) for name in off):
+        return Finding("wrong", what, f"switched off: jupyter labextension enable {extension}")
+    return Finding("ok", what, f"{_read(found / 'package.json').get('version', 'version unknown')} in {found}")
+
+
+def _has(folder: Path, extension: str) -> bool:
+    return (folder / "labextensions" / extension / "package.json").is_file()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content: Any = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}  # pyright: ignore[reportUnknownVariableType]

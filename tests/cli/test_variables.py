@@ -1,0 +1,40 @@
+"""Does the doctor read our environment variables, and say what they may say?"""
+
+from __future__ import annotations
+
+import pytest
+
+from nbtf.cli.finding import Finding
+from nbtf.cli.variables import variables
+
+
+def test_variables_that_are_not_set_are_not_told() -> None:
+    assert [] == list(variables({"NBTF_LIVE": "", "HOME": "/"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("NBTF_LIVE", "inline"), ("NBTF_GPU", "off"), ("NBTF_SIMULATED_GPUS", "0")]
+)
+def test_value_that_can_be_read_is_ok(name: str, value: str) -> None:
+    assert [("ok", name)] == [(finding.state, finding.what) for finding in variables({name: value})]
+
+
+def test_simulated_machine_is_told_in_words() -> None:
+    words = "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
+
+    assert [Finding("ok", "NBTF_SIMULATED_GPUS", words)] == list(variables({"NBTF_SIMULATED_GPUS": "4xTesla K20m"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("NBTF_LIVE", "'many'; expected thread, inline or off"),
+        ("NBTF_GPU", "'many'; expected auto or off"),
+        ("NBTF_SIMULATED_GPUS", "'many'; expected a number of GPUs such as 4"),
+    ],
+)
+def test_value_that_cannot_be_read_is_wrong_and_comes_with_those_that_can(name: str, says: str) -> None:
+    (finding,) = variables({name: "many"})
+
+    assert ("wrong", name) == (finding.state, finding.what)
+    assert finding.text.startswith(says)

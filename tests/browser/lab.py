@@ -17,6 +17,12 @@ SECONDS = 60
 """How long anything in a page may take; what fails here fails in seconds, so only a slow machine sees the end."""
 
 NOTEBOOK = "jupyterapp.shell.currentWidget"
+RUN = f"""index => {{
+    const {{ content }} = {NOTEBOOK};
+    content.activeCellIndex = index;
+    content.deselectAll();
+    return jupyterapp.commands.execute('notebook:run-cell');
+}}"""
 WATCH = Path(__file__).with_name("watch.js")
 
 
@@ -61,24 +67,13 @@ class Lab:
 
     def start(self, index: int) -> None:
         """Starts a cell, and does not wait for it."""
-        self.page.evaluate(
-            f"""index => {{
-                const panel = {NOTEBOOK};
-                panel.content.activeCellIndex = index;
-                panel.content.deselectAll();
-                jupyterapp.commands.execute('notebook:run-cell');  // a promise that is not returned
-            }}""",
-            index,
-        )
+        self.page.evaluate(f"index => {{ ({RUN})(index); }}", index)
 
     def run(self, *indexes: int) -> None:
         """Runs cells, each to its end."""
         for index in indexes:
-            self.start(index)
-            number = f"{NOTEBOOK}.content.widgets[{index}].model"
-            self.wait(
-                f"{number}.executionState == 'idle' && {number}.executionCount && {self._kernel}.status == 'idle'"
-            )
+            self.page.evaluate(f"index => ({RUN})(index).then(() => null)", index)
+            self.wait(f"{self._kernel}.status == 'idle'")
 
     def output(self, index: int) -> Locator:
         """What stands below a cell."""

@@ -23,6 +23,8 @@ from nbtf._runtime.expectations import exact as exact
 from nbtf._runtime.expectations import size_in_bytes as size_in_bytes
 from nbtf._runtime.explanation import Explanation as Explanation
 from nbtf._runtime.explanation import explain_placement as explain_placement
+from nbtf._runtime.holding import Holding as Holding
+from nbtf._runtime.holding import holding as holding
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
 from nbtf._runtime.inventory import devices as devices
 from nbtf._runtime.inventory import memory_map as memory_map
@@ -37,6 +39,7 @@ __all__ = [
     "Event",
     "ExpectationError",
     "Explanation",
+    "Holding",
     "MemoryUse",
     "OpExecuted",
     "OpPlaced",
@@ -52,6 +55,7 @@ __all__ = [
     "exact",
     "explain_placement",
     "get_default_device",
+    "holding",
     "in_words",
     "memory_map",
     "observe",

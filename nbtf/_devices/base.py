@@ -76,6 +76,15 @@ class MemoryStats(NamedTuple):
     largest_free: int
 
 
+class Piece(NamedTuple):
+    """A piece of a device's memory that is in use. Sizes are in bytes; `nbytes` is what it is charged with."""
+
+    region: int
+    offset: int
+    nbytes: int
+    requested: int
+
+
 class Memory(Protocol):
     """The memory of one logical device."""
 
@@ -89,6 +98,10 @@ class Memory(Protocol):
 
     def map(self) -> Sequence[Any] | None:
         """Returns regions and chunks where the allocator knows them."""
+        ...
+
+    def piece(self, hold: object) -> Piece | None:
+        """Returns where the memory is that the hold of a buffer keeps; None when it has been given back."""
         ...
 
     def trim(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from nbtf._devices import cost, exhausted
-from nbtf._devices.base import Buffer, Device, Label, MemoryStats, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.base import Buffer, Device, Label, MemoryStats, Piece, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.bfc import BFCAllocator
 from nbtf._devices.bfc_chunks import Chunk
 from nbtf._devices.bfc_report import RegionView
@@ -61,6 +61,12 @@ class SimulatedMemory:
     def map(self) -> tuple[RegionView, ...]:
         """Returns regions and chunks."""
         return self._allocator.snapshot()
+
+    def piece(self, hold: object) -> Piece | None:
+        """Returns where a chunk is; None when it has been given back."""
+        if not isinstance(hold, Chunk) or not hold.in_use:
+            return None
+        return Piece(hold.region, hold.offset, hold.size, hold.requested)
 
     def trim(self) -> int:
         """Gives idle regions back where memory grows with use; returns the bytes."""

@@ -1,0 +1,57 @@
+"""Which piece of a device's memory a tensor or a variable holds."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Buffer
+from nbtf._runtime.context import CURRENT
+
+
+class Holding(NamedTuple):
+    """A piece of the memory of a device. Two tensors with the same device, region and offset share it.
+
+    `nbytes` is what it is charged with, `requested` what was asked for, `sharers` how many tensors and variables hold
+    it at this moment.
+    """
+
+    device: str
+    region: int
+    offset: int
+    nbytes: int
+    requested: int
+    sharers: int
+
+
+def holding(value: Any) -> Holding | None:
+    """Returns the piece of device memory that a value holds. A look: it runs no code of the value.
+
+    Args:
+      value: a tensor or a variable; anything else holds nothing by itself.
+
+    Returns:
+      None where nothing is accounted: on the CPU, for empty tensors, and for those from before a restart.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1)
+    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.zeros([10])
+    >>> y = tf.reshape(x, [2, 5])
+    >>> held = tf.runtime.holding(y)
+    >>> held.device, held.nbytes, held.requested, held.sharers
+    ('GPU:0', 256, 40, 2)
+    """
+    if not issubclass(type(value), Buffer):
+        return None
+    hold = value._hold
+    machine = CURRENT.context.machine
+    device = getattr(value, "_device", None)
+    if hold is None or machine is None or device is None or machine.by_name.get(device.name) is not device:
+        return None
+    piece = None if device.memory is None else device.memory.piece(hold)
+    if piece is None:
+        return None
+    # Beside the sharers, this function has a reference to the hold, and the question itself another.
+    sharers = sys.getrefcount(value._hold) - 2
+    return Holding(device.short_name, piece.region, piece.offset, piece.nbytes, piece.requested, sharers)

@@ -1,0 +1,161 @@
+// The device map: where every op ran and why, what was copied, how full each device is.
+
+import { makeArcs, makeLanes, travelArc, travelLane, updateArcs, updateLanes } from "./arrows.js";
+import { attr, h, keyed, put, rove } from "./dom.js";
+import { mapTables } from "./map_tables.js";
+import { kindOf, makeRoom, updateRoom } from "./room.js";
+import { sceneAt } from "./scene.js";
+import { makeStepList, updateStepList } from "./step_list.js";
+import { WORDS, fill } from "./words.js";
+
+const ARCS_WIDTH = 72;
+
+export const deviceMap = {
+  kind: "map",
+  title: WORDS.map.title,
+
+  create(root, ui) {
+    Object.assign(this, { ui, rooms: new Map(), before: null, focus: null });
+    ui.chosen.open = new Set();
+    this.host = h("div", { class: "nbtf-hosts" });
+    this.cards = h("div", { class: "nbtf-cards" });
+    this.arcs = makeArcs();
+    this.stage = h("div", { class: "nbtf-stage", role: "group", "aria-label": WORDS.map.rooms }, this.host, this.cards, this.arcs);
+    this.list = makeStepList(ui.chosen, (i) => ui.go(i), ui.changed);
+    this.reach = rove(this.stage, ".nbtf-door");
+    for (const kind of ["focusin", "focusout", "pointerover", "pointerleave"]) {
+      this.stage.addEventListener(kind, (event) => this.point(event));
+    }
+    this.sizes = new ResizeObserver(ui.changed);
+    this.sizes.observe(this.cards);
+    root.append(this.stage, legend(), this.list);
+  },
+
+  dispose() {
+    this.sizes.disconnect();
+  },
+
+  // Arcs of the room that is pointed at or focused stand out among many.
+  point(event) {
+    const room = ["focusout", "pointerleave"].includes(event.type) ? null : event.target.closest(".nbtf-room");
+    const name = room ? room.dataset.device : null;
+    if (name !== this.focus) (this.focus = name), this.ui.changed();
+  },
+
+  update(state, position) {
+    const scene = sceneAt(state, position);
+    const show = this.shown(state, scene, position);
+    const [hosts, others] = [scene.rooms.filter(isHost), scene.rooms.filter((room) => !isHost(room))];
+    keyed(this.host, hosts, (room) => room.name, (room) => this.newRoom(room), (node, room) => this.fillRoom(node, room, show));
+    const cards = [...cardsOf(others), ...scene.ghosts.map((ghost) => ({ key: `ghost ${ghost.name}`, ghost }))];
+    keyed(this.cards, cards, (card) => card.key, makeCard, (node, card) => this.fillCard(node, card, show));
+    attr(this.stage, "data-devices", others.length > 5 ? "many" : others.length ? "few" : "none");
+    attr(this.stage, "data-arcs", show.betweenGpus ? "" : null);
+    this.stage.style.setProperty("--nbtf-lines", show.lines);
+    this.drawArcs(show);
+    updateStepList(this.list, state, position, this.ui.chosen.filter);
+    this.reach();
+    this.travel(scene.step, position, show);
+    this.before = position;
+  },
+
+  shown(state, scene, position) {
+    const gpus = scene.rooms.filter((room) => !isHost(room));
+    const host = scene.rooms.find(isHost)?.name;
+    const most = Math.max(1, ...state.devices.map((device) => device.counts.length));
+    return {
+      host, replayed: scene.step, all: scene.copies, narrow: this.ui.narrow(), focus: this.focus,
+      lines: Math.min(gpus.length > 5 ? 2 : 3, most),
+      betweenGpus: state.copies.some(([from, to]) => from !== host && to !== host),
+      flash: position === null && this.before === null && this.drawn === true && !this.ui.still(),
+    };
+  },
+
+  newRoom(room) {
+    const open = this.ui.chosen.open;
+    const node = makeRoom(room.device, (name) => {
+      if (!open.delete(name)) open.add(name);
+      this.ui.changed();
+    });
+    this.rooms.set(room.name, node);
+    return node;
+  },
+
+  fillRoom(node, room, show) {
+    updateRoom(node, room, { ...show, open: this.ui.chosen.open.has(room.name) });
+  },
+
+  fillCard(node, card, show) {
+    if (card.ghost) return fillGhost(node, card.ghost);
+    const { model } = card.rooms[0].device;
+    const many = card.rooms.length > 1;
+    attr(node, "data-many", many ? "" : null);
+    put(node.firstChild, many ? fill(WORDS.map.card, { n: card.rooms.length, model: kindOf(card.rooms[0].device) || model }) : "");
+    keyed(node.lastChild, card.rooms, (room) => room.name,
+      (room) => h("div", { class: "nbtf-place-of" }, makeLanes(), this.newRoom(room)),
+      (place, room) => {
+        updateLanes(place.firstChild, room.name, show.host, show);
+        this.fillRoom(place.lastChild, room, show);
+      });
+  },
+
+  drawArcs(show) {
+    this.drawn = true;
+    if (show.narrow || !show.betweenGpus) return updateArcs(this.arcs, [], new Map(), ARCS_WIDTH, show);
+    const top = this.cards.getBoundingClientRect().top;
+    const places = new Map();
+    for (const [name, node] of this.rooms) {
+      if (name === show.host || !node.isConnected) continue;
+      const box = node.getBoundingClientRect();
+      places.set(name, { top: box.top - top, height: box.height });
+    }
+    updateArcs(this.arcs, show.all, places, ARCS_WIDTH, show);
+  },
+
+  // A copy that is stepped onto travels; stepping back, scrubbing and reduced motion only mark its arrow.
+  travel(step, position, show) {
+    if (!step || step.kind !== 1 || this.ui.still() || show.narrow || position === this.before) return;
+    if (this.before !== null && position !== this.before + 1) return;
+    const gpu = this.rooms.get(step.device === show.host ? step.target : step.device);
+    if (step.device !== show.host && step.target !== show.host) travelArc(this.arcs, step.device, step.target);
+    else if (gpu) travelLane(gpu.previousSibling, step.device === show.host);
+  },
+
+  tables: mapTables,
+
+  say(state) {
+    const busiest = [...state.devices].sort((a, b) => b.ops - a.ops).slice(0, 2).map((one) => `${one.name} ${fill(WORDS.map.ops, { n: one.ops })}`);
+    return fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: busiest.join(", ") });
+  },
+};
+
+function isHost(room) {
+  return room.device.kind === "host";
+}
+
+function cardsOf(rooms) {
+  const cards = new Map();
+  for (const room of rooms) {
+    const key = room.device.card ?? room.name;
+    if (!cards.has(key)) cards.set(key, { key: `card ${key}`, rooms: [] });
+    cards.get(key).rooms.push(room);
+  }
+  return [...cards.values()];
+}
+
+function makeCard(card) {
+  if (card.ghost) return h("div", { class: "nbtf-ghost", role: "group", "aria-label": card.ghost.name }, h("p", { class: "nbtf-name" }), h("p", { class: "nbtf-runs" }));
+  return h("div", { class: "nbtf-card" }, h("p", { class: "nbtf-card-name" }), h("div", { class: "nbtf-places" }));
+}
+
+function fillGhost(node, { name, runs }) {
+  put(node.firstChild, `${name} ${WORDS.map.ghost}`);
+  put(node.lastChild, runs.map((run) => fill(WORDS.map.ghostRan, run)).join("; "));
+}
+
+function legend() {
+  const said = WORDS.map;
+  const sample = (name, text) => h("span", { class: "nbtf-key" }, h("span", { class: `nbtf-sample nbtf-sample-${name}` }), text);
+  return h("p", { class: "nbtf-legend" }, sample("used", said.legendInUse), sample("pool", said.legendPool), sample("limit", said.legendLimit),
+    h("span", { class: "nbtf-key" }, said.legendSimulated));
+}

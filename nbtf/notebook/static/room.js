@@ -1,0 +1,153 @@
+// One device as a room: what ran there and why, its memory, its exact figures.
+
+import { attr, bytes, exact, h, keyed, put } from "./dom.js";
+import { WORDS, fill } from "./words.js";
+
+const FLASH_EVERY = 600;
+
+export function kindOf(device) {
+  const said = WORDS.map;
+  if (device.kind === "host") return said.host;
+  const model = device.model || said.noModel;
+  return device.kind === "simulated" ? fill(said.simulated, { model }) : model;
+}
+
+export function copiesText(n, sum) {
+  return fill(n === 1 ? WORDS.map.copy : WORDS.map.copies, { n, nbytes: bytes(sum) });
+}
+
+// The elements of a room; `toggle(name)` opens and closes its details.
+export function makeRoom(device, toggle) {
+  const name = h("span", { class: "nbtf-name" }, device.name);
+  const kind = h("span", { class: "nbtf-kind" });
+  const ops = h("span", { class: "nbtf-ops" });
+  const door = h("button", { type: "button", class: "nbtf-door", tabindex: "-1", "aria-expanded": "false", onclick: () => toggle(device.name) },
+    name, kind, ops);
+  const list = h("ul", { class: "nbtf-oplist", role: "list" });
+  const rest = h("p", { class: "nbtf-rest" });
+  const copies = h("ul", { class: "nbtf-sends", role: "list" });
+  const memory = makeMemory();
+  const details = h("div", { class: "nbtf-details", hidden: "" });
+  const main = h("div", { class: "nbtf-inside" }, h("div", { class: "nbtf-work" }, list, rest, copies), memory.root);
+  const root = h("section", { class: "nbtf-room", role: "group", "data-kind": device.kind, "data-device": device.name }, door, main, details);
+  return Object.assign(root, { nbtf: { kind, ops, door, list, rest, copies, memory, details, seen: new Map() } });
+}
+
+function makeMemory() {
+  const used = h("span", { class: "nbtf-used" });
+  const pool = h("span", { class: "nbtf-pool" }, used);
+  const bar = h("div", { class: "nbtf-bar" }, pool);
+  const text = h("p", { class: "nbtf-amount" });
+  const more = h("p", { class: "nbtf-amount nbtf-within" });
+  return { root: h("div", { class: "nbtf-mem" }, bar, text, more), bar, pool, used, text, more };
+}
+
+// `show`: {lines: ops shown, open, replayed: the step or null, flash: whether news may flash, all: copies of all devices}.
+export function updateRoom(root, room, show) {
+  const { kind, ops, door, list, rest, copies, memory, details, seen } = root.nbtf;
+  put(kind, kindOf(room.device));
+  put(ops, opsText(room, show));
+  const amount = updateMemory(memory, room);
+  attr(root, "aria-label", fill(WORDS.map.room, { name: room.name, kind: kindOf(room.device), ops: opsText(room, show), memory: amount }));
+  attr(root, "data-empty", room.ops ? null : "");
+  const here = show.replayed && show.replayed.kind !== 1 && show.replayed.device === room.name ? show.replayed : null;
+  attr(root, "data-now", here ? "" : null);
+  showOps(list, room.counts.slice(0, show.lines), here, show.flash ? seen : null);
+  if (!show.flash) remember(seen, room.counts);
+  const hidden = Math.max(0, room.counts.length - show.lines) + room.more;
+  put(rest, hidden ? fill(WORDS.map.moreOps, { n: hidden }) : "");
+  showCopies(copies, room.name, show);
+  attr(door, "aria-expanded", String(show.open));
+  details.hidden = !show.open;
+  if (show.open) showDetails(details, room, show);
+}
+
+function opsText(room, show) {
+  const said = WORDS.map;
+  if (!room.ops) return show.replayed ? said.noOpsYet : said.noOps;
+  return room.ops === 1 ? said.op : fill(said.ops, { n: room.ops });
+}
+
+function showOps(list, counts, here, seen) {
+  keyed(list, counts, ([op, , why]) => `${op}\n${why}`, makeOp, (node, [op, n, why]) => {
+    put(node.nbtf.times, n > 1 ? fill(WORDS.map.times, { n }) : "");
+    attr(node, "data-now", here && here.op === op && here.why === why ? "" : null);
+    attr(node, "data-failed", here && here.op === op && here.why === why && here.kind === 2 ? "" : null);
+    if (seen) flash(node, seen, `${op}\n${why}`, n);
+  });
+}
+
+function makeOp([op, , why]) {
+  const times = h("span", { class: "nbtf-times" });
+  const chip = h("span", { class: "nbtf-chip" }, h("span", { class: "nbtf-op-name" }, op), " ", times);
+  const node = h("li", { class: "nbtf-op" }, chip, " ", h("span", { class: "nbtf-why" }, why));
+  return Object.assign(node, { nbtf: { times, chip, at: 0 } });
+}
+
+function remember(seen, counts) {
+  for (const [op, n, why] of counts) seen.set(`${op}\n${why}`, n);
+}
+
+// An op that has just landed lights up; at most twice a second, so that a busy loop glows instead of flickering.
+function flash(node, seen, key, n) {
+  if (seen.get(key) === n) return;
+  seen.set(key, n);
+  const now = performance.now();
+  if (now - node.nbtf.at < FLASH_EVERY) return;
+  node.nbtf.at = now;
+  node.nbtf.chip.animate({ boxShadow: ["0 0 0 3px var(--nbtf-gpu)", "0 0 0 0 transparent"] }, { duration: 500, easing: "ease-out" });
+}
+
+function updateMemory(parts, room) {
+  const said = WORDS.map;
+  const m = room.memory;
+  const known = m && !m.unknown;
+  const whole = known ? m.limit || m.pool || 1 : 1;
+  const share = known ? m.in_use / whole : 0;
+  parts.root.hidden = room.device.kind === "host";
+  parts.pool.style.width = known ? `${Math.min(100, (100 * m.pool) / whole)}%` : "0";
+  parts.used.style.width = known && m.pool > 0 ? `${Math.min(100, (100 * m.in_use) / m.pool)}%` : "0";
+  attr(parts.used, "data-some", known && m.in_use > 0 ? "" : null);
+  attr(parts.bar, "data-hot", share > 0.9 ? "" : null);
+  const first = known ? fill(said.inUse, { n: bytes(m.in_use) }) : m ? said.unknown : said.notStarted;
+  const second = known ? fill(said.pool, { pool: bytes(m.pool), limit: bytes(m.limit) }) : "";
+  put(parts.text, share > 0.9 ? `${first}, ${fill(said.full, { percent: Math.floor(100 * share) })}` : first);
+  put(parts.more, second);
+  return room.device.kind === "host" ? said.notCounted : [first, second].filter(Boolean).join(", ");
+}
+
+// Copies written inside the room: all of them where rooms stack, else those to other GPUs, whose arrows have no text.
+function showCopies(list, name, show) {
+  const mine = show.all.filter(([from, to]) => from === name || to === name);
+  const told = show.narrow ? mine : mine.filter(([from, to]) => from === name && to !== show.host);
+  const shown = show.narrow ? told : told.slice(0, 2);
+  const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, sum), from, to]);
+  const hidden = told.length - shown.length;
+  if (hidden) lines.push(["…", fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
+  keyed(list, lines, ([way]) => way, makeSend, (node, [, text, from, to]) => {
+    put(node.lastChild, text);
+    const step = show.replayed;
+    attr(node, "data-now", step && step.kind === 1 && step.device === from && step.target === to ? "" : null);
+  });
+}
+
+function makeSend([way]) {
+  return h("li", { class: "nbtf-send" }, h("span", { class: "nbtf-way" }, way), " ", h("span"));
+}
+
+function showDetails(root, room, show) {
+  const said = WORDS.map.exact;
+  const { device, memory } = room;
+  const known = memory && !memory.unknown ? memory : {};
+  const facts = [
+    ...["in_use", "requested", "peak", "pool", "limit"].map((key) => [said[key], known[key] === undefined ? "" : exact(known[key])]),
+    [said.card, device.card_memory ? exact(device.card_memory) : ""],
+    [said.bus, device.bus_id || ""],
+    ...room.counts.slice(show.lines).map(([op, n, why]) => [`${op} ${fill(WORDS.map.times, { n })}`, why]),
+    ...show.all.filter(([from, to]) => from === room.name || to === room.name)
+      .map(([from, to, n, sum]) => [fill(from === room.name ? WORDS.map.to : WORDS.map.from, { name: from === room.name ? to : from }),
+        `${copiesText(n, sum)} (${exact(sum)})`]),
+  ].filter(([, value]) => value);
+  keyed(root, facts, ([label]) => label, ([label]) => h("div", { class: "nbtf-fact" }, h("span", { class: "nbtf-label" }, label), h("span")),
+    (node, [, value]) => put(node.lastChild, value));
+}

@@ -1,0 +1,79 @@
+// What the device map shows at a moment: now, or at one step of the replay.
+//
+// In the replay a room holds what ran since its cell began, newest first, so that one cell tells one story.
+
+import { cellOf, readStep } from "./replay.js";
+
+// {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, memory}], copies: [[from, to, n, bytes]], ghosts}.
+export function sceneAt(state, position) {
+  const scene = position === null ? liveScene(state) : replayScene(state, position);
+  scene.ghosts = ghostsOf(scene.rooms);
+  return scene;
+}
+
+function liveScene(state) {
+  const rooms = state.devices.map((device) => ({
+    device, name: device.name, ops: device.ops, counts: device.counts, more: device.more || 0, memory: device.memory,
+  }));
+  return { step: null, rooms, copies: state.copies };
+}
+
+function replayScene(state, position) {
+  const { first } = cellOf(state, position);
+  const ran = new Map();
+  const copied = new Map();
+  for (let i = first; i <= position; i += 1) {
+    const step = readStep(state, i);
+    if (step.kind === 1) addCopy(copied, step);
+    else addOp(ran, step);
+  }
+  const rooms = state.devices.map((device) => {
+    const counts = [...(ran.get(device.name) || new Map()).values()].reverse();
+    const ops = counts.reduce((sum, [, n]) => sum + n, 0);
+    return { device, name: device.name, ops, counts, more: 0, memory: memoryAt(state, device, position) };
+  });
+  return { step: readStep(state, position), rooms, copies: [...copied.values()] };
+}
+
+function addOp(ran, step) {
+  const here = ran.get(step.device) || new Map();
+  ran.set(step.device, here);
+  const key = `${step.op}\n${step.why}`;
+  const count = here.get(key) || [step.op, 0, step.why];
+  here.delete(key);
+  here.set(key, [count[0], count[1] + 1, count[2]]);
+}
+
+function addCopy(copied, step) {
+  const key = `${step.device}\n${step.target}`;
+  const [, , n, sum] = copied.get(key) || [0, 0, 0, 0];
+  copied.set(key, [step.device, step.target, n + 1, sum + step.nbytes]);
+}
+
+// Memory of a device at a step: what the last step that touched it left, else its history at that time, else unknown.
+function memoryAt(state, device, position) {
+  if (device.kind === "host") return null;
+  const limit = device.memory?.limit ?? null;
+  for (let i = position; i >= 0; i -= 1) {
+    const step = readStep(state, i);
+    const here = step.kind === 1 ? step.target : step.device;
+    if (here === device.name && step.in_use >= 0) return { in_use: step.in_use, pool: step.pool, limit };
+  }
+  const { ms } = readStep(state, position);
+  const before = (device.history || []).findLast(([at]) => at <= ms);
+  return before ? { in_use: before[1], pool: before[2], limit } : { unknown: true, limit };
+}
+
+// Devices that were asked for and are not there, read from the reason "asked for GPU:7, soft placement".
+function ghostsOf(rooms) {
+  const there = new Set(rooms.map((room) => room.name));
+  const ghosts = new Map();
+  for (const room of rooms) {
+    for (const [op, n, why] of room.counts) {
+      const asked = /^asked for ([A-Z]+:\d+), soft placement$/.exec(why)?.[1];
+      if (!asked || there.has(asked)) continue;
+      ghosts.set(asked, [...(ghosts.get(asked) || []), { op, n, device: room.name }]);
+    }
+  }
+  return [...ghosts].map(([name, runs]) => ({ name, runs }));
+}

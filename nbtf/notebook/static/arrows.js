@@ -1,9 +1,10 @@
 // Copies as arrows: straight lanes between the host and each GPU, arcs between GPUs.
 
-import { attr, h, keyed, put, s } from "./dom.js";
+import { attr, bytes, exact, h, keyed, put, s } from "./dom.js";
 import { copiesText } from "./room.js";
 
 const TRAVEL = 800;
+const DOOR_TO_FLOOR = 110; // a room without its details: arcs keep their place when the details open
 
 // Two lanes beside a GPU's room: from the host, to the host.
 export function makeLanes() {
@@ -25,7 +26,8 @@ export function updateLanes(root, name, host, show) {
     const [from, to] = way === "in" ? [host, name] : [name, host];
     const copy = show.all.find((one) => one[0] === from && one[1] === to);
     attr(lane, "data-off", copy ? null : "");
-    put(lane.nbtf.text, copy ? copiesText(copy[2], copy[3]) : "");
+    put(lane.nbtf.text, copy ? copiesText(copy[2], bytes(copy[3])) : "");
+    attr(lane, "title", copy ? exact(copy[3]) : null);
     attr(lane, "data-now", isNow(show.replayed, from, to) ? "" : null);
   }
 }
@@ -86,8 +88,8 @@ function route(copies, places, width) {
 function setPorts(list, own, { top, height }) {
   const key = ({ other }) => (other < own ? other : 1000 - other);
   list.sort((a, b) => (a.other < own) === (b.other < own) ? (a.other < own ? b.other - a.other : key(a) - key(b)) : a.other < own ? -1 : 1);
-  const gap = Math.min(14, (height - 16) / Math.max(1, list.length));
-  const first = top + height / 2 - (gap * (list.length - 1)) / 2;
+  const gap = Math.min(14, (Math.min(height, DOOR_TO_FLOOR) - 16) / Math.max(1, list.length));
+  const first = top + Math.min(height, DOOR_TO_FLOOR) / 2 - (gap * (list.length - 1)) / 2;
   list.forEach(({ arc, end }, i) => (arc[end] = Math.round(first + i * gap)));
 }
 

@@ -1,7 +1,7 @@
 // The device map: where every op ran and why, what was copied, how full each device is.
 
 import { makeArcs, makeLanes, travelArc, travelLane, updateArcs, updateLanes } from "./arrows.js";
-import { attr, h, keyed, put, rove } from "./dom.js";
+import { attr, bytes, h, keyed, put, rove } from "./dom.js";
 import { mapTables } from "./map_tables.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
 import { sceneAt } from "./scene.js";
@@ -15,7 +15,7 @@ export const deviceMap = {
   title: WORDS.map.title,
 
   create(root, ui) {
-    Object.assign(this, { ui, rooms: new Map(), before: null, focus: null });
+    Object.assign(this, { ui, rooms: new Map(), before: null, focus: null, drawn: false });
     ui.chosen.open = new Set();
     this.host = h("div", { class: "nbtf-hosts" });
     this.cards = h("div", { class: "nbtf-cards" });
@@ -67,7 +67,7 @@ export const deviceMap = {
       host, replayed: scene.step, all: scene.copies, narrow: this.ui.narrow(), focus: this.focus,
       lines: Math.min(gpus.length > 5 ? 2 : 3, most),
       betweenGpus: state.copies.some(([from, to]) => from !== host && to !== host),
-      flash: position === null && this.before === null && this.drawn === true && !this.ui.still(),
+      flash: this.drawn && !this.ui.still() && (position === null ? this.before === null : position === this.before + 1),
     };
   },
 
@@ -87,10 +87,10 @@ export const deviceMap = {
 
   fillCard(node, card, show) {
     if (card.ghost) return fillGhost(node, card.ghost);
-    const { model } = card.rooms[0].device;
+    const { device } = card.rooms[0];
     const many = card.rooms.length > 1;
     attr(node, "data-many", many ? "" : null);
-    put(node.firstChild, many ? fill(WORDS.map.card, { n: card.rooms.length, model: kindOf(card.rooms[0].device) || model }) : "");
+    put(node.firstChild, many ? fill(WORDS.map.card, { n: card.rooms.length, model: kindOf(device), memory: bytes(device.card_memory) }) : "");
     keyed(node.lastChild, card.rooms, (room) => room.name,
       (room) => h("div", { class: "nbtf-place-of" }, makeLanes(), this.newRoom(room)),
       (place, room) => {
@@ -150,12 +150,12 @@ function makeCard(card) {
 
 function fillGhost(node, { name, runs }) {
   put(node.firstChild, `${name} ${WORDS.map.ghost}`);
-  put(node.lastChild, runs.map((run) => fill(WORDS.map.ghostRan, run)).join("; "));
+  put(node.lastChild, runs.map((run) => fill(run.n > 1 ? WORDS.map.ghostRanOften : WORDS.map.ghostRan, run)).join("; "));
 }
 
 function legend() {
   const said = WORDS.map;
   const sample = (name, text) => h("span", { class: "nbtf-key" }, h("span", { class: `nbtf-sample nbtf-sample-${name}` }), text);
-  return h("p", { class: "nbtf-legend" }, sample("used", said.legendInUse), sample("pool", said.legendPool), sample("limit", said.legendLimit),
+  return h("p", { class: "nbtf-legend" }, said.legend, sample("used", said.legendInUse), sample("pool", said.legendPool), sample("limit", said.legendLimit),
     h("span", { class: "nbtf-key" }, said.legendSimulated));
 }

@@ -9,8 +9,8 @@
 //    dispose?()}               stops what create started
 // Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
 // `ui` is {chosen, changed(), go(i), still(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
-// asks for a redraw; `go(i)` shows step i; `still()` is true with reduced motion; `narrow()` below 560 px.
-// The root element carries `data-width` "narrow" or "wide" and `data-mode` "live" or "replay" for CSS.
+// asks for a redraw; `go(i)` shows step i; `still()` is true with reduced motion; `narrow()` below 640 px.
+// The root element carries `data-width` narrow (below 640 px), medium or wide (from 880 px) and `data-mode` "live" or "replay" for CSS.
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
 // [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
@@ -22,7 +22,8 @@ import { replay } from "./replay.js";
 import { table } from "./table.js";
 import { WORDS, fill } from "./words.js";
 
-const NARROW = 560;
+const NARROW = 640;
+const MEDIUM = 880;
 const SAY_EVERY = 5000;
 const TABLES_EVERY = 1000;
 
@@ -74,7 +75,8 @@ function watch(self, motion) {
   // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
   self.heardFrom = Math.min(Date.now(), (model.get("state")?.wall || 0) * 1000);
   const width = new ResizeObserver(() => {
-    attr(parts.root, "data-width", parts.root.clientWidth < NARROW ? "narrow" : "wide");
+    const across = parts.root.clientWidth;
+    attr(parts.root, "data-width", across < NARROW ? "narrow" : across < MEDIUM ? "medium" : "wide");
     self.dirty();
   });
   const dog = setInterval(() => showBadge(self), 500);

@@ -116,7 +116,7 @@ function replayBar(player, act) {
     scrub.value = at ?? count - 1;
     put(place, placeOf(state, at, count));
     attr(line, "aria-live", player.playing ? "off" : "polite");
-    put(line, at === null ? (count ? said.hint : said.noSteps) : tellStep(state, at));
+    put(line, at === null ? (!count ? said.noSteps : act.still() ? said.hintStill : said.hint) : tellStep(state, at));
   };
   return { bar, line, draw };
 }

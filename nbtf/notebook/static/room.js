@@ -12,8 +12,8 @@ export function kindOf(device) {
   return device.kind === "simulated" ? fill(said.simulated, { model }) : model;
 }
 
-export function copiesText(n, sum) {
-  return fill(n === 1 ? WORDS.map.copy : WORDS.map.copies, { n, nbytes: bytes(sum) });
+export function copiesText(n, nbytes) {
+  return fill(n === 1 ? WORDS.map.copy : WORDS.map.copies, { n, nbytes });
 }
 
 // The elements of a room; `toggle(name)` opens and closes its details.
@@ -28,7 +28,7 @@ export function makeRoom(device, toggle) {
   const copies = h("ul", { class: "nbtf-sends", role: "list" });
   const memory = makeMemory();
   const details = h("div", { class: "nbtf-details", hidden: "" });
-  const main = h("div", { class: "nbtf-inside" }, h("div", { class: "nbtf-work" }, list, rest, copies), memory.root);
+  const main = h("div", { class: "nbtf-inside" }, h("div", { class: "nbtf-work" }, list), memory.root, h("div", { class: "nbtf-foot" }, rest, copies));
   const root = h("section", { class: "nbtf-room", role: "group", "data-kind": device.kind, "data-device": device.name }, door, main, details);
   return Object.assign(root, { nbtf: { kind, ops, door, list, rest, copies, memory, details, seen: new Map() } });
 }
@@ -55,7 +55,7 @@ export function updateRoom(root, room, show) {
   showOps(list, room.counts.slice(0, show.lines), here, show.flash ? seen : null);
   if (!show.flash) remember(seen, room.counts);
   const hidden = Math.max(0, room.counts.length - show.lines) + room.more;
-  put(rest, hidden ? fill(WORDS.map.moreOps, { n: hidden }) : "");
+  put(rest, hidden === 1 ? WORDS.map.moreOp : hidden ? fill(WORDS.map.moreOps, { n: hidden }) : "");
   showCopies(copies, room.name, show);
   attr(door, "aria-expanded", String(show.open));
   details.hidden = !show.open;
@@ -113,15 +113,16 @@ function updateMemory(parts, room) {
   const second = known ? fill(said.pool, { pool: bytes(m.pool), limit: bytes(m.limit) }) : "";
   put(parts.text, share > 0.9 ? `${first}, ${fill(said.full, { percent: Math.floor(100 * share) })}` : first);
   put(parts.more, second);
+  attr(parts.root, "title", known ? `${exact(m.in_use)} / ${exact(m.pool)} / ${exact(m.limit)}` : null);
   return room.device.kind === "host" ? said.notCounted : [first, second].filter(Boolean).join(", ");
 }
 
 // Copies written inside the room: all of them where rooms stack, else those to other GPUs, whose arrows have no text.
 function showCopies(list, name, show) {
   const mine = show.all.filter(([from, to]) => from === name || to === name);
-  const told = show.narrow ? mine : mine.filter(([from, to]) => from === name && to !== show.host);
+  const told = show.narrow ? mine : mine.filter(([from, to]) => from === name && name !== show.host && to !== show.host);
   const shown = show.narrow ? told : told.slice(0, 2);
-  const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, sum), from, to]);
+  const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, bytes(sum)), from, to]);
   const hidden = told.length - shown.length;
   if (hidden) lines.push(["…", fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
   keyed(list, lines, ([way]) => way, makeSend, (node, [, text, from, to]) => {
@@ -146,8 +147,8 @@ function showDetails(root, room, show) {
     ...room.counts.slice(show.lines).map(([op, n, why]) => [`${op} ${fill(WORDS.map.times, { n })}`, why]),
     ...show.all.filter(([from, to]) => from === room.name || to === room.name)
       .map(([from, to, n, sum]) => [fill(from === room.name ? WORDS.map.to : WORDS.map.from, { name: from === room.name ? to : from }),
-        `${copiesText(n, sum)} (${exact(sum)})`]),
+        copiesText(n, exact(sum))]),
   ].filter(([, value]) => value);
-  keyed(root, facts, ([label]) => label, ([label]) => h("div", { class: "nbtf-fact" }, h("span", { class: "nbtf-label" }, label), h("span")),
+  keyed(root, [["", WORDS.map.exactTitle], ...facts], ([label]) => label, ([label]) => h("div", { class: "nbtf-fact" }, h("span", { class: "nbtf-label" }, label), h("span")),
     (node, [, value]) => put(node.lastChild, value));
 }

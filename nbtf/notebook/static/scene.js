@@ -59,9 +59,18 @@ function memoryAt(state, device, position) {
     const here = step.kind === 1 ? step.target : step.device;
     if (here === device.name && step.in_use >= 0) return { in_use: step.in_use, pool: step.pool, limit };
   }
+  const history = device.history || [];
+  if (!history.length && !touched(state, device.name)) return device.memory;
   const { ms } = readStep(state, position);
-  const before = (device.history || []).findLast(([at]) => at <= ms);
+  const before = history.findLast(([at]) => at <= ms);
   return before ? { in_use: before[1], pool: before[2], limit } : { unknown: true, limit };
+}
+
+function touched(state, name) {
+  return state.steps.some((_, i) => {
+    const step = readStep(state, i);
+    return (step.kind === 1 ? step.target : step.device) === name;
+  });
 }
 
 // Devices that were asked for and are not there, read from the reason "asked for GPU:7, soft placement".

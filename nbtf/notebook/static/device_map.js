@@ -8,7 +8,8 @@ import { sceneAt } from "./scene.js";
 import { makeStepList, updateStepList } from "./step_list.js";
 import { WORDS, fill } from "./words.js";
 
-const ARCS_WIDTH = 72;
+const ARCS_WIDTH = 68;
+const MANY = 5; // from 6 GPUs on rooms are lower, so that 8 of them fit on a screen
 
 export const deviceMap = {
   kind: "map",
@@ -28,7 +29,8 @@ export const deviceMap = {
     }
     this.sizes = new ResizeObserver(ui.changed);
     this.sizes.observe(this.cards);
-    root.append(this.stage, legend(), this.list);
+    this.legend = legend();
+    root.append(this.stage, this.legend, this.list);
   },
 
   dispose() {
@@ -49,9 +51,11 @@ export const deviceMap = {
     keyed(this.host, hosts, (room) => room.name, (room) => this.newRoom(room), (node, room) => this.fillRoom(node, room, show));
     const cards = [...cardsOf(others), ...scene.ghosts.map((ghost) => ({ key: `ghost ${ghost.name}`, ghost }))];
     keyed(this.cards, cards, (card) => card.key, makeCard, (node, card) => this.fillCard(node, card, show));
-    attr(this.stage, "data-devices", others.length > 5 ? "many" : others.length ? "few" : "none");
+    attr(this.stage, "data-devices", others.length > MANY ? "many" : others.length ? "few" : "none");
     attr(this.stage, "data-arcs", show.betweenGpus ? "" : null);
     this.stage.style.setProperty("--nbtf-lines", show.lines);
+    this.legend.lastChild.hidden = !state.devices.some((device) => device.kind === "simulated");
+    this.legend.hidden = !others.length;
     this.drawArcs(show);
     updateStepList(this.list, state, position, this.ui.chosen.filter);
     this.reach();
@@ -62,10 +66,12 @@ export const deviceMap = {
   shown(state, scene, position) {
     const gpus = scene.rooms.filter((room) => !isHost(room));
     const host = scene.rooms.find(isHost)?.name;
+    const many = gpus.length > MANY;
     const most = Math.max(1, ...state.devices.map((device) => device.counts.length));
     return {
       host, replayed: scene.step, all: scene.copies, narrow: this.ui.narrow(), focus: this.focus,
-      lines: Math.min(gpus.length > 5 ? 2 : 3, most),
+      lines: many ? 2 : Math.max(2, Math.min(3, most)),
+      sends: many ? 1 : 2,
       betweenGpus: state.copies.some(([from, to]) => from !== host && to !== host),
       flash: this.drawn && !this.ui.still() && (position === null ? this.before === null : position === this.before + 1),
     };

@@ -55,13 +55,11 @@ export function keyed(parent, items, keyOf, make, update) {
   KEPT.set(parent, before);
 }
 
-// "24 B", "4 KiB", "1.5 MiB", "4.5 GiB"; "–" for what is not known.
+// "24 B", "4,096 B", "1.5 MiB", "4.5 GiB": exact below 1 MiB, as in the tables of the magics; "–" for what is not known.
 export function bytes(n) {
-  if (n === null || n === undefined || n < 0) return "–";
-  let unit = 0;
-  while (n >= 1024 && unit < 4) (n /= 1024), (unit += 1);
-  const digits = unit && n < 100 ? 1 : 0;
-  return `${n.toFixed(digits).replace(/\.0$/, "")} ${["B", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+  if (!(n >= 1 << 20)) return exact(n);
+  const [size, unit] = n >= 2 ** 30 ? [n / 2 ** 30, "GiB"] : [n / 2 ** 20, "MiB"];
+  return `${size.toFixed(size < 100 ? 1 : 0).replace(/\.0$/, "")} ${unit}`;
 }
 
 // "4,844,421,120 B"; "–" for what is not known.

@@ -79,7 +79,10 @@ function watch(self, motion) {
     attr(parts.root, "data-width", across < NARROW ? "narrow" : across < MEDIUM ? "medium" : "wide");
     self.dirty();
   });
-  const dog = setInterval(() => showBadge(self), 500);
+  const dog = setInterval(() => {
+    showBadge(self);
+    if (self.tableDue) self.dirty();
+  }, 500);
   width.observe(parts.root);
   model.on("change:state", fresh);
   document.addEventListener("visibilitychange", self.dirty);
@@ -136,7 +139,8 @@ function events(state) {
 
 function showTables(self, state) {
   const now = Date.now();
-  if (now - self.tabled < TABLES_EVERY) return;
+  self.tableDue = now - self.tabled < TABLES_EVERY;
+  if (self.tableDue) return;
   self.tabled = now;
   self.parts.tables.replaceChildren(...self.view.tables(state).map(table));
 }

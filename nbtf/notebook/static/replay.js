@@ -116,14 +116,19 @@ function replayBar(player, act) {
     scrub.value = at ?? count - 1;
     put(place, placeOf(state, at, count));
     attr(line, "aria-live", player.playing ? "off" : "polite");
-    put(line, at === null ? (!count ? said.noSteps : act.still() ? said.hintStill : said.hint) : tellStep(state, at));
+    put(line, at === null ? (!count ? said.noSteps : act.still() ? said.hintStill : said.hint) : lineOf(state, at));
   };
   return { bar, line, draw };
 }
 
+// The number makes each step's line differ from the one before, so that it is read out again.
+function lineOf(state, at) {
+  return fill(WORDS.replay.line, { i: at - cellOf(state, at).first + 1, told: tellStep(state, at) });
+}
+
 function placeOf(state, at, count) {
   const said = WORDS.replay;
-  if (at === null) return count ? fill(said.allKept, { n: count }) : said.noSteps;
+  if (at === null) return count ? fill(count === 1 ? said.oneKept : said.allKept, { n: count }) : "";
   const cell = cellOf(state, at);
   const values = { cell: cell.name, i: at - cell.first + 1, n: cell.last - cell.first + 1 };
   return fill(cell.name ? said.placeOfCell : said.place, values);

@@ -111,7 +111,7 @@ function updateMemory(parts, room) {
   attr(parts.bar, "data-hot", share > 0.9 ? "" : null);
   const first = known ? fill(said.inUse, { n: bytes(m.in_use) }) : m ? said.unknown : said.notStarted;
   const second = known ? fill(said.pool, { pool: bytes(m.pool), limit: bytes(m.limit) }) : "";
-  put(parts.text, share > 0.9 ? `${first}, ${fill(said.full, { percent: Math.floor(100 * share) })}` : first);
+  put(parts.text, share > 0.9 ? fill(said.full, { n: bytes(m.in_use), percent: Math.floor(100 * share) }) : first);
   put(parts.more, second);
   attr(parts.root, "title", known ? `${exact(m.in_use)} / ${exact(m.pool)} / ${exact(m.limit)}` : null);
   return room.device.kind === "host" ? said.notCounted : [first, second].filter(Boolean).join(", ");
@@ -121,10 +121,10 @@ function updateMemory(parts, room) {
 function showCopies(list, name, show) {
   const mine = show.all.filter(([from, to]) => from === name || to === name);
   const told = show.narrow ? mine : mine.filter(([from, to]) => from === name && name !== show.host && to !== show.host);
-  const shown = show.narrow ? told : told.slice(0, 2);
+  const shown = show.narrow ? told : told.slice(0, show.sends);
   const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, bytes(sum)), from, to]);
   const hidden = told.length - shown.length;
-  if (hidden) lines.push(["…", fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
+  if (hidden) lines.push(["", hidden === 1 ? WORDS.map.moreCopy : fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
   keyed(list, lines, ([way]) => way, makeSend, (node, [, text, from, to]) => {
     put(node.lastChild, text);
     const step = show.replayed;

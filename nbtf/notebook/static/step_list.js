@@ -19,7 +19,7 @@ export function makeStepList(chosen, choose, changed) {
 }
 
 export function updateStepList(root, state, position, filter) {
-  const { count, rows, pool } = root.nbtf;
+  const { count, rows, pool, scroll } = root.nbtf;
   const steps = state.steps.map((_, i) => readStep(state, i));
   const found = matching(steps, filter || "");
   while (pool.length < found.length) pool.push(rows.appendChild(makeRow(root)));
@@ -27,6 +27,7 @@ export function updateStepList(root, state, position, filter) {
     row.hidden = k >= found.length;
     if (k < found.length) updateRow(row, steps[found[k]], found[k], position);
   });
+  scroll.hidden = !steps.length;
   put(count, total(state, found.length, Boolean(filter)));
   follow(root.nbtf, found.indexOf(position), position);
 }
@@ -45,6 +46,7 @@ function matching(steps, filter) {
 function total(state, m, filtered) {
   const said = WORDS.map;
   const n = state.steps.length;
+  if (!n) return said.noSteps;
   if (filtered) return fill(said.matching, { m, n, heard: state.heard });
   return fill(n >= 200 ? said.lastShown : said.allShown, { n, heard: state.heard });
 }

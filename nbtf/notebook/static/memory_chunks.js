@@ -1,0 +1,109 @@
+// What a memory map draws in one region: its chunks, small neighbours as one where a screen has no room for each.
+
+import { bytes, exact } from "./dom.js";
+import { WORDS, fill } from "./words.js";
+
+export const NARROWEST = 9; // pixels of a chunk with its border
+const LETTER = 6.6; // pixels, at 11 px
+
+// The chunks of a region as objects, from rows [offset, size, in_use, requested, op, out, code, holder].
+export function readChunks(region, words) {
+  return region.chunks.map(([offset, size, use, requested, op, out, code, holder]) => ({
+    offset, size, requested, count: use === 2 ? -requested : 1, kind: ["free", "used", "several"][use],
+    op: words[op] ?? "", out: words[out] ?? "", code: words[code] ?? "", holder: holder < 0 ? null : words[holder] ?? "",
+  }));
+}
+
+// As many as fit side by side in `width` pixels, each to scale but for the smallest: {…chunk, share, inside: chunks}.
+export function drawnChunks(chunks, width) {
+  const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0);
+  const room = Math.max(1, Math.floor(width / NARROWEST));
+  let drawn = chunks.map((chunk) => ({ ...chunk, inside: null }));
+  for (let least = (NARROWEST * total) / width; drawn.length > room; least *= 1.5) drawn = joined(chunks, least);
+  for (const one of drawn) one.share = one.size / total;
+  return drawn;
+}
+
+// Neighbours below `least` bytes together until they reach it.
+function joined(chunks, least) {
+  const runs = [];
+  for (const chunk of chunks) {
+    const run = runs[runs.length - 1];
+    if (run && chunk.size < least && run.size < least) {
+      run.size += chunk.size;
+      run.inside.push(chunk);
+    } else runs.push({ size: chunk.size, inside: [chunk] });
+  }
+  return runs.map((run) => (run.inside.length === 1 ? { ...run.inside[0], inside: null } : several(run)));
+}
+
+function several({ size, inside }) {
+  const kinds = new Set(inside.map((chunk) => chunk.kind));
+  const used = inside.filter((chunk) => chunk.kind === "used");
+  return {
+    offset: inside[0].offset, size, inside, kind: "several", requested: 0, op: "", out: "", code: "", holder: null,
+    count: inside.reduce((sum, chunk) => sum + chunk.count, 0),
+    used: kinds.has("several") ? null : used.length, usedBytes: used.reduce((sum, chunk) => sum + chunk.size, 0),
+  };
+}
+
+// What fits into the drawn chunk: who holds it, else its shape, else its size, else nothing.
+export function textInside(chunk, width) {
+  const fits = (text) => text && text.length * LETTER + 10 <= width;
+  if (chunk.kind === "several") return fits(`${chunk.count} ×`) ? `${chunk.count} ×` : "";
+  const texts = chunk.kind === "free" ? [bytes(chunk.size)] : [chunk.holder, chunk.out, bytes(chunk.size)];
+  return texts.find(fits) || "";
+}
+
+// One line that says what a chunk is: its accessible name.
+export function chunkLabel(chunk) {
+  const said = WORDS.memory;
+  if (chunk.kind === "free") return fill(said.freeLabel, { size: bytes(chunk.size), at: bytes(chunk.offset) });
+  if (chunk.kind === "several") return fill(said.severalLabel, { n: chunk.count, size: bytes(chunk.size), at: bytes(chunk.offset) });
+  const tensor = [chunk.holder, chunk.out, chunk.op].filter(Boolean).join(", ");
+  return fill(said.usedLabel, { tensor, size: bytes(chunk.size), at: bytes(chunk.offset) });
+}
+
+// Headline and facts of a chunk: {title, facts: [[key, label, text]]}.
+export function chunkFacts(chunk, region) {
+  const said = WORDS.memory;
+  const size = bytes(chunk.size);
+  const place = ["place", said.facts.place, fill(said.place, { offset: exact(chunk.offset), region })];
+  const charged = ["size", said.facts.size, chunk.size >= 1024 ? fill(said.sizeExact, { size, exact: exact(chunk.size) }) : size];
+  if (chunk.kind === "free") return { title: said.free, facts: [charged, ["use", said.facts.use, fill(said.fits, { size })], place] };
+  if (chunk.kind === "several") return { title: fill(said.several, { n: chunk.count }), facts: [charged, ...mixture(chunk), place] };
+  const waste = chunk.size - chunk.requested;
+  const asked = fill(waste ? said.askedRounded : said.askedAll, { n: exact(chunk.requested), waste: exact(waste) });
+  return {
+    title: chunk.out || said.unnamed,
+    facts: [
+      ["holder", said.facts.holder, chunk.holder === null ? said.nobody : chunk.holder || said.notLooked],
+      ["op", said.facts.op, chunk.op || said.notRecorded],
+      ["code", said.facts.code, chunk.code || said.notRecorded],
+      charged,
+      ["asked", said.facts.asked, asked],
+      place,
+    ],
+  };
+}
+
+function mixture(chunk) {
+  const said = WORDS.memory;
+  if (chunk.used === null || chunk.used === undefined) return [["use", said.facts.use, said.mixtureUnknown]];
+  const free = chunk.count - chunk.used;
+  return [["use", said.facts.use, fill(said.mixture, { used: chunk.used, usedBytes: bytes(chunk.usedBytes), free, freeBytes: bytes(chunk.size - chunk.usedBytes) })]];
+}
+
+// How split up the free memory is, in words and as a number.
+export function fragmentation(device) {
+  const said = WORDS.memory;
+  const { free, largest_free: largest, memory, map } = device;
+  const room = memory?.limit ? Math.max(0, memory.limit - memory.pool) : 0;
+  const values = { free: bytes(free), largest: bytes(largest), room: bytes(room), percent: Math.round((100 * largest) / (free || 1)) };
+  const grow = fill(room >= 256 ? said.mayGrow : said.cannotGrow, values);
+  if (!free) return `${said.noneFree} ${grow}`;
+  if (free === largest) return `${fill(said.freeInOne, values)} ${grow}`;
+  const chunks = map.regions.flatMap((region) => region.chunks);
+  const pieces = chunks.some((row) => row[2] === 2) ? said.manyPieces : fill(said.pieces, { n: chunks.filter((row) => row[2] === 0).length });
+  return `${fill(said.freeInMany, { ...values, pieces })} ${grow}`;
+}

@@ -1,0 +1,157 @@
+// One device in the memory view: tensors in use inside the pool inside the limit, in figures and as nested bars.
+
+import { attr, bytes, exact, h, keyed, put } from "./dom.js";
+import { makeHistory, updateHistory } from "./memory_history.js";
+import { makeMap, updateMap } from "./memory_map.js";
+import { WORDS, fill } from "./words.js";
+
+const FULL = 0.9;
+const FIGURES = ["in_use", "peak", "pool", "limit"];
+const REAL = ["nbtf_pool", "process", "card"];
+
+export function makeMemoryDevice(device, view) {
+  const said = WORDS.memory;
+  const parts = {
+    model: h("span", { class: "nbtf-mem-model" }),
+    hot: h("strong", { class: "nbtf-mem-hot", hidden: "" }, said.nearlyFull),
+    now: h("strong", { class: "nbtf-mem-now", hidden: "" }, said.thisStep),
+    figures: h("dl", { class: "nbtf-mem-figures" }),
+    bar: makeBar(),
+    share: h("p", { class: "nbtf-mem-share" }),
+    history: makeHistory(),
+    real: h("dl", { class: "nbtf-mem-figures nbtf-mem-real" }),
+    why: h("p", { class: "nbtf-mem-why" }),
+    map: makeMap(device.name, view),
+  };
+  const head = h("p", { class: "nbtf-mem-head" },
+    h("strong", { class: "nbtf-mem-name" }, device.name), h("span", { class: "nbtf-mem-kind" }, said.kinds[device.kind] || device.kind),
+    parts.model, parts.hot, parts.now);
+  parts.account = h("div", { class: "nbtf-mem-account" }, h("div", { class: "nbtf-mem-now-figures" }, parts.figures, parts.bar, parts.share), parts.history);
+  const root = h("div", { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
+    head, parts.why, parts.account, parts.real, parts.map);
+  root.nbtf = parts;
+  return root;
+}
+
+// `show`: {moment, now (whether the step shown is of this device), replayed, alone (on its card), state}
+export function updateMemoryDevice(root, device, show) {
+  const parts = root.nbtf;
+  const { moment } = show;
+  const share = moment && moment.limit ? moment.in_use / moment.limit : 0;
+  attr(root, "aria-label", nameOfDevice(device));
+  attr(root, "data-now", show.now ? "" : null);
+  attr(root, "data-hot", share > FULL ? "" : null);
+  put(parts.model, modelOf(device, show.alone));
+  parts.hot.hidden = share <= FULL;
+  parts.now.hidden = !show.now;
+  parts.account.hidden = !moment;
+  const why = reasonWithout(device, moment, show.replayed);
+  parts.why.hidden = !why;
+  put(parts.why, why);
+  if (moment) showAccount(parts, device, moment, share, show.replayed);
+  showReal(parts.real, device);
+  parts.map.hidden = !device.map;
+  if (device.map) updateMap(parts.map, device, show.state, show.replayed);
+}
+
+export function nameOfDevice(device) {
+  const kind = WORDS.memory.kinds[device.kind] || device.kind;
+  return device.model ? `${device.name}, ${kind} ${device.model}` : `${device.name}, ${kind}`;
+}
+
+function modelOf(device, alone) {
+  const said = WORDS.memory;
+  if (device.kind === "host") return "";
+  if (!alone) return "";
+  const values = { model: device.model || "GPU", card: device.card, size: bytes(device.card_memory) };
+  return fill(device.card_memory ? said.cardOf : said.model, values);
+}
+
+function reasonWithout(device, moment, replayed) {
+  const said = WORDS.memory;
+  if (device.kind === "host") return said.host;
+  if (moment) return "";
+  return replayed && device.memory ? said.unknown : said.notStarted;
+}
+
+function showAccount(parts, device, moment, share, replayed) {
+  const said = WORDS.memory;
+  const shown = FIGURES.map((key) => ({
+    key,
+    label: key === "peak" && replayed ? said.peakReplayed : said.figures[key],
+    value: moment[key],
+    more: key === "in_use" && moment.requested !== null && moment.requested !== moment.in_use ? moment.requested : null,
+  }));
+  keyed(parts.figures, shown, (figure) => figure.key, makeFigure, updateFigure);
+  updateBar(parts.bar, moment);
+  const percent = share > 0 && share < 0.01 ? said.underOne : String(Math.floor(100 * share));
+  const text = fill(moment.in_use ? said.share : said.empty, { percent });
+  put(parts.share, text);
+  attr(parts.bar, "aria-label", fill(said.barLabel, {
+    name: device.name, used: bytes(moment.in_use), pool: bytes(moment.pool), limit: bytes(moment.limit), peak: bytes(moment.peak), text,
+  }));
+  updateHistory(parts.history, device.name, moment);
+}
+
+function makeFigure({ key }) {
+  const parts = {
+    label: h("span"), value: h("span", { class: "nbtf-mem-value" }), exact: h("span", { class: "nbtf-mem-exact" }),
+    more: h("span", { class: "nbtf-mem-exact" }),
+  };
+  const node = h("div", { class: "nbtf-mem-figure" },
+    h("dt", null, h("span", { class: "nbtf-mem-swatch", "data-of": key, "aria-hidden": "true" }), parts.label),
+    h("dd", null, parts.value, parts.exact, parts.more));
+  node.nbtf = parts;
+  return node;
+}
+
+function updateFigure(node, { label, value, more, absent }) {
+  const { label: name, value: shown, exact: all, more: asked } = node.nbtf;
+  const known = value !== null && value !== undefined;
+  put(name, label);
+  put(shown, known ? bytes(value) : absent || "–");
+  put(all, known && value >= 1024 ? exact(value) : "");
+  put(asked, more === null || more === undefined ? "" : fill(WORDS.memory.asked, { n: exact(more) }));
+}
+
+// bars
+
+function makeBar() {
+  const parts = {
+    pool: h("span", { class: "nbtf-mem-pool" }), used: h("span", { class: "nbtf-mem-used" }), peak: h("span", { class: "nbtf-mem-peak" }),
+  };
+  const root = h("div", { class: "nbtf-mem-bar", role: "img" }, parts.pool, parts.used, parts.peak);
+  root.nbtf = parts;
+  return root;
+}
+
+function updateBar(root, moment) {
+  const { pool, used, peak } = root.nbtf;
+  const whole = moment.limit || moment.pool || 1;
+  const place = (n) => percentOf(n, whole);
+  setStyle(pool, "width", place(moment.pool));
+  setStyle(used, "width", place(moment.in_use));
+  setStyle(peak, "left", place(moment.peak));
+  attr(pool, "data-some", moment.pool > 0 ? "" : null);
+  attr(used, "data-some", moment.in_use > 0 ? "" : null);
+  peak.hidden = !moment.peak;
+}
+
+// As a browser writes it back, so that `setStyle` sees what is unchanged.
+export function percentOf(part, whole) {
+  return `${+Math.min(100, (100 * part) / whole).toFixed(3)}%`;
+}
+
+export function setStyle(node, name, value) {
+  if (node.style[name] !== value) node.style[name] = value;
+}
+
+// Real GPUs: three figures that are often taken for each other.
+
+function showReal(list, device) {
+  list.hidden = device.kind !== "real";
+  if (list.hidden) return;
+  const said = WORDS.memory;
+  const shown = REAL.map((key) => ({ key, label: said.real[key], value: device.real?.[key], absent: said.notMeasured }));
+  keyed(list, shown, (figure) => figure.key, makeFigure, updateFigure);
+}

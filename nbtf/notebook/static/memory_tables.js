@@ -1,0 +1,71 @@
+// The memory view as tables: the same figures and the same chunks, in exact bytes.
+
+import { exact, seconds } from "./dom.js";
+import { readChunks } from "./memory_chunks.js";
+import { WORDS, fill } from "./words.js";
+
+const CHANGES = 20;
+
+export function memoryTables(state) {
+  const said = WORDS.memory;
+  const accounts = { caption: said.tableDevices, columns: heads(said.columnsDevices, 2), rows: accountRows(state), notes: accountNotes(state) };
+  const real = { caption: said.tableReal, columns: heads(said.columnsReal, 1), rows: realRows(state), notes: [] };
+  const changes = { caption: said.tableChanges, columns: heads(said.columnsChanges, 1), rows: changeRows(state), notes: changeNotes(state) };
+  const maps = state.devices.filter((device) => device.map).map((device) => chunkTable(device, state.words));
+  return [accounts, ...[real, changes].filter((one) => one.rows.length), ...maps];
+}
+
+function heads(labels, from) {
+  return labels.map((label, i) => ({ label, number: i >= from }));
+}
+
+function accountRows(state) {
+  const keys = ["in_use", "requested", "peak", "pool", "limit"];
+  return state.devices.map((device) => [
+    device.name, WORDS.memory.kinds[device.kind], ...keys.map((key) => exact(device.memory?.[key])), exact(device.free), exact(device.largest_free),
+  ]);
+}
+
+function accountNotes(state) {
+  const said = WORDS.memory;
+  const waiting = state.devices.some((device) => device.kind !== "host" && !device.memory);
+  return [said.host, ...(waiting ? [said.notStarted] : [])];
+}
+
+function realRows(state) {
+  const figure = (device, key) => (device.real?.[key] === null || device.real?.[key] === undefined ? WORDS.memory.notMeasured : exact(device.real[key]));
+  return state.devices.filter((device) => device.kind === "real")
+    .map((device) => [device.name, ...["nbtf_pool", "process", "card"].map((key) => figure(device, key))]);
+}
+
+function changeRows(state) {
+  return state.devices.flatMap((device) => (device.history || []).slice(-CHANGES)
+    .map(([ms, used, pool]) => [device.name, seconds(ms / 1000), exact(used), exact(pool)]));
+}
+
+function changeNotes(state) {
+  const cut = state.devices.filter((device) => device.history?.length > CHANGES);
+  return cut.map((device) => fill(WORDS.memory.changesCut, { name: device.name, n: device.history.length, last: CHANGES }));
+}
+
+function chunkTable(device, words) {
+  const said = WORDS.memory;
+  const { chunks, shown, regions } = device.map;
+  const rows = regions.flatMap((region, number) => readChunks(region, words).map((chunk) => chunkRow(chunk, number)));
+  const values = { name: device.name, n: chunks, shown };
+  return {
+    caption: fill(said.tableChunks, values),
+    columns: said.columnsChunks.map((label, i) => ({ label, number: i > 1 && i < 5 })),
+    rows,
+    notes: [fill(shown < chunks ? said.chunksCut : said.chunksAll, values)],
+  };
+}
+
+function chunkRow(chunk, number) {
+  const said = WORDS.memory;
+  const region = fill(said.region, { number });
+  if (chunk.kind === "several") return [region, fill(said.several, { n: chunk.count }), exact(chunk.offset), exact(chunk.size)];
+  if (chunk.kind === "free") return [region, said.free, exact(chunk.offset), exact(chunk.size)];
+  const holder = chunk.holder === null ? said.nobody : chunk.holder || said.notLooked;
+  return [region, said.used, exact(chunk.offset), exact(chunk.size), exact(chunk.requested), chunk.out, holder, chunk.op, chunk.code];
+}

@@ -1,0 +1,65 @@
+// The memory view: how full each device is, how it came to that, and what lies where on it.
+
+import { bytes, h, keyed } from "./dom.js";
+import { makeMemoryCard, updateMemoryCard } from "./memory_card.js";
+import { makeMemoryDevice, updateMemoryDevice } from "./memory_device.js";
+import { cardGroups, deviceOfStep, memoryMoment } from "./memory_moment.js";
+import { memoryTables } from "./memory_tables.js";
+import { WORDS, fill } from "./words.js";
+
+const SAID = 4;
+
+export const memoryView = {
+  kind: "memory",
+  title: WORDS.memory.title,
+
+  create(root, ui) {
+    Object.assign(this, { ui, width: root.clientWidth, shown: [null, null] });
+    this.none = h("p", { class: "nbtf-mem-why", hidden: "" }, WORDS.memory.noGpus);
+    this.cards = h("div", { class: "nbtf-mem-cards" });
+    this.sizes = new ResizeObserver(() => {
+      this.width = this.cards.clientWidth;
+      ui.changed();
+    });
+    this.sizes.observe(this.cards);
+    root.append(this.cards, this.none);
+  },
+
+  dispose() {
+    this.sizes.disconnect();
+  },
+
+  redraw() {
+    const [state, position] = this.shown;
+    if (state) this.update(state, position);
+  },
+
+  update(state, position) {
+    this.shown = [state, position];
+    this.none.hidden = state.devices.some((device) => device.kind !== "host");
+    const here = deviceOfStep(state, position);
+    keyed(this.cards, cardGroups(state.devices), (group) => group.key, makeMemoryCard, (card, group) => {
+      const moments = new Map(group.devices.map((device) => [device, memoryMoment(state, device, position)]));
+      updateMemoryCard(card, group.devices, group.devices.map((device) => ({ ...moments.get(device), name: device.name })));
+      keyed(card.nbtf.devices, group.devices, (device) => device.name, (device) => makeMemoryDevice(device, this), (node, device) =>
+        updateMemoryDevice(node, device, {
+          moment: moments.get(device), now: here === device.name, replayed: position !== null, alone: group.devices.length === 1, state,
+        }));
+    });
+  },
+
+  tables(state) {
+    return memoryTables(state);
+  },
+
+  say(state, position, kind) {
+    const said = WORDS.memory;
+    const busy = state.devices.filter((device) => memoryMoment(state, device, position)?.in_use);
+    const parts = busy.slice(0, SAID).map((device) => {
+      const moment = memoryMoment(state, device, position);
+      return fill(said.sayDevice, { name: device.name, used: bytes(moment.in_use), limit: bytes(moment.limit) });
+    });
+    if (busy.length > SAID) parts.push(fill(said.sayMore, { n: busy.length - SAID }));
+    return fill(said.say, { badge: WORDS.frame[kind] ? said.badges[kind] : "", parts: parts.join("; ") || said.sayNone });
+  },
+};

@@ -8,7 +8,7 @@ import { sceneAt } from "./scene.js";
 import { makeStepList, updateStepList } from "./step_list.js";
 import { WORDS, fill } from "./words.js";
 
-const ARCS_WIDTH = 68;
+const ARCS_WIDTH = { wide: 68, medium: 48, narrow: 0 }; // as in device_map.css
 const MANY = 5; // from 6 GPUs on rooms are lower, so that 8 of them fit on a screen
 
 export const deviceMap = {
@@ -27,7 +27,10 @@ export const deviceMap = {
     for (const kind of ["focusin", "focusout", "pointerover", "pointerleave"]) {
       this.stage.addEventListener(kind, (event) => this.point(event));
     }
-    this.sizes = new ResizeObserver(ui.changed);
+    this.sizes = new ResizeObserver(() => {
+      this.places = null;
+      ui.changed();
+    });
     this.sizes.observe(this.cards);
     this.legend = legend();
     root.append(this.stage, this.legend, this.list);
@@ -69,7 +72,7 @@ export const deviceMap = {
     const many = gpus.length > MANY;
     const most = Math.max(1, ...state.devices.map((device) => device.counts.length));
     return {
-      host, replayed: scene.step, all: scene.copies, narrow: this.ui.narrow(), focus: this.focus,
+      host, replayed: scene.step, all: scene.copies, narrow: this.ui.narrow(), arcsWidth: ARCS_WIDTH[this.ui.width()], focus: this.focus,
       lines: many ? 2 : Math.max(2, Math.min(3, most)),
       sends: many ? 1 : 2,
       betweenGpus: state.copies.some(([from, to]) => from !== host && to !== host),
@@ -96,7 +99,7 @@ export const deviceMap = {
     const { device } = card.rooms[0];
     const many = card.rooms.length > 1;
     attr(node, "data-many", many ? "" : null);
-    put(node.firstChild, many ? fill(WORDS.map.card, { n: card.rooms.length, model: kindOf(device), memory: bytes(device.card_memory) }) : "");
+    put(node.children[1], many ? fill(WORDS.map.card, { n: card.rooms.length, model: kindOf(device), memory: bytes(device.card_memory) }) : "");
     keyed(node.lastChild, card.rooms, (room) => room.name,
       (room) => h("div", { class: "nbtf-place-of" }, makeLanes(), this.newRoom(room)),
       (place, room) => {
@@ -107,15 +110,21 @@ export const deviceMap = {
 
   drawArcs(show) {
     this.drawn = true;
-    if (show.narrow || !show.betweenGpus) return updateArcs(this.arcs, [], new Map(), ARCS_WIDTH, show);
-    const top = this.cards.getBoundingClientRect().top;
+    if (show.narrow || !show.betweenGpus) return updateArcs(this.arcs, [], new Map(), 0, show);
+    this.places ||= this.measured(show.host);
+    updateArcs(this.arcs, show.all, this.places, show.arcsWidth, show);
+  },
+
+  // Measuring makes the browser lay out at once, so it is done only after a room changed its size.
+  measured(host) {
+    const top = this.stage.getBoundingClientRect().top;
     const places = new Map();
     for (const [name, node] of this.rooms) {
-      if (name === show.host || !node.isConnected) continue;
+      if (name === host || !node.isConnected) continue;
       const box = node.getBoundingClientRect();
       places.set(name, { top: box.top - top, height: box.height });
     }
-    updateArcs(this.arcs, show.all, places, ARCS_WIDTH, show);
+    return places;
   },
 
   // A copy that is stepped onto travels; stepping back, scrubbing and reduced motion only mark its arrow.
@@ -151,7 +160,7 @@ function cardsOf(rooms) {
 
 function makeCard(card) {
   if (card.ghost) return h("div", { class: "nbtf-ghost", role: "group", "aria-label": card.ghost.name }, h("p", { class: "nbtf-name" }), h("p", { class: "nbtf-runs" }));
-  return h("div", { class: "nbtf-card" }, h("p", { class: "nbtf-card-name" }), h("div", { class: "nbtf-places" }));
+  return h("div", { class: "nbtf-card" }, h("span", { class: "nbtf-card-frame" }), h("p", { class: "nbtf-card-name" }), h("div", { class: "nbtf-places" }));
 }
 
 function fillGhost(node, { name, runs }) {

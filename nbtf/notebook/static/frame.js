@@ -8,9 +8,10 @@
 //    say?(state, position),    one sentence for the status line; "Device map, live: 12 events" without it
 //    dispose?()}               stops what create started
 // Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
-// `ui` is {chosen, changed(), go(i), still(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
-// asks for a redraw; `go(i)` shows step i; `still()` is true with reduced motion; `narrow()` below 640 px.
-// The root element carries `data-width` narrow (below 640 px), medium or wide (from 880 px) and `data-mode` "live" or "replay" for CSS.
+// `ui` is {chosen, changed(), go(i), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
+// asks for a redraw; `go(i)` shows step i; `still()` is true with reduced motion; `width()` is
+// "narrow" (below 640 px), "medium" or "wide" (from 880 px), `narrow()` tells whether it is the first.
+// The root element carries `data-width` and `data-mode` ("live" or "replay") for CSS.
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
 // [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
@@ -38,7 +39,7 @@ export function frame({ model, el }, kind) {
   el.append(self.parts.root);
   view.create(self.parts.body, {
     chosen: {}, changed: self.dirty, go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
-    narrow: () => self.parts.root.dataset.width === "narrow",
+    width: () => self.parts.root.dataset.width, narrow: () => self.parts.root.dataset.width === "narrow",
   });
   return watch(self, motion);
 }

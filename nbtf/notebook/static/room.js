@@ -29,7 +29,8 @@ export function makeRoom(device, toggle) {
   const memory = makeMemory();
   const details = h("div", { class: "nbtf-details", hidden: "" });
   const main = h("div", { class: "nbtf-inside" }, h("div", { class: "nbtf-work" }, list), memory.root, h("div", { class: "nbtf-foot" }, rest, copies));
-  const root = h("section", { class: "nbtf-room", role: "group", "data-kind": device.kind, "data-device": device.name }, door, main, details);
+  const root = h("section", { class: "nbtf-room", role: "group", "data-kind": device.kind, "data-device": device.name },
+    h("span", { class: "nbtf-strip" }), door, main, details);
   return Object.assign(root, { nbtf: { kind, ops, door, list, rest, copies, memory, details, seen: new Map() } });
 }
 
@@ -69,6 +70,7 @@ function opsText(room, show) {
 }
 
 function showOps(list, counts, here, seen) {
+  list.hidden = !counts.length;
   keyed(list, counts, ([op, , why]) => `${op}\n${why}`, makeOp, (node, [op, n, why]) => {
     put(node.nbtf.times, n > 1 ? fill(WORDS.map.times, { n }) : "");
     attr(node, "data-now", here && here.op === op && here.why === why ? "" : null);
@@ -125,6 +127,7 @@ function showCopies(list, name, show) {
   const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, bytes(sum)), from, to]);
   const hidden = told.length - shown.length;
   if (hidden) lines.push(["", hidden === 1 ? WORDS.map.moreCopy : fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
+  list.hidden = !lines.length;
   keyed(list, lines, ([way]) => way, makeSend, (node, [, text, from, to]) => {
     put(node.lastChild, text);
     const step = show.replayed;

@@ -12,6 +12,7 @@ class DeviceInfo(NamedTuple):
     """One device, as tables show it. Sizes are in bytes; None where there is no account, or none yet.
 
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
+    `in_use` is the allocator's figure, `requested` what tensors asked for.
     """
 
     name: str
@@ -27,6 +28,7 @@ class DeviceInfo(NamedTuple):
     peak: int | None = None
     pool: int | None = None
     visible: bool = True
+    requested: int | None = None
 
     @property
     def label(self) -> str:
@@ -62,11 +64,10 @@ def _planned(context: Context) -> list[DeviceInfo]:
 
 def _described(context: Context, device: Device) -> DeviceInfo:
     stats = None if device.memory is None else device.memory.stats()
-    memory = (
-        {}
-        if stats is None
-        else {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
-    )
+    memory: dict[str, int] = {}
+    if stats is not None:
+        memory = {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
+        memory["requested"] = stats.requested
     return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
 
 

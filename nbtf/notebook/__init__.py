@@ -1,13 +1,25 @@
-"""What `%load_ext nbtf` adds to a notebook: magics that show and check placement and memory."""
+"""What `%load_ext nbtf` adds to a notebook: magics and live views that show and check placement and memory."""
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from nbtf.notebook.session import SESSIONS as _SESSIONS
 from nbtf.notebook.session import Session as _Session
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+if _TYPE_CHECKING:
+    from nbtf.notebook.views import DeviceMap as DeviceMap
+    from nbtf.notebook.views import MemoryView as MemoryView
+
+__all__ = ["DeviceMap", "MemoryView", "load_ipython_extension", "unload_ipython_extension"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("DeviceMap", "MemoryView"):  # late: they need anywidget, the magics do not
+        return getattr(_import_module("nbtf.notebook.views"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -16,9 +16,9 @@ from nbtf.notebook.session import Session
 OPTIONS = {
     "%%device": ("--soft", "--hard", "--log", "--summary", "--help"),
     "%device": ("--help",),
-    "%devices": ("--physical", "--help"),
+    "%devices": ("--physical", "--live", "--help"),
     "%placement_log": (*ACTIONS, "-n", "--op", "--device", "--format", "--help"),
-    "%gpu_memory": ("--reset-peak", "--help"),
+    "%gpu_memory": ("--live", "--reset-peak", "--help"),
     "%%gpu_memory": ("--at-most", "--kept", "--help"),
     "%%placement": ("--table", "--diff", "--expect", "--no-copies", "--help"),
 }

@@ -36,6 +36,11 @@ def label(name: str) -> str:
     return f"{short(name)} (simulated)" if simulated else short(name)
 
 
+def kind(device: runtime.DeviceInfo) -> str:
+    """Returns what a device is: `host`, `simulated` or `real`."""
+    return "host" if device.device_type == "CPU" else "simulated" if device.simulated else "real"
+
+
 def require(name: str | None, soft: bool | None, hint: str) -> None:
     """Refuses a device that is not here, as an op on it would; nothing is started for it.
 

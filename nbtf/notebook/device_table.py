@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
 from nbtf import config, runtime
 from nbtf.notebook.cell_magics import add_line_magic
-from nbtf.notebook.device_names import label, short
+from nbtf.notebook.device_names import kind, label, short
+from nbtf.notebook.live import live
 from nbtf.notebook.options import Options
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
@@ -43,15 +45,20 @@ PHYSICAL = (
 def add_devices_magic(session: Session) -> None:
     """Adds the magic."""
     options = Options("%devices", "Returns a table of the devices. A look: it starts nothing and fixes nothing.")
-    options.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
-    add_line_magic(session, "devices", options, lambda chosen: _physical() if chosen.physical else _logical(session))
+    shown = options.add_mutually_exclusive_group()
+    shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
+    shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
+    add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
 
-def _kind(device: runtime.DeviceInfo) -> str:
-    return "host" if device.device_type == "CPU" else "simulated" if device.simulated else "real"
+def _answer(session: Session, chosen: argparse.Namespace) -> Any:
+    if chosen.live:
+        return live(session, "DeviceMap", lambda: logical(session))
+    return _physical() if chosen.physical else logical(session)
 
 
-def _logical(session: Session) -> Table:
+def logical(session: Session) -> Table:
+    """Returns a row for each device."""
     ops: dict[str, int] = {}
     for (_, device, _), count in session.recorder.snapshot(0).ops.items():
         ops[short(device)] = ops.get(short(device), 0) + count
@@ -59,7 +66,7 @@ def _logical(session: Session) -> Table:
     rows: list[dict[str, Any]] = [
         {
             "device": device.name,
-            "kind": _kind(device),
+            "kind": kind(device),
             "model": device.model,
             "card": device.card,
             "bus_id": device.bus_id,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import math
+from collections.abc import Collection
 from typing import Any
 
 from nbtf import config, runtime
 from nbtf.notebook.cell_magics import CellMagics, add_line_magic
-from nbtf.notebook.device_names import full_name, require, short
+from nbtf.notebook.device_names import full_name, kind, require, short
+from nbtf.notebook.live import live
 from nbtf.notebook.options import Options, typed
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import NOTHING, Column, Table, size
@@ -40,7 +43,8 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
     now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
     now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
-    add_line_magic(session, "gpu_memory", now, lambda chosen: _now(chosen.spec, chosen.reset_peak))
+    now.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
+    add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
 
     of_cell = Options("%%gpu_memory", "Prints what this cell took on each GPU, and checks it.")
     sized = typed(runtime.size_in_bytes)
@@ -49,20 +53,28 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     cells.add("gpu_memory", of_cell, lambda chosen: session.record_cell(lambda record, _: _told(record, chosen)))
 
 
-def _now(wanted: list[str | None], reset_peak: bool) -> Table:
-    for name in wanted:
+def _answer(session: Session, chosen: argparse.Namespace) -> Any:
+    for name in chosen.spec:
         require(name, False, "%devices lists them.")
-    names = {short(name) for name in wanted if name is not None}
-    gpus = [one for one in runtime.devices() if one.device_type == "GPU" and (not names or one.name in names)]
-    if reset_peak:
-        for gpu in gpus:
+    names = tuple(short(name) for name in chosen.spec if name is not None)
+    if chosen.reset_peak:
+        for gpu in _gpus(names):
             if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
                 config.experimental.reset_memory_stats(gpu.name)
-        return _now(wanted, False)
+    return live(session, "MemoryView", lambda: table(names), names) if chosen.live else table(names)
+
+
+def _gpus(names: Collection[str]) -> list[runtime.DeviceInfo]:
+    return [one for one in runtime.devices() if one.device_type == "GPU" and (not names or one.name in names)]
+
+
+def table(names: Collection[str]) -> Table:
+    """Returns a row for each GPU, or only for some by their short names."""
+    gpus = _gpus(names)
     rows: list[dict[str, Any]] = [
         {
             "device": gpu.name,
-            "kind": "simulated" if gpu.simulated else "real",
+            "kind": kind(gpu),
             "in_use": gpu.in_use,
             "percent": 100 * gpu.in_use / gpu.memory_limit if gpu.in_use is not None and gpu.memory_limit else None,
             "peak": gpu.peak,

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from nbtf import config, runtime
 
+if TYPE_CHECKING:
+    from nbtf.notebook.pump import Pump
+
 Undo = Callable[[], object]
+
+CELLS = 200
+"""Beginnings of cells that are remembered: as many as a view has steps."""
 
 
 class Ending:
@@ -35,9 +43,13 @@ class Session:
         self._running: list[Any] = []
         self._endings: list[tuple[Any, Ending]] = []
         self.cell_devices: list[str | None] = []
+        self.began = 0.0  # seconds since the epoch
+        self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # the first event that a cell can have, its name
+        self.pump: Pump | None = None  # what feeds the live views, from the first one on
 
     def start(self) -> None:
         """Starts to record and to listen to the shell."""
+        self.began = time.time()
         default = runtime.get_default_device()
         self.on_stop(lambda: runtime.set_default_device(default))
         self.on_stop(runtime.start_recorder(self.recorder))
@@ -68,6 +80,11 @@ class Session:
         """IPython's info about the innermost cell that runs; None outside cells."""
         return self._running[-1] if self._running else None
 
+    @property
+    def nested(self) -> bool:
+        """Whether a cell runs that another cell has run."""
+        return len(self._running) > 1
+
     def at_end_of_cell(self, ending: Ending) -> None:
         """Has something done when the innermost cell is over, also after an error or an interrupt."""
         self._endings.append((self.cell, ending))
@@ -79,6 +96,11 @@ class Session:
         self.at_end_of_cell(Ending(lambda: block.__exit__(None, None, None), lambda failed: closing(record, failed)))
 
     def _cell_begins(self, info: Any) -> None:
+        if not self._running and info.store_history:
+            events = self.recorder.snapshot(1).events
+            first = max([event.seq + 1 for event in events] + [seq for seq, _ in self.cells], default=0)
+            # Not execution_count: some releases of IPython have counted this cell by now, others have not.
+            self.cells.append((first, f"cell {len(self.shell.history_manager.input_hist_raw)}"))
         self._running.append(info)
 
     def _cell_ends(self, result: Any) -> None:

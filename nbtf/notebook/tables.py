@@ -79,7 +79,7 @@ class Table:
         return [first, *(one for one in others if any(one.shown(row.get(one.name)) != NOTHING for row in self.rows))]
 
     def _cells(self) -> list[list[str]]:
-        return [[_one_line(one.shown(row.get(one.name))) for one in self._shown] for row in self.rows[: self._most]]
+        return [[one_line(one.shown(row.get(one.name))) for one in self._shown] for row in self.rows[: self._most]]
 
     def _below(self) -> list[str]:
         more = len(self.rows) - self._most
@@ -90,10 +90,10 @@ LONGEST = 120
 """Characters of a cell that are shown; names are data, and may have ten thousand."""
 
 
-def _one_line(shown: str) -> str:
+def one_line(shown: str) -> str:
     """Returns a text that stays in its cell: no line breaks or control characters, and not too long."""
-    plain = "".join(char if char.isprintable() else "�" for char in shown)
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+    cut = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    return cut if cut.isprintable() else "".join(char if char.isprintable() else "�" for char in cut)
 
 
 def _width(shown: str) -> int:

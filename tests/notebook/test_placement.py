@@ -219,7 +219,7 @@ def test_trace_marks_ops_that_did_not_finish(shell: Shell) -> None:
         ("%placement_log e", ["export"]),
         ("%placement_log export ", ["csv", "json", "chrome"]),
         ("%placement_log show --device C", ["CPU:0"]),
-        ("%gpu_memory ", ["GPU:0", "GPU:1", "--reset-peak", "--help"]),
+        ("%gpu_memory ", ["GPU:0", "GPU:1", "--live", "--reset-peak", "--help"]),
         ("%timeit ", []),
         ("x = 1", []),
     ],

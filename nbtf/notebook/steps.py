@@ -1,0 +1,194 @@
+"""What happened, as rows of a view: one for each op, one for each copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook.device_names import short
+from nbtf.notebook.tables import one_line
+
+COLUMNS = (
+    "kind",
+    "seq",
+    "ms",
+    "op",
+    "device",
+    "target",
+    "why",
+    "code",
+    "out",
+    "nbytes",
+    "in_use",
+    "pool",
+    "seconds",
+    "modelled",
+)
+
+MOST = 200
+"""Rows of a state."""
+
+EVENTS = 640
+"""Events that are looked at: an op is told by three, a copy by two, so that these make all rows."""
+
+OP, COPY, FAILED = 0, 1, 2
+NOBODY = (-1, -1)
+"""In use and pool where nobody told them."""
+
+REMEMBERED = 4096
+"""Texts kept by each cache: more than a state shows, so that a view costs little while a loop runs."""
+
+
+class Words:
+    """Texts by number, each held once and cut to what a view shows."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self.all: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def of(self, text: str | None) -> int:
+        """Returns the number of a text; -1 for none."""
+        if text is None:
+            return -1
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.all)
+            self.all.append(one_line(text))
+        return number
+
+
+@lru_cache(REMEMBERED)
+def reason_in_words(op: str, device: str, reason: runtime.Reason) -> str:
+    """Returns why an op was placed where it was, without the device."""
+    return runtime.in_words(op, device, reason).partition(": ")[2]
+
+
+@lru_cache(REMEMBERED)
+def described(shape: tuple[int, ...], dtype: str) -> str:
+    """Returns shape and dtype as views show them: `[2,2] float32`."""
+    return f"[{','.join(map(str, shape))}] {dtype}"
+
+
+class _Step(NamedTuple):
+    """An op or a copy: the event that told its end, or its beginning if it has no end."""
+
+    seq: int
+    kind: int
+    event: Any
+    why: str | None
+    memory: tuple[int, int]
+
+
+class _Story:
+    """Puts the events of each op together. Those of several threads may be mixed: they are told apart by code line."""
+
+    def __init__(self) -> None:
+        self.steps: list[_Step] = []
+        self._waiting: dict[tuple[str, str, runtime.Site], list[runtime.OpPlaced]] = {}
+        self._doing: dict[runtime.Site, str] = {}
+        self._copies: dict[tuple[str, runtime.Site], int] = {}
+        self._memory: dict[tuple[str, runtime.Site], tuple[int, int]] = {}
+        self._newest: runtime.OpPlaced | None = None
+
+    def take(self, event: Any) -> None:
+        kind = event.__class__
+        if kind is runtime.OpPlaced:
+            self._begin(event)
+        elif kind is runtime.OpExecuted:
+            self._end(event)
+        elif kind is runtime.Copied:
+            self._copies[event.target, event.site] = len(self.steps)
+            self.steps.append(_Step(event.seq, COPY, event, self._copied_for(event), NOBODY))
+        else:
+            self._allocated(event)
+
+    def finish(self, busy: bool) -> list[_Step]:
+        """Adds the ops that have no end: they failed, but for the last one, which may still run while a cell does."""
+        for placed in [one for some in self._waiting.values() for one in some]:
+            kind = OP if busy and placed is self._newest else FAILED
+            why = reason_in_words(placed.op, placed.device, placed.reason)
+            self.steps.append(_Step(placed.seq, kind, placed, why, NOBODY))
+        self.steps.sort(key=lambda step: step.seq)
+        return self.steps
+
+    def _begin(self, event: Any) -> None:
+        self._waiting.setdefault((event.op, event.device, event.site), []).append(event)
+        self._doing[event.site] = event.op
+        self._newest = event
+
+    def _end(self, event: Any) -> None:
+        placed = self._waiting.get((event.op, event.device, event.site))
+        memory = self._memory.pop((event.device, event.site), NOBODY)
+        self._doing.pop(event.site, None)
+        if placed:  # else it was placed before the events that are looked at
+            why = reason_in_words(event.op, event.device, placed.pop().reason)
+            self.steps.append(_Step(event.seq, OP, event, why, memory))
+
+    def _allocated(self, event: Any) -> None:
+        memory = (event.in_use, event.pool)
+        copy = self._copies.pop((event.device, event.site), None)
+        if copy is None:
+            self._memory[event.device, event.site] = memory
+        else:
+            self.steps[copy] = self.steps[copy]._replace(memory=memory)
+
+    def _copied_for(self, event: Any) -> str | None:
+        op = self._doing.get(event.site)
+        if op is not None:
+            return "a Python value" if op == "_EagerConst" else f"input of {op}"
+        return "read by Python" if "device:CPU" in event.target else None
+
+
+def steps(
+    events: Iterable[runtime.Event],
+    words: Words,
+    code_line: Callable[[runtime.Site], str],
+    since: float,
+    busy: bool,
+) -> list[list[Any]]:
+    """Returns the last rows, the oldest first, as `COLUMNS` names them.
+
+    Args:
+      events: in the order in which they were told.
+      words: takes the texts; rows hold their numbers.
+      code_line: tells a code line in words.
+      since: when the clock of the view began, in seconds since the epoch.
+      busy: whether a cell runs, so that an op without an end may still have one.
+    """
+    story = _Story()
+    for event in events:
+        story.take(event)
+    return [_row(step, words, code_line, since) for step in story.finish(busy)[-MOST:]]
+
+
+def _row(step: _Step, words: Words, code_line: Callable[[runtime.Site], str], since: float) -> list[Any]:
+    event: Any = step.event
+    of = words.of
+    op, device, target, out, nbytes, seconds, modelled = None, "", None, None, 0, 0.0, False
+    if step.kind == COPY:
+        op, device, target = "copy", event.source, short(event.target)
+        nbytes, seconds, modelled = event.nbytes, event.seconds, event.modelled
+    else:
+        op, device = event.op, event.device
+        if event.__class__ is runtime.OpExecuted:
+            out = "; ".join([described(one.shape, one.dtype) for one in event.outputs]) or None
+            nbytes = sum([one.nbytes for one in event.outputs])
+            seconds, modelled = event.seconds, event.timing == "modelled"
+    return [
+        step.kind,
+        event.seq,
+        max(0, int((event.time - since) * 1000)),
+        of(op),
+        of(short(device)),
+        of(target),
+        of(step.why),
+        of(code_line(event.site) or None),
+        of(out),
+        nbytes,
+        *step.memory,
+        float(f"{seconds:.3g}"),  # as exact as it is of use; all digits would double the message
+        int(modelled),
+    ]

@@ -138,9 +138,10 @@ export const deviceMap = {
 
   tables: mapTables,
 
-  say(state) {
+  say(state, position, kind, badge) {
     const busiest = [...state.devices].sort((a, b) => b.ops - a.ops).slice(0, 2).map((one) => `${one.name} ${fill(WORDS.map.ops, { n: one.ops })}`);
-    return fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: busiest.join(", ") });
+    const told = fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: busiest.join(", ") });
+    return fill(WORDS.frame.status, { title: this.title, badge, told });
   },
 };
 

@@ -81,9 +81,8 @@ export function clock(wall) {
 }
 
 // One tab stop for many: arrow keys, Home and End move among the elements that match. Call what it returns after each
-// update, so that one of them can always be reached. `data-lm-suppress-shortcuts` keeps the keys from JupyterLab.
+// update, so that one of them can always be reached.
 export function rove(container, selector) {
-  attr(container, "data-lm-suppress-shortcuts", "true");
   const all = () => [...container.querySelectorAll(selector)].filter((one) => one.getClientRects().length);
   const stop = (chosen) => {
     for (const one of container.querySelectorAll(selector)) attr(one, "tabindex", one === chosen ? "0" : "-1");
@@ -98,7 +97,6 @@ export function rove(container, selector) {
     const to = destination(event.key, found, found.indexOf(from));
     if (!to) return;
     event.preventDefault();
-    event.stopPropagation();
     to.focus();
   });
   return () => {

@@ -5,7 +5,7 @@
 //    create(root, ui),         builds its elements once in `root` (div.nbtf-body)
 //    update(state, position),  changes them; position is null when live, else an index into state.steps
 //    tables(state),            [{caption, columns, rows, notes}], see table.js
-//    say?(state, position),    one sentence for the status line; "Device map, live: 12 events" without it
+//    say?(state, position, kind, badge), the sentence of the status line; kind is that of the badge, badge its text
 //    dispose?()}               stops what create started
 // Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
 // `ui` is {chosen, changed(), go(i), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
@@ -62,9 +62,15 @@ function build(self) {
   const tables = h("div", { class: "nbtf-tables" });
   const status = h("span", { class: "nbtf-status", role: "status" });
   const head = h("div", { class: "nbtf-head" }, h("span", { class: "nbtf-title" }, view.title), badge, total, pause, tabular);
-  const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide" },
+  const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
     head, player.bar, player.line, body, tables, status);
   return { root, badge, total, pause, tabular, body, tables, status };
+}
+
+// Plain keys belong to the view: a notebook would take "b" for a new cell and the arrows for a walk through its cells.
+function keepKey(event) {
+  const forNotebook = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+  if (!forNotebook) event.stopPropagation();
 }
 
 function watch(self, motion) {
@@ -119,9 +125,9 @@ function draw(self) {
   const { parts, player, view } = self;
   if (document.hidden || !parts.root.isConnected) return;
   const state = player.state || self.latest();
+  player.draw();
   if (!state.devices) return void put(parts.total, WORDS.frame.waiting);
   attr(parts.root, "data-mode", player.position === null ? "live" : "replay");
-  player.draw();
   parts.body.hidden = self.tables;
   parts.tables.hidden = !self.tables;
   attr(parts.tabular, "aria-pressed", String(self.tables));
@@ -170,10 +176,15 @@ function speak(self, kind) {
   if (now - self.said < SAY_EVERY) return;
   const state = self.player.state || self.latest();
   if (!state.devices) return;
-  const badge = self.parts.badge.textContent;
-  const text = self.view.say?.(state, self.player.position, kind)
-    ?? fill(WORDS.frame.status, { title: self.view.title, badge, events: events(state) });
+  const { position, playing, line } = self.player;
+  if (position !== null && !playing) return; // stepped by hand: the line itself is read out
+  const text = position === null ? summary(self, state, kind) : line.textContent;
   if (text !== self.parts.status.textContent) (put(self.parts.status, text), (self.said = now));
+}
+
+function summary({ view, parts, player }, state, kind) {
+  const badge = parts.badge.textContent;
+  return view.say?.(state, player.position, kind, badge) ?? fill(WORDS.frame.status, { title: view.title, badge, told: events(state) });
 }
 
 // Tests define window.__nbtf to count; nobody else pays.

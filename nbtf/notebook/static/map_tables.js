@@ -1,7 +1,7 @@
 // The device map as tables: the same rows, for readers and for copying.
 
 import { exact } from "./dom.js";
-import { readStep } from "./replay.js";
+import { MOST_STEPS, readStep } from "./replay.js";
 import { kindOf } from "./room.js";
 import { WORDS, fill, grouped } from "./words.js";
 
@@ -51,5 +51,5 @@ function stepRows(state) {
 
 function stepNote(state) {
   const n = state.steps.length;
-  return fill(n >= 200 ? WORDS.map.lastShown : WORDS.map.allShown, { n, heard: state.heard });
+  return fill(n >= MOST_STEPS ? WORDS.map.lastShown : WORDS.map.allShown, { n, heard: state.heard });
 }

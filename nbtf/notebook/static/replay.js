@@ -6,6 +6,7 @@ import { attr, bytes, h, put, seconds } from "./dom.js";
 import { WORDS, fill } from "./words.js";
 
 const PLACES = new WeakMap();
+export const MOST_STEPS = 200; // a state has no more: see steps.py
 
 // Step `i` of a state as an object: {kind, seq, ms, op, device, target, why, code, out, nbytes, ...}; texts are "" for none.
 export function readStep(state, i) {
@@ -102,7 +103,7 @@ function replayBar(player, act) {
   const speed = h("select", { class: "nbtf-speed", "aria-label": said.speed, onchange: () => (player.speed = +speed.value) },
     [0.5, 1, 2, 4].map((x) => h("option", { value: x, ...(x === 1 && { selected: "" }) }, `${x} ×`)));
   const line = h("p", { class: "nbtf-line", "aria-live": "polite" });
-  const bar = h("div", { class: "nbtf-replay", role: "group", "aria-label": said.label, "data-lm-suppress-shortcuts": "true" },
+  const bar = h("div", { class: "nbtf-replay", role: "group", "aria-label": said.label },
     back, play, step, scrub, place, speed, live);
   const draw = () => {
     const state = player.state || act.latest();
@@ -130,6 +131,7 @@ function placeOf(state, at, count) {
   const said = WORDS.replay;
   if (at === null) return count ? fill(count === 1 ? said.oneKept : said.allKept, { n: count }) : "";
   const cell = cellOf(state, at);
-  const values = { cell: cell.name, i: at - cell.first + 1, n: cell.last - cell.first + 1 };
-  return fill(cell.name ? said.placeOfCell : said.place, values);
+  const cut = cell.first === 0 && count >= MOST_STEPS;
+  const of = fill(cut ? said.ofLast : said.ofAll, { i: at - cell.first + 1, n: cell.last - cell.first + 1 });
+  return cell.name ? `${cell.name}, ${of}` : of;
 }

@@ -22,7 +22,7 @@ export function makeRoom(device, toggle) {
   const kind = h("span", { class: "nbtf-kind" });
   const ops = h("span", { class: "nbtf-ops" });
   const door = h("button", { type: "button", class: "nbtf-door", tabindex: "-1", "aria-expanded": "false", onclick: () => toggle(device.name) },
-    name, kind, ops);
+    name, " ", kind, " ", ops);
   const list = h("ul", { class: "nbtf-oplist", role: "list" });
   const rest = h("p", { class: "nbtf-rest" });
   const copies = h("ul", { class: "nbtf-sends", role: "list" });

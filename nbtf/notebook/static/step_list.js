@@ -1,17 +1,17 @@
 // The last steps as a list that can be filtered; rows are used again, so a busy loop makes no new elements.
 
 import { attr, bytes, h, put } from "./dom.js";
-import { readStep } from "./replay.js";
+import { MOST_STEPS, readStep } from "./replay.js";
 import { WORDS, fill } from "./words.js";
 
 // `choose(i)` is called with the index of a step that was pressed, `changed()` when the filter changed.
 export function makeStepList(chosen, choose, changed) {
   const said = WORDS.map;
-  const box = h("input", { type: "search", class: "nbtf-filter", placeholder: said.filterHint, autocomplete: "off", "data-lm-suppress-shortcuts": "true",
+  const box = h("input", { type: "search", class: "nbtf-filter", placeholder: said.filterHint, autocomplete: "off",
     oninput: () => ((chosen.filter = box.value), changed()) });
   const count = h("span", { class: "nbtf-count" });
   const rows = h("ol", { class: "nbtf-rows", role: "list" });
-  const scroll = h("div", { class: "nbtf-steps-box", tabindex: "0", role: "group", "aria-label": said.list, "data-lm-suppress-shortcuts": "true" }, rows);
+  const scroll = h("div", { class: "nbtf-steps-box", tabindex: "0", role: "group", "aria-label": said.list }, rows);
   const head = h("div", { class: "nbtf-steps-head" }, h("span", { class: "nbtf-steps-title" }, said.steps), count,
     h("label", { class: "nbtf-filter-label" }, said.filter, " ", box));
   const root = h("div", { class: "nbtf-steps" }, head, scroll);
@@ -48,7 +48,7 @@ function total(state, m, filtered) {
   const n = state.steps.length;
   if (!n) return said.noSteps;
   if (filtered) return fill(said.matching, { m, n, heard: state.heard });
-  return fill(n >= 200 ? said.lastShown : said.allShown, { n, heard: state.heard });
+  return fill(n >= MOST_STEPS ? said.lastShown : said.allShown, { n, heard: state.heard });
 }
 
 function makeRow(root) {

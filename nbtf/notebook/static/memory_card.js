@@ -1,7 +1,8 @@
 // A card that several logical GPUs share: what each of them may take of it, to scale.
 
-import { attr, bytes, h, keyed, put } from "./dom.js";
+import { attr, h, keyed, put } from "./dom.js";
 import { percentOf, setStyle } from "./memory_device.js";
+import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
 export function makeMemoryCard() {
@@ -27,14 +28,14 @@ export function updateMemoryCard(root, devices, shares) {
   const [first] = devices;
   const whole = first.card_memory;
   put(title, fill(said.card, {
-    card: first.card, kind: said.kinds[first.kind], model: first.model || "GPU", size: bytes(whole), n: devices.length,
+    card: first.card, kind: said.kinds[first.kind], model: first.model || "GPU", size: inUnits(whole), n: devices.length,
   }));
   const known = whole && shares.every((share) => share.limit);
   bar.hidden = text.hidden = !known;
   if (!known) return;
   const left = whole - shares.reduce((sum, share) => sum + share.limit, 0);
-  const parts = shares.map((share) => fill(said.cardPart, { name: share.name, limit: bytes(share.limit) })).join(", ");
-  const told = fill(left > 0 ? said.cardParts : said.cardPartsAll, { parts, left: bytes(left) });
+  const parts = shares.map((share) => fill(said.cardPart, { name: share.name, limit: inUnits(share.limit) })).join(", ");
+  const told = fill(left > 0 ? said.cardParts : said.cardPartsAll, { parts, left: inUnits(left) });
   put(text, told);
   attr(bar, "aria-label", told);
   keyed(bar, shares, (share) => share.name, makeShareOfCard, (node, share) => updateShareOfCard(node, share, whole));

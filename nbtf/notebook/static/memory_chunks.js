@@ -1,9 +1,11 @@
 // What a memory map draws in one region: its chunks, small neighbours as one where a screen has no room for each.
 
-import { bytes, exact } from "./dom.js";
+import { exact } from "./dom.js";
+import { inBoth, inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
 export const NARROWEST = 9; // pixels of a chunk with its border
+const FINGER = 24; // pixels of several as one
 const LETTER = 6.6; // pixels, at 11 px
 
 // The chunks of a region as objects, from rows [offset, size, in_use, requested, op, out, code, holder].
@@ -19,7 +21,11 @@ export function drawnChunks(chunks, width) {
   const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0);
   const room = Math.max(1, Math.floor(width / NARROWEST));
   let drawn = chunks.map((chunk) => ({ ...chunk, inside: null }));
-  for (let least = (NARROWEST * total) / width; drawn.length > room; least *= 1.5) drawn = joined(chunks, least);
+  const crowded = chunks.length > room || chunks.some((chunk) => chunk.kind === "several");
+  for (let least = (FINGER * total) / width; drawn.length > room || (crowded && drawn.length === chunks.length); least *= 1.5) {
+    drawn = joined(chunks, least);
+    if (least > total) break;
+  }
   for (const one of drawn) one.share = one.size / total;
   return drawn;
 }
@@ -51,25 +57,25 @@ function several({ size, inside }) {
 export function textInside(chunk, width) {
   const fits = (text) => text && text.length * LETTER + 10 <= width;
   if (chunk.kind === "several") return fits(`${chunk.count} ×`) ? `${chunk.count} ×` : "";
-  const texts = chunk.kind === "free" ? [bytes(chunk.size)] : [chunk.holder, chunk.out, bytes(chunk.size)];
+  const texts = chunk.kind === "free" ? [inUnits(chunk.size)] : [chunk.holder, chunk.out, inUnits(chunk.size)];
   return texts.find(fits) || "";
 }
 
 // One line that says what a chunk is: its accessible name.
 export function chunkLabel(chunk) {
   const said = WORDS.memory;
-  if (chunk.kind === "free") return fill(said.freeLabel, { size: bytes(chunk.size), at: bytes(chunk.offset) });
-  if (chunk.kind === "several") return fill(said.severalLabel, { n: chunk.count, size: bytes(chunk.size), at: bytes(chunk.offset) });
+  if (chunk.kind === "free") return fill(said.freeLabel, { size: inUnits(chunk.size), at: inUnits(chunk.offset) });
+  if (chunk.kind === "several") return fill(said.severalLabel, { n: chunk.count, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
   const tensor = [chunk.holder, chunk.out, chunk.op].filter(Boolean).join(", ");
-  return fill(said.usedLabel, { tensor, size: bytes(chunk.size), at: bytes(chunk.offset) });
+  return fill(said.usedLabel, { tensor, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
 }
 
 // Headline and facts of a chunk: {title, facts: [[key, label, text]]}.
 export function chunkFacts(chunk, region) {
   const said = WORDS.memory;
-  const size = bytes(chunk.size);
-  const place = ["place", said.facts.place, fill(said.place, { offset: exact(chunk.offset), region })];
-  const charged = ["size", said.facts.size, chunk.size >= 1024 ? fill(said.sizeExact, { size, exact: exact(chunk.size) }) : size];
+  const size = inUnits(chunk.size);
+  const place = ["place", said.facts.place, fill(said.place, { offset: inBoth(chunk.offset), region })];
+  const charged = ["size", said.facts.size, inBoth(chunk.size)];
   if (chunk.kind === "free") return { title: said.free, facts: [charged, ["use", said.facts.use, fill(said.fits, { size })], place] };
   if (chunk.kind === "several") return { title: fill(said.several, { n: chunk.count }), facts: [charged, ...mixture(chunk), place] };
   const waste = chunk.size - chunk.requested;
@@ -79,9 +85,9 @@ export function chunkFacts(chunk, region) {
     facts: [
       ["holder", said.facts.holder, chunk.holder === null ? said.nobody : chunk.holder || said.notLooked],
       ["op", said.facts.op, chunk.op || said.notRecorded],
-      ["code", said.facts.code, chunk.code || said.notRecorded],
       charged,
       ["asked", said.facts.asked, asked],
+      ["code", said.facts.code, chunk.code || said.notRecorded],
       place,
     ],
   };
@@ -91,7 +97,7 @@ function mixture(chunk) {
   const said = WORDS.memory;
   if (chunk.used === null || chunk.used === undefined) return [["use", said.facts.use, said.mixtureUnknown]];
   const free = chunk.count - chunk.used;
-  return [["use", said.facts.use, fill(said.mixture, { used: chunk.used, usedBytes: bytes(chunk.usedBytes), free, freeBytes: bytes(chunk.size - chunk.usedBytes) })]];
+  return [["use", said.facts.use, fill(said.mixture, { used: chunk.used, usedBytes: inUnits(chunk.usedBytes), free, freeBytes: inUnits(chunk.size - chunk.usedBytes) })]];
 }
 
 // How split up the free memory is, in words and as a number.
@@ -99,10 +105,13 @@ export function fragmentation(device) {
   const said = WORDS.memory;
   const { free, largest_free: largest, memory, map } = device;
   const room = memory?.limit ? Math.max(0, memory.limit - memory.pool) : 0;
-  const values = { free: bytes(free), largest: bytes(largest), room: bytes(room), percent: Math.round((100 * largest) / (free || 1)) };
+  const values = { free: inUnits(free), largest: inUnits(largest), room: inUnits(room), percent: Math.floor((100 * largest) / (free || 1)) };
   const grow = fill(room >= 256 ? said.mayGrow : said.cannotGrow, values);
   if (!free) return `${said.noneFree} ${grow}`;
-  if (free === largest) return `${fill(said.freeInOne, values)} ${grow}`;
+  if (values.percent >= 99) {
+    const told = fill(free === largest ? said.freeInOne : said.freeMostlyInOne, values);
+    return room >= 256 || free < memory.limit / 10 ? `${told} ${grow}` : told;
+  }
   const chunks = map.regions.flatMap((region) => region.chunks);
   const pieces = chunks.some((row) => row[2] === 2) ? said.manyPieces : fill(said.pieces, { n: chunks.filter((row) => row[2] === 0).length });
   return `${fill(said.freeInMany, { ...values, pieces })} ${grow}`;

@@ -1,8 +1,9 @@
 // One device in the memory view: tensors in use inside the pool inside the limit, in figures and as nested bars.
 
-import { attr, bytes, exact, h, keyed, put } from "./dom.js";
+import { attr, exact, h, keyed, put } from "./dom.js";
 import { makeHistory, updateHistory } from "./memory_history.js";
 import { makeMap, updateMap } from "./memory_map.js";
+import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
 const FULL = 0.9;
@@ -20,15 +21,16 @@ export function makeMemoryDevice(device, view) {
     share: h("p", { class: "nbtf-mem-share" }),
     history: makeHistory(),
     real: h("dl", { class: "nbtf-mem-figures nbtf-mem-real" }),
-    why: h("p", { class: "nbtf-mem-why" }),
-    map: makeMap(device.name, view),
+    why: h("span", { class: "nbtf-mem-why" }),
+    view,
+    map: null, // made when the device has one
   };
   const head = h("p", { class: "nbtf-mem-head" },
     h("strong", { class: "nbtf-mem-name" }, device.name), h("span", { class: "nbtf-mem-kind" }, said.kinds[device.kind] || device.kind),
-    parts.model, parts.hot, parts.now);
+    parts.model, parts.hot, parts.now, parts.why);
   parts.account = h("div", { class: "nbtf-mem-account" }, h("div", { class: "nbtf-mem-now-figures" }, parts.figures, parts.bar, parts.share), parts.history);
   const root = h("div", { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
-    head, parts.why, parts.account, parts.real, parts.map);
+    head, parts.account, parts.real);
   root.nbtf = parts;
   return root;
 }
@@ -50,8 +52,10 @@ export function updateMemoryDevice(root, device, show) {
   put(parts.why, why);
   if (moment) showAccount(parts, device, moment, share, show.replayed);
   showReal(parts.real, device);
-  parts.map.hidden = !device.map;
-  if (device.map) updateMap(parts.map, device, show.state, show.replayed);
+  if (parts.map) parts.map.hidden = !device.map;
+  if (!device.map) return;
+  if (!parts.map) root.append((parts.map = makeMap(device.name, parts.view)));
+  updateMap(parts.map, device, show.state, show.replayed);
 }
 
 export function nameOfDevice(device) {
@@ -63,7 +67,7 @@ function modelOf(device, alone) {
   const said = WORDS.memory;
   if (device.kind === "host") return "";
   if (!alone) return "";
-  const values = { model: device.model || "GPU", card: device.card, size: bytes(device.card_memory) };
+  const values = { model: device.model || "GPU", card: device.card, size: inUnits(device.card_memory) };
   return fill(device.card_memory ? said.cardOf : said.model, values);
 }
 
@@ -88,7 +92,7 @@ function showAccount(parts, device, moment, share, replayed) {
   const text = fill(moment.in_use ? said.share : said.empty, { percent });
   put(parts.share, text);
   attr(parts.bar, "aria-label", fill(said.barLabel, {
-    name: device.name, used: bytes(moment.in_use), pool: bytes(moment.pool), limit: bytes(moment.limit), peak: bytes(moment.peak), text,
+    name: device.name, used: inUnits(moment.in_use), pool: inUnits(moment.pool), limit: inUnits(moment.limit), peak: inUnits(moment.peak), text,
   }));
   updateHistory(parts.history, device.name, moment);
 }
@@ -109,8 +113,8 @@ function updateFigure(node, { label, value, more, absent }) {
   const { label: name, value: shown, exact: all, more: asked } = node.nbtf;
   const known = value !== null && value !== undefined;
   put(name, label);
-  put(shown, known ? bytes(value) : absent || "–");
-  put(all, known && value >= 1024 ? exact(value) : "");
+  put(shown, known ? inUnits(value) : absent || "–");
+  put(all, known && inUnits(value) !== exact(value) ? exact(value) : "");
   put(asked, more === null || more === undefined ? "" : fill(WORDS.memory.asked, { n: exact(more) }));
 }
 

@@ -3,7 +3,8 @@
 // Every change has its place, however short it was: most cells of a tutorial end within a millisecond. Pool and use share
 // a scale where both can be seen on it, else each has its own.
 
-import { attr, bytes, h, keyed, put, s, seconds } from "./dom.js";
+import { attr, h, keyed, put, s, seconds } from "./dom.js";
+import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
 const WIDE = 1000;
@@ -34,7 +35,7 @@ export function updateHistory(root, name, moment) {
   const lanes = shared ? [both] : apart;
   keyed(root.nbtf.lanes, lanes, (lane) => lane.key, makeLaneOfMemory, (node, lane) => drawLane(node, lane, points, cursor, limit));
   const told = cursor === null ? said.changes : said.stepsDrawn;
-  const values = { name, n: points.length, time: seconds(span || 0), i: (cursor ?? 0) + 1, used: bytes(used), pool: bytes(pool) };
+  const values = { name, n: points.length, time: seconds(span || 0), i: (cursor ?? 0) + 1, used: inUnits(used), pool: inUnits(pool) };
   put(root.nbtf.caption, fill(points.length === 1 && cursor === null ? said.change : told, values));
   attr(root.nbtf.lanes, "aria-label", fill(said.historyLabel, values));
 }
@@ -46,7 +47,7 @@ function makeLaneOfMemory() {
     top: s("line", { class: "nbtf-mem-top-line", x1: 0, x2: WIDE, y1: HIGH - 100, y2: HIGH - 100 }),
     used: s("path", { class: "nbtf-mem-used-area" }),
     pool: s("path", { class: "nbtf-mem-pool-line" }),
-    cursor: s("rect", { class: "nbtf-mem-cursor", y: 0, height: HIGH }),
+    cursor: s("rect", { class: "nbtf-mem-cursor", y: 6, height: HIGH - 6 }),
   };
   const { label, top, used, pool, limit, cursor } = parts;
   const drawing = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true" }, cursor, top, used, pool, limit);
@@ -62,7 +63,7 @@ function drawLane(node, lane, points, cursor, limit) {
   const slot = WIDE / Math.max(FEWEST, points.length);
   const y = (n) => HIGH - (100 * n) / top;
   const reached = limit !== null && limit <= top * 1.1;
-  put(label, fill(reached ? said.scaleWithLimit : said.scale, { what: lane.text, top: bytes(top), limit: bytes(limit) }));
+  put(label, fill(reached ? said.scaleWithLimit : said.scale, { what: lane.text, top: inUnits(top), limit: inUnits(limit) }));
   attr(used, "d", lane.used ? outline(points, 0, slot, y, true) : null);
   attr(pool, "d", lane.pool ? outline(points, 1, slot, y, false) : null);
   attr(line, "visibility", reached ? null : "hidden");

@@ -3,12 +3,14 @@
 // The chunk that is pointed at, focused or tapped is told below the map. It is known by device, region and offset, so
 // that it stays the same one while the map changes under it.
 
-import { attr, bytes, h, keyed, put } from "./dom.js";
+import { attr, h, keyed, put } from "./dom.js";
 import { chunkFacts, chunkLabel, drawnChunks, fragmentation, readChunks, textInside } from "./memory_chunks.js";
 import { focusedChunk, moveAmongChunks, reachChunks, refocusChunk } from "./memory_keys.js";
+import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
 const LABEL = 108; // pixels, as in the style sheet
+const OPEN = 4; // maps that are open from the start
 const LEAST_TRACK = 64;
 
 // `view` has `width` (pixels of the drawing) and `ui`.
@@ -18,7 +20,6 @@ export function makeMap(name, view) {
     toggle: h("button", { type: "button", class: "nbtf-mem-toggle" }, said.map),
     summary: h("span", { class: "nbtf-mem-summary" }),
     split: h("p", { class: "nbtf-mem-split" }),
-    end: h("p", { class: "nbtf-mem-end", hidden: "" }, said.mapIsEnd),
     regions: h("div", { class: "nbtf-mem-regions", role: "group", "aria-label": fill(said.mapLabel, { name }) }),
     title: h("strong", { class: "nbtf-mem-chunk-title" }),
     facts: h("dl", { class: "nbtf-mem-facts" }),
@@ -26,9 +27,9 @@ export function makeMap(name, view) {
     before: h("button", { type: "button", class: "nbtf-mem-before", "aria-label": said.before, title: said.before }, "‹"),
     after: h("button", { type: "button", class: "nbtf-mem-after", "aria-label": said.after, title: said.after }, "›"),
   };
-  const details = h("div", { class: "nbtf-mem-details" },
+  parts.details = h("div", { class: "nbtf-mem-details" },
     h("div", { class: "nbtf-mem-details-head" }, parts.before, parts.after, parts.title, parts.enlarge), parts.facts);
-  parts.body = h("div", { class: "nbtf-mem-map-body" }, parts.split, parts.end, parts.regions, details, mapLegend());
+  parts.body = h("div", { class: "nbtf-mem-map-body" }, parts.split, parts.regions, parts.details);
   const root = h("div", { class: "nbtf-mem-map" }, h("div", { class: "nbtf-mem-map-head" }, parts.toggle, parts.summary), parts.body);
   root.nbtf = { ...parts, view, chosen: null, pointed: null, part: null, open: null, opened: false };
   listen(root);
@@ -39,7 +40,8 @@ function listen(root) {
   const own = root.nbtf;
   const chunkAt = (event) => event.target.closest(".nbtf-mem-chunk");
   const point = (node) => {
-    own.pointed = node ? node.nbtf.key : null;
+    if (!node) return; // what was pointed at last stays, so that nothing jumps
+    own.pointed = node.nbtf.key;
     showChunk(root);
   };
   const choose = (event) => {
@@ -51,7 +53,6 @@ function listen(root) {
     own.view.ui.changed();
   });
   own.regions.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(chunkAt(event)));
-  own.regions.addEventListener("pointerleave", () => point(null));
   own.regions.addEventListener("focusin", choose);
   own.regions.addEventListener("click", choose);
   own.enlarge.addEventListener("click", () => enlarge(root));
@@ -65,18 +66,19 @@ function isOpen(own) {
 }
 
 export function updateMap(root, device, state, replayed) {
+  const few = state.devices.filter((one) => one.map).length <= OPEN;
   const own = root.nbtf;
   const { map, memory } = device;
   const said = WORDS.memory;
-  if (memory?.peak > 0) own.opened = true; // where nothing was ever in use the map is one empty box
+  if (memory?.peak > 0 && few) own.opened = true; // where nothing was ever in use the map is one empty box
   own.device = device;
   const values = { regions: map.regions.length, n: map.chunks, shown: map.shown };
-  put(own.summary, fill(map.shown < map.chunks ? said.summaryCut : map.regions.length === 1 ? said.summaryOne : said.summary, values));
+  const summary = fill(map.shown < map.chunks ? said.summaryCut : map.regions.length === 1 ? said.summaryOne : said.summary, values);
+  put(own.summary, replayed ? fill(said.mapIsEnd, { summary }) : summary);
   attr(own.toggle, "aria-expanded", String(isOpen(own)));
   own.body.hidden = !isOpen(own);
   if (!isOpen(own)) return;
   put(own.split, fragmentation(device));
-  own.end.hidden = !replayed;
   const focused = focusedChunk(own.regions);
   const largest = Math.max(1, ...map.regions.map((region) => region.size));
   const width = own.view.width - (own.view.ui.narrow() ? 0 : LABEL);
@@ -119,8 +121,9 @@ function updateRegion(node, region) {
   const said = WORDS.memory;
   const own = node.nbtf;
   const { size, whole, track } = own;
-  const values = { number: region.number, size: bytes(region.size), shown: bytes(region.shown), at: bytes(region.at) };
-  put(size, fill(region.enlarged ? said.regionPart : said.regionSize, values));
+  const values = { number: region.number, size: inUnits(region.size), shown: inUnits(region.shown), at: inUnits(region.at) };
+  put(size, values.size);
+  size.hidden = region.enlarged;
   attr(node, "aria-label", fill(region.enlarged ? said.regionPartLabel : said.regionLabel, values));
   whole.hidden = !region.enlarged;
   const wide = `max(${LEAST_TRACK}px, ${(100 * region.track).toFixed(2)}%)`;
@@ -130,7 +133,7 @@ function updateRegion(node, region) {
 }
 
 function makeChunk() {
-  return h("button", { type: "button", class: "nbtf-mem-chunk", tabindex: "-1" });
+  return h("button", { type: "button", class: "nbtf-mem-chunk", tabindex: "-1" }, h("span", { class: "nbtf-mem-text" }));
 }
 
 // Touches the page only where a chunk changed: there may be hundreds, ten times a second.
@@ -141,7 +144,7 @@ function updateChunk(node, chunk, region) {
   chunk.text = textInside(chunk, region.pixels * chunk.share);
   if (!old || old.kind !== chunk.kind) node.dataset.kind = chunk.kind;
   if (!old || old.share !== chunk.share) node.style.flexGrow = chunk.share * 1000;
-  if (!old || old.text !== chunk.text) put(node, chunk.text);
+  if (!old || old.text !== chunk.text) put(node.firstChild, chunk.text);
   const label = ["size", "kind", "count", "out", "op", "holder"];
   if (!old || label.some((name) => old[name] !== chunk[name])) attr(node, "aria-label", chunkLabel(chunk));
 }
@@ -167,9 +170,9 @@ function showChunk(root) {
   for (const one of own.regions.querySelectorAll("[data-shown]")) if (one !== node) one.removeAttribute("data-shown");
   if (node) attr(node, "data-shown", "");
   const chunk = node?.nbtf;
-  const told = chunk ? chunkFacts(chunk, chunk.region) : { title: said.chooseChunk, facts: [] };
+  const told = chunk ? chunkFacts(chunk, chunk.region) : { title: "", facts: [] };
   put(own.title, told.title);
-  attr(own.title, "data-none", chunk ? null : "");
+  own.details.hidden = !chunk;
   keyed(own.facts, told.facts, ([key]) => key, makeFact, updateFact);
   own.enlarge.hidden = !chunk?.inside;
   put(own.enlarge, chunk?.inside ? fill(said.enlarge, { n: chunk.count }) : "");
@@ -209,7 +212,7 @@ function showWhole(root) {
   (chunkNode(own, own.chosen) || own.regions.querySelector(".nbtf-mem-chunk"))?.focus();
 }
 
-function mapLegend() {
+export function mapLegend() {
   const said = WORDS.memory;
   const key = (kind, text) => h("span", { class: "nbtf-mem-key" }, h("span", { class: "nbtf-mem-swatch", "data-of": kind, "aria-hidden": "true" }), text);
   return h("p", { class: "nbtf-mem-legend" }, key("used", said.legendUsed), key("free", said.legendFree), key("several", said.legendSeveral), said.legendScale);

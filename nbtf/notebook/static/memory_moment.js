@@ -1,5 +1,6 @@
 // How full is each device at a moment: now, or at one step of the replay?
 
+import { bytes, exact } from "./dom.js";
 import { readStep } from "./replay.js";
 
 const SERIES = new WeakMap();
@@ -22,8 +23,10 @@ export function memoryMoment(state, device, position) {
 
 // The device that a step worked on.
 export function deviceOfStep(state, position) {
-  if (position === null) return null;
-  const step = readStep(state, position);
+  return position === null ? null : deviceOf(readStep(state, position));
+}
+
+function deviceOf(step) {
   return step.kind === 1 ? step.target : step.device;
 }
 
@@ -38,18 +41,31 @@ function memorySeries(state, device) {
 
 function computeSeries(state, device) {
   const past = device.history || [];
+  const steps = state.steps.map((_, i) => readStep(state, i));
+  const worked = steps.some((step) => deviceOf(step) === device.name);
   let value = null;
   let told = -1;
   let k = 0;
-  return state.steps.map((_, i) => {
-    const step = readStep(state, i);
-    for (; k < past.length && past[k][0] <= step.ms; k += 1) if (past[k][0] > told) value = [past[k][1], past[k][2]];
-    if (deviceOfStep(state, i) === device.name && step.in_use >= 0) {
+  return steps.map((step) => {
+    // Within the millisecond of a step the history may be ahead of it.
+    const until = worked ? step.ms : step.ms + 1;
+    for (; k < past.length && past[k][0] < until; k += 1) if (past[k][0] > told) value = [past[k][1], past[k][2]];
+    if (deviceOf(step) === device.name && step.in_use >= 0) {
       value = [step.in_use, step.pool];
       told = step.ms;
     }
     return value;
   });
+}
+
+// "24 B", "512 KiB", "1.5 MiB": a picture speaks in units, the exact bytes stand beside it.
+export function inUnits(n) {
+  return n >= 1024 && n < 1 << 20 ? `${(n / 1024).toFixed(n < 102400 ? 1 : 0).replace(/\.0$/, "")} KiB` : bytes(n);
+}
+
+// "1.5 MiB (1,572,864 B)", "24 B".
+export function inBoth(n) {
+  return n >= 1024 ? `${inUnits(n)} (${exact(n)})` : exact(n);
 }
 
 // Devices in groups: several logical GPUs of one card stand together. [{key, devices}]

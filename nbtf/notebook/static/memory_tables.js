@@ -1,10 +1,11 @@
 // The memory view as tables: the same figures and the same chunks, in exact bytes.
 
-import { exact, seconds } from "./dom.js";
+import { exact } from "./dom.js";
 import { readChunks } from "./memory_chunks.js";
 import { WORDS, fill } from "./words.js";
 
 const CHANGES = 20;
+const NOTHING_MORE = [null, null, null, null, null];
 
 export function memoryTables(state) {
   const said = WORDS.memory;
@@ -39,8 +40,9 @@ function realRows(state) {
 }
 
 function changeRows(state) {
+  const said = WORDS.memory;
   return state.devices.flatMap((device) => (device.history || []).slice(-CHANGES)
-    .map(([ms, used, pool]) => [device.name, seconds(ms / 1000), exact(used), exact(pool)]));
+    .map(([ms, used, pool]) => [device.name, fill(said.milliseconds, { n: ms }), exact(used), exact(pool)]));
 }
 
 function changeNotes(state) {
@@ -64,8 +66,8 @@ function chunkTable(device, words) {
 function chunkRow(chunk, number) {
   const said = WORDS.memory;
   const region = fill(said.region, { number });
-  if (chunk.kind === "several") return [region, fill(said.several, { n: chunk.count }), exact(chunk.offset), exact(chunk.size)];
-  if (chunk.kind === "free") return [region, said.free, exact(chunk.offset), exact(chunk.size)];
+  if (chunk.kind === "several") return [region, fill(said.several, { n: chunk.count }), exact(chunk.offset), exact(chunk.size), ...NOTHING_MORE];
+  if (chunk.kind === "free") return [region, said.free, exact(chunk.offset), exact(chunk.size), ...NOTHING_MORE];
   const holder = chunk.holder === null ? said.nobody : chunk.holder || said.notLooked;
   return [region, said.used, exact(chunk.offset), exact(chunk.size), exact(chunk.requested), chunk.out, holder, chunk.op, chunk.code];
 }

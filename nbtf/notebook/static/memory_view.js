@@ -1,9 +1,10 @@
 // The memory view: how full each device is, how it came to that, and what lies where on it.
 
-import { bytes, h, keyed } from "./dom.js";
+import { h, keyed } from "./dom.js";
 import { makeMemoryCard, updateMemoryCard } from "./memory_card.js";
 import { makeMemoryDevice, updateMemoryDevice } from "./memory_device.js";
-import { cardGroups, deviceOfStep, memoryMoment } from "./memory_moment.js";
+import { mapLegend } from "./memory_map.js";
+import { cardGroups, deviceOfStep, inUnits, memoryMoment } from "./memory_moment.js";
 import { memoryTables } from "./memory_tables.js";
 import { WORDS, fill } from "./words.js";
 
@@ -22,7 +23,8 @@ export const memoryView = {
       ui.changed();
     });
     this.sizes.observe(this.cards);
-    root.append(this.cards, this.none);
+    this.legend = mapLegend();
+    root.append(this.cards, this.none, this.legend);
   },
 
   dispose() {
@@ -36,6 +38,7 @@ export const memoryView = {
 
   update(state, position) {
     this.shown = [state, position];
+    this.legend.hidden = !state.devices.some((device) => device.map && device.memory?.peak);
     this.none.hidden = state.devices.some((device) => device.kind !== "host");
     const here = deviceOfStep(state, position);
     keyed(this.cards, cardGroups(state.devices), (group) => group.key, makeMemoryCard, (card, group) => {
@@ -57,7 +60,7 @@ export const memoryView = {
     const busy = state.devices.filter((device) => memoryMoment(state, device, position)?.in_use);
     const parts = busy.slice(0, SAID).map((device) => {
       const moment = memoryMoment(state, device, position);
-      return fill(said.sayDevice, { name: device.name, used: bytes(moment.in_use), limit: bytes(moment.limit) });
+      return fill(said.sayDevice, { name: device.name, used: inUnits(moment.in_use), limit: inUnits(moment.limit) });
     });
     if (busy.length > SAID) parts.push(fill(said.sayMore, { n: busy.length - SAID }));
     return fill(said.say, { badge: WORDS.frame[kind] ? said.badges[kind] : "", parts: parts.join("; ") || said.sayNone });

@@ -50,6 +50,13 @@ def as_axis(value: Axis) -> int | tuple[int, ...] | None:
     return axes if many else axes[0]
 
 
+def as_axes(axis: Any) -> tuple[int, ...]:
+    """Returns axes as NumPy wants them, in a tuple: a bare 0 it takes for a scalar, too, which has no axis."""
+    if axis.__class__ is tuple:
+        return axis
+    return tuple(axis) if axis.__class__ is list else (axis.__index__(),)
+
+
 def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
     """Returns axes counted from the front; all of them for None.
 

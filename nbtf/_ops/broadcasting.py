@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axis, as_reduced, as_shape, of_integers, positive_axes
+from nbtf._ops.attributes import Axis, as_axes, as_axis, as_reduced, as_shape, of_integers, positive_axes
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.tape import Call
@@ -128,8 +128,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    if axis.__class__ is list:
-        axis = tuple(axis)
+    if axis is not None:
+        axis = as_axes(axis)
     return xp.add.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
 
 

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axis, as_reduced, positive_axes
+from nbtf._ops.attributes import Axis, as_axes, as_axis, as_reduced, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reduced_shape, reshape, spread
 from nbtf._ops.comparison import equal
 from nbtf._ops.division import divide
@@ -27,8 +27,8 @@ def _reduced(input_tensor: Spec, axis: Any, keepdims: bool) -> Spec:
 
 @op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    if axis.__class__ is list:
-        axis = tuple(axis)
+    if axis is not None:
+        axis = as_axes(axis)
     dtype = input_tensor.dtype
     if dtype.kind in "iu":
         return _mean_of_integers(xp, input_tensor, axis, keepdims)
@@ -85,8 +85,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T -> T", T=REALS, host={"axis": as_reduced})
 def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    if axis.__class__ is list:
-        axis = tuple(axis)
+    if axis is not None:
+        axis = as_axes(axis)
     if not input_tensor.size:
         return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).min)
     return input_tensor.max(axis, None, keepdims)
@@ -127,8 +127,8 @@ Max.infer(_reduced)
 
 @op("T -> T", T=REALS, host={"axis": as_reduced})
 def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    if axis.__class__ is list:
-        axis = tuple(axis)
+    if axis is not None:
+        axis = as_axes(axis)
     if not input_tensor.size:
         return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).max)
     return input_tensor.min(axis, None, keepdims)
@@ -173,8 +173,8 @@ Min.gradient(_to_the_extremes)
 
 @op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    if axis.__class__ is list:
-        axis = tuple(axis)
+    if axis is not None:
+        axis = as_axes(axis)
     return xp.multiply.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
 
 
@@ -220,8 +220,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T -> T", T=NUMBERS, host={"axis": as_reduced})
 def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    if axis.__class__ is list:
-        axis = tuple(axis)
+    if axis is not None:
+        axis = as_axes(axis)
     dtype = input_tensor.dtype
     wide = abs(input_tensor) if dtype.kind == "c" else input_tensor
     wide = wide.astype(xp.float64 if dtype.kind in "iu" else xp.promote_types(wide.dtype, xp.float32), copy=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_reduced
+from nbtf._ops.attributes import Axis, as_axes, as_reduced
 from nbtf._ops.broadcasting import reduced_shape
 from nbtf._ops.op import no_gradient, op
 from nbtf._runtime.tensor import Tensor
@@ -16,7 +16,7 @@ from nbtf._types import TensorLike
 
 @op("bool -> bool", host={"axis": as_reduced})
 def Any(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bool) -> typing.Any:
-    return input_tensor.any(tuple(axis) if axis.__class__ is list else axis, keepdims=keepdims)
+    return input_tensor.any(None if axis is None else as_axes(axis), keepdims=keepdims)
 
 
 @Any.express
@@ -43,7 +43,7 @@ def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
 
 @op("bool -> bool", host={"axis": as_reduced})
 def All(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bool) -> typing.Any:
-    return input_tensor.all(tuple(axis) if axis.__class__ is list else axis, keepdims=keepdims)
+    return input_tensor.all(None if axis is None else as_axes(axis), keepdims=keepdims)
 
 
 @All.express

@@ -219,3 +219,12 @@ def test_users_floating_point_settings_change_nothing() -> None:
     with np.errstate(all="raise"):
         assert np.isnan(tf.reduce_mean(tf.zeros([0])).numpy())
         assert [1.0, 0.0] == tf.nn.softmax([0.0, -1000.0]).numpy().tolist()
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize(
+    "reduce", [tf.reduce_sum, tf.reduce_mean, tf.reduce_max, tf.reduce_min, tf.reduce_prod, tf.norm]
+)
+def test_a_scalar_has_no_axis(reduce: Any, axis: int) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="for input with 0 dimension"):
+        reduce(tf.constant(2.0), axis=axis)

@@ -123,6 +123,9 @@ function updateMemory(parts, room) {
 function showCopies(list, name, show) {
   const mine = show.all.filter(([from, to]) => from === name || to === name);
   const told = show.narrow ? mine : mine.filter(([from, to]) => from === name && name !== show.host && to !== show.host);
+  const step = show.replayed;
+  const isNow = ([from, to]) => Boolean(step && step.kind === 1 && step.device === from && step.target === to);
+  told.sort((a, b) => isNow(b) - isNow(a) || b[3] - a[3]);
   const shown = show.narrow ? told : told.slice(0, show.sends);
   const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, bytes(sum)), from, to]);
   const hidden = told.length - shown.length;
@@ -130,8 +133,7 @@ function showCopies(list, name, show) {
   list.hidden = !lines.length;
   keyed(list, lines, ([way]) => way, makeSend, (node, [, text, from, to]) => {
     put(node.lastChild, text);
-    const step = show.replayed;
-    attr(node, "data-now", step && step.kind === 1 && step.device === from && step.target === to ? "" : null);
+    attr(node, "data-now", isNow([from, to]) ? "" : null);
   });
 }
 

@@ -159,6 +159,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import bitwise as bitwise
     from nbtf import compat as compat
     from nbtf import debugging as debugging
+    from nbtf import distribute as distribute
     from nbtf import dtypes as dtypes
     from nbtf import io as io
     from nbtf import linalg as linalg
@@ -224,6 +225,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "bitwise",
         "compat",
         "debugging",
+        "distribute",
         "dtypes",
         "io",
         "linalg",

@@ -28,6 +28,10 @@ class VariableAggregation(Enum):
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
 
+    def __str__(self) -> str:
+        """Names the member as TensorFlow 2 does."""
+        return f"VariableAggregationV2.{self.name}"
+
 
 @contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Generator[None]:

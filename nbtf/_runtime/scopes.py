@@ -40,10 +40,12 @@ def merged(text: str, outer: Request | None) -> Request:
 class Scope:
     """The state of all open blocks; never changed, only replaced.
 
-    `lane` is the device on which a plain op may take its express lane inside this scope, or None.
+    `lane` is the device on which a plain op may take its express lane inside this scope, or None. `strategy` is a
+    `tf.distribute.Strategy` across its replicas, or the context of the replica that runs. `names` stands in front of the
+    names of new variables.
     """
 
-    __slots__ = ("creators", "graph", "lane", "replica", "request", "strategy", "tape", "tapes")
+    __slots__ = ("creators", "graph", "lane", "names", "replica", "request", "strategy", "tape", "tapes")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Scope:
         graph: Any = None,
         creators: tuple[Callable[..., Any], ...] = (),
         lane: Device | None = None,
+        names: str = "",
     ) -> None:
         """Makes a scope."""
         self.request = request
@@ -64,18 +67,30 @@ class Scope:
         self.graph = graph
         self.creators = creators
         self.lane = lane
+        self.names = names
 
     @property
     def plain(self) -> bool:
-        """Whether ops are merely placed: no graph, no strategy, at most one tape."""
-        return self.graph is None and self.strategy is None and len(self.tapes) < 2
+        """Whether ops are merely placed: no graph, at most one tape."""
+        return self.graph is None and len(self.tapes) < 2
 
     def with_(self, **changes: Any) -> Scope:
         """Returns a scope that differs in some fields; its lane is closed until the Context opens it."""
         fields: dict[str, Any] = {
-            name: getattr(self, name) for name in ("request", "tapes", "strategy", "replica", "graph", "creators")
+            name: getattr(self, name)
+            for name in ("request", "tapes", "strategy", "replica", "graph", "creators", "names")
         }
         return Scope(**(fields | changes))
+
+    def with_tapes(self, tapes: tuple[Any, ...], lane: Device | None) -> Scope:
+        """Returns a scope that differs in its tapes, in a fifth of the time: there is one in each step of a loop."""
+        scope = Scope.__new__(Scope)
+        scope.request, scope.strategy, scope.replica = self.request, self.strategy, self.replica
+        scope.graph, scope.creators, scope.names = self.graph, self.creators, self.names
+        scope.tapes = tapes
+        scope.tape = tapes[0] if len(tapes) == 1 else None
+        scope.lane = lane
+        return scope
 
 
 _STATE: ContextVar[Scope | None] = ContextVar("nbtf scope", default=None)

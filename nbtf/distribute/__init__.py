@@ -1,0 +1,22 @@
+"""`tf.distribute`: one program on several devices."""
+
+from nbtf.distribute import experimental as experimental
+from nbtf.distribute.contexts import ReplicaContext as ReplicaContext
+from nbtf.distribute.contexts import get_replica_context as get_replica_context
+from nbtf.distribute.contexts import get_strategy as get_strategy
+from nbtf.distribute.contexts import has_strategy as has_strategy
+from nbtf.distribute.contexts import in_cross_replica_context as in_cross_replica_context
+from nbtf.distribute.datasets import DistributedDataset as DistributedDataset
+from nbtf.distribute.datasets import DistributedIterator as DistributedIterator
+from nbtf.distribute.datasets import InputContext as InputContext
+from nbtf.distribute.mirrored import MirroredStrategy as MirroredStrategy
+from nbtf.distribute.mirrored import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from nbtf.distribute.one_device import OneDeviceStrategy as OneDeviceStrategy
+from nbtf.distribute.reduction import CrossDeviceOps as CrossDeviceOps
+from nbtf.distribute.reduction import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
+from nbtf.distribute.reduction import NcclAllReduce as NcclAllReduce
+from nbtf.distribute.reduction import ReduceOp as ReduceOp
+from nbtf.distribute.reduction import ReductionToOneDevice as ReductionToOneDevice
+from nbtf.distribute.strategy import Strategy as Strategy
+from nbtf.distribute.strategy import StrategyExtended as StrategyExtended
+from nbtf.distribute.values import DistributedValues as DistributedValues

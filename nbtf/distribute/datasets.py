@@ -1,0 +1,158 @@
+"""How a dataset reaches the replicas: each batch is split, or each goes to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from nbtf._ops.identity import identity
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.device import device
+from nbtf.distribute.values import mapped, regrouped
+from nbtf.errors import OutOfRangeError
+
+
+class InputContext:
+    """What a function is told that makes a dataset for the replicas.
+
+    >>> tf.distribute.InputContext(num_replicas_in_sync=4).get_per_replica_batch_size(64)
+    16
+    """
+
+    def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
+        """Takes how many datasets there are, which one this is, and how many replicas it is for."""
+        self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """Returns the size of a batch for one replica.
+
+        Raises:
+          ValueError: the replicas cannot share `global_batch_size` equally.
+        """
+        if global_batch_size % self.num_replicas_in_sync:
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "
+                f"{self.num_replicas_in_sync} "
+            )
+        return global_batch_size // self.num_replicas_in_sync
+
+
+class PerReplicaSpec:
+    """What the replicas' parts of an element look like."""
+
+    def __init__(self, *specs: Any) -> None:
+        """Takes a spec for each replica."""
+        self._specs = specs
+
+    def __repr__(self) -> str:
+        """Lists the specs."""
+        return f"PerReplicaSpec({', '.join(map(repr, self._specs))})"
+
+
+class DistributedDataset:
+    """A dataset whose batches are split among replicas; each loop over it starts anew."""
+
+    def __init__(self, dataset: Any, devices: Sequence[str]) -> None:
+        """Takes a dataset of global batches and the replicas' devices."""
+        self._dataset, self._devices = dataset, tuple(devices)
+        self.element_spec = self._spec(dataset.element_spec)
+
+    @property
+    def cardinality(self) -> Any:
+        """How many elements there are, where that is known."""
+        return self._dataset.cardinality()
+
+    def _spec(self, spec: Any) -> Any:
+        from nbtf._shapes import TensorSpec
+
+        if len(self._devices) == 1:
+            return spec
+
+        def of_parts(one: Any) -> Any:
+            part = TensorSpec((None, *one.shape[1:]), one.dtype) if isinstance(one, TensorSpec) and one.shape else one
+            return PerReplicaSpec(*(part for _ in self._devices))
+
+        return mapped(of_parts, spec)
+
+    def __iter__(self) -> DistributedIterator:
+        """Starts from the beginning."""
+        return DistributedIterator(self._elements(), self.element_spec)
+
+    def _elements(self) -> Iterator[Any]:
+        for batch in self._dataset:
+            yield regrouped([self._placed(self._part(batch, number), number) for number in range(len(self._devices))])
+
+    def _part(self, batch: Any, number: int) -> Any:
+        return mapped(partial(part_of, number, len(self._devices)), batch)
+
+    def _placed(self, part: Any, number: int) -> Any:
+        with device(self._devices[number]):
+            return mapped(identity, part)
+
+
+class _Dealt(DistributedDataset):
+    """A dataset whose batches go to one replica after another."""
+
+    def _spec(self, spec: Any) -> Any:
+        return spec if len(self._devices) == 1 else mapped(self._each, spec)
+
+    def _each(self, spec: Any) -> PerReplicaSpec:
+        return PerReplicaSpec(*(spec for _ in self._devices))
+
+    def _elements(self) -> Iterator[Any]:
+        batches = iter(self._dataset)
+        while True:
+            dealt = [batch for _, batch in zip(self._devices, batches, strict=False)]
+            if not dealt:
+                return
+            nothing = mapped(_nothing_of, dealt[0])
+            dealt += [nothing] * (len(self._devices) - len(dealt))
+            yield regrouped([self._placed(batch, number) for number, batch in enumerate(dealt)])
+
+
+def _nothing_of(batch: Any) -> Any:
+    return part_of(1, 1, batch)[:0]
+
+
+class DistributedIterator:
+    """Gives the elements of a distributed dataset, one after another."""
+
+    def __init__(self, elements: Iterator[Any], element_spec: Any) -> None:
+        """Takes what yields them."""
+        self._elements, self.element_spec = elements, element_spec
+
+    def __iter__(self) -> DistributedIterator:
+        """Goes on where it is."""
+        return self
+
+    def __next__(self) -> Any:
+        """Returns the next element."""
+        return next(self._elements)
+
+    def get_next(self) -> Any:
+        """Returns the next element.
+
+        Raises:
+          OutOfRangeError: there is none.
+        """
+        try:
+            return next(self._elements)
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence") from None
+
+
+def part_of(number: int, replicas: int, batch: Any) -> Any:
+    """Returns a replica's rows of a batch; what has no rows is for all."""
+    tensor = as_tensor(batch)
+    if replicas == 1 or not tensor.shape:
+        return tensor
+    size = -(-tensor.shape[0] // replicas)
+    with device("/CPU:0"):
+        return tensor[number * size : (number + 1) * size]
+
+
+def of_function(dataset_fn: Callable[[InputContext], Any], devices: Sequence[str]) -> DistributedDataset:
+    """Returns the dataset that a function makes for all replicas of this computer."""
+    return _Dealt(dataset_fn(InputContext(num_replicas_in_sync=len(devices))), devices)

@@ -1,0 +1,37 @@
+"""`tf.distribute.experimental`: strategies and options that older texts find here."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from nbtf.distribute.mirrored import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from nbtf.distribute.one_device import CentralStorageStrategy as CentralStorageStrategy
+from nbtf.distribute.strategy import ValueContext as ValueContext
+
+
+class CommunicationImplementation(Enum):
+    """How computers would talk to each other; there is one."""
+
+    AUTO = "AUTO"
+    RING = "RING"
+    NCCL = "NCCL"
+
+
+CollectiveCommunication = CommunicationImplementation
+
+
+class CommunicationOptions:
+    """How computers would talk to each other: accepted, and without effect on one.
+
+    >>> tf.distribute.experimental.CommunicationOptions(bytes_per_pack=1 << 20).bytes_per_pack
+    1048576
+    """
+
+    def __init__(
+        self,
+        bytes_per_pack: int = 0,
+        timeout_seconds: float | None = None,
+        implementation: CommunicationImplementation = CommunicationImplementation.AUTO,
+    ) -> None:
+        """Keeps the options."""
+        self.bytes_per_pack, self.timeout_seconds, self.implementation = bytes_per_pack, timeout_seconds, implementation

@@ -1,0 +1,112 @@
+"""`MirroredStrategy`: the same model on every device, a part of the batch for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nbtf._ops.variable import Variable
+from nbtf._ops.variable_kinds import VariableSynchronization
+from nbtf._runtime.configuration import LogicalDevice
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.device import device
+from nbtf._runtime.logger import get_logger
+from nbtf._runtime.scopes import merged
+from nbtf.distribute.reduction import CrossDeviceOps
+from nbtf.distribute.strategy import Strategy
+from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
+
+
+class MirroredStrategy(Strategy):
+    """Trains one model on several devices of this computer, in step.
+
+    Each variable made in its scope has a copy on every device. `run` gives each replica its part of the batch;
+    gradients are added up across replicas, so that all copies change alike. k devices give what one device gives with
+    the same global batch.
+
+    Args:
+      devices: names, or logical devices; all GPUs when None, and where there are none all CPUs.
+      cross_device_ops: how values are added up; the result does not depend on it.
+
+    Raises:
+      AssertionError: a device comes twice.
+      ValueError: a text is no device.
+      InvalidArgumentError: a device does not exist, and soft placement is off.
+
+    >>> strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    >>> with strategy.scope():
+    ...     v = tf.Variable(1.0)
+    >>> v
+    MirroredVariable:{
+      0: <tf.Variable 'Variable:0' shape=() dtype=float32, numpy=1.0>
+    }
+    """
+
+    def __init__(self, devices: Iterable[Any] | None = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
+        """Looks the devices up, and makes a variable on each to see that it is there."""
+        names = _full_names(devices)
+        super().__init__(names)
+        if isinstance(cross_device_ops, CrossDeviceOps):
+            self._cross_device_ops = cross_device_ops
+        self._tell()
+        for name in names:
+            with device(name):
+                Variable(0.0)
+
+    def _tell(self) -> None:
+        get_logger().info("Using MirroredStrategy with devices %r", self.extended.worker_devices)
+
+    def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        """Makes a copy on each device; the initial value is computed once."""
+        copies: list[Variable] = []
+        name = kwargs.pop("name", None)
+        for number, place in enumerate(self.extended.worker_devices):
+            with device(place):
+                if number:
+                    kwargs["initial_value"] = copies[0].read_value()
+                full = name if not number else f"{name or 'Variable'}/replica_{number}"
+                copies.append(next_creator(name=full, **kwargs))
+        on_read = kwargs.get("synchronization") is VariableSynchronization.ON_READ
+        return (SyncOnReadVariable if on_read else MirroredVariable).of(self, copies)
+
+
+class MultiWorkerMirroredStrategy(MirroredStrategy):
+    """`MirroredStrategy` for several computers; here for the one there is.
+
+    Args:
+      cluster_resolver: accepted and ignored: there is one worker.
+      communication_options: accepted and ignored.
+    """
+
+    def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
+        """Takes all GPUs of this computer, or its CPU."""
+        super().__init__()
+
+    def _tell(self) -> None:
+        super()._tell()
+        get_logger().info(
+            "Single-worker MultiWorkerMirroredStrategy with local_devices = %r, communication = "
+            "CommunicationImplementation.AUTO",
+            self.extended.worker_devices,
+        )
+
+
+def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:
+    given = list(devices or ())
+    if not given:
+        context = CURRENT.context
+        given = context.list_logical("GPU") or context.list_logical("CPU")
+    names = tuple(_full_name(one.name if isinstance(one, LogicalDevice) else one) for one in given)
+    if len(set(names)) != len(names):
+        raise AssertionError(f"No duplicates allowed in `devices` argument: {names}")
+    return names
+
+
+def _full_name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise AttributeError(
+            f"{type(name).__name__!r} object has no attribute 'split'; devices are given by their names"
+        )
+    full = merged(name, None).name
+    assert full is not None
+    return full

@@ -1,0 +1,237 @@
+"""How the replicas of one `run` take turns.
+
+One runs at a time, in the order of the devices, so everything happens in the same order each time. The first runs on
+the caller's thread. As long as none waits for the others, so do all; when the first one waits, the others get threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, ScopeStack, merged
+from nbtf.distribute.contexts import ReplicaContext
+from nbtf.distribute.values import of_replica, regrouped
+from nbtf.errors import UnimplementedError
+
+if TYPE_CHECKING:
+    from nbtf.distribute.strategy import Strategy
+
+UNEQUAL = "Some replicas made a different number of replica_context().merge_call() calls."
+
+
+class Asked(NamedTuple):
+    """What a replica wants to be called when all are there."""
+
+    fn: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+
+class _AbandonedError(BaseException):
+    """Ends a replica that nobody waits for any more."""
+
+
+class _Thread:
+    """A replica on a thread of its own, which runs only when it is told to."""
+
+    def __init__(self, body: Callable[[], object]) -> None:
+        """Starts the thread, which waits.
+
+        Raises:
+          RuntimeError: threads cannot start here.
+        """
+        self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        self._asked: Asked | None = None
+        self._answer: Any = None
+        self._error: BaseException | None = None
+        self.over = self._abandoned = False
+        here = copy_context()
+        self._thread = threading.Thread(target=lambda: here.run(self._run, body), daemon=True)
+        self._thread.start()
+
+    def _run(self, body: Callable[[], object]) -> None:
+        self._turn.acquire()
+        try:
+            if not self._abandoned:
+                body()
+        except _AbandonedError:
+            pass
+        except BaseException as error:
+            self._error = error
+        finally:
+            self.over, self._asked = True, None
+            self._back.release()
+
+    def resume(self, answer: Any = None) -> Asked | None:
+        """Lets it run until it asks for something, and returns that; None when it is over."""
+        self._answer = answer
+        self._turn.release()
+        self._back.acquire()
+        if self._error is not None:
+            raise self._error
+        return self._asked
+
+    def ask(self, asked: Asked) -> Any:
+        """Is called on the thread: waits until the others are there; returns the answer."""
+        self._asked = asked
+        self._back.release()
+        self._turn.acquire()
+        if self._abandoned:
+            raise _AbandonedError
+        return self._answer
+
+    def abandon(self) -> None:
+        """Ends it where it waits now, or will wait next."""
+        self._abandoned = True
+        self._turn.release()
+        self._thread.join()
+
+
+class Replicas:
+    """The replicas of one call of `strategy.run`."""
+
+    def __init__(
+        self, strategy: Strategy, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
+        """Takes a function and its arguments; nothing runs yet."""
+        self._strategy, self._devices = strategy, strategy.extended.worker_devices
+        self._fn, self._args, self._kwargs = fn, args, kwargs
+        self._outer = SCOPE() or EMPTY
+        self._results: list[Any] = [None] * len(self._devices)
+        self._threads: dict[int, _Thread] = {}
+        self._answers: Sequence[Any] = self._results
+        self._later: list[list[Asked]] = [[] for _ in self._devices]
+        self._variables: list[Any] = []
+
+    def run(self) -> Any:
+        """Runs the function once in each replica; returns the results, put together."""
+        try:
+            for number in range(len(self._devices)):
+                thread = self._threads.get(number)
+                if thread is None:
+                    self._call(number)
+                elif thread.resume(self._answers[number]) is not None:
+                    raise RuntimeError(UNEQUAL)
+            self._merge_late()
+            return regrouped(self._results)
+        finally:
+            for thread in self._threads.values():
+                if not thread.over:
+                    thread.abandon()
+
+    def _call(self, number: int) -> None:
+        """Runs the function in one replica, on this thread."""
+        stack = ScopeStack()
+        stack.enter(self._scope_of(number))
+        try:
+            self._results[number] = self._fn(*of_replica(number, self._args), **of_replica(number, self._kwargs))
+        finally:
+            stack.leave("Exiting a replica without proper scope nesting")
+
+    def _scope_of(self, number: int) -> Scope:
+        context = ReplicaContext(self._strategy, number, self)
+        creator = partial(self._create, iter(range(1_000_000_000)))
+        creators = (*(one for one in self._outer.creators if one is not self._strategy._creator), creator)
+        request = merged(self._devices[number], None)
+        return opened(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
+
+    # Meeting
+
+    def meet(
+        self, number: int, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], later: bool = False
+    ) -> Any:
+        """Is called by a replica: waits for all, has the function called once, returns this replica's result."""
+        asked = Asked(fn, args, kwargs)
+        thread = self._threads.get(number)
+        if thread is not None:
+            return thread.ask(asked)
+        if later and self._later[0] and number > 0:
+            self._later[number].append(asked)
+            return None
+        if number > 0:
+            raise RuntimeError(UNEQUAL)  # the first one is over
+        try:
+            all_asked = [asked, *self._others()]
+        except UnimplementedError:
+            if not later:
+                raise
+            self._later[number].append(asked)
+            return None
+        result = self._merged(all_asked)
+        self._answers = [of_replica(one, result) for one in range(len(self._devices))]
+        return self._answers[0]
+
+    def _others(self) -> list[Asked]:
+        """Lets all others run until they ask for something."""
+        found: list[Asked] = []
+        for number in range(1, len(self._devices)):
+            thread = self._threads.get(number)
+            if thread is None:
+                thread = self._threads[number] = self._start(number)
+            asked = thread.resume(self._answers[number])
+            if asked is None:
+                raise RuntimeError(UNEQUAL)
+            found.append(asked)
+        return found
+
+    def _start(self, number: int) -> _Thread:
+        try:
+            return _Thread(partial(self._call, number))
+        except RuntimeError as error:
+            raise UnimplementedError(
+                None,
+                None,
+                f"Replicas cannot wait for each other here, since threads cannot start ({error}). "
+                "What needs no waiting works: `fit`, and `apply_gradients` at the end of a replica's function.",
+            ) from None
+
+    def _merged(self, asked: Sequence[Asked]) -> Any:
+        """Calls a function across replicas."""
+        stack = ScopeStack()
+        stack.enter(across(self._strategy, self._outer))
+        try:
+            args, kwargs = regrouped([tuple(one.args) for one in asked]), regrouped([dict(one.kwargs) for one in asked])
+            return asked[0].fn(self._strategy, *args, **kwargs)
+        finally:
+            stack.leave("Exiting merge_call without proper scope nesting")
+
+    def _merge_late(self) -> None:
+        if len({len(asked) for asked in self._later}) > 1:
+            raise RuntimeError(UNEQUAL)
+        for asked in zip(*self._later, strict=True):
+            self._merged(asked)
+
+    # Variables
+
+    def _create(self, counter: Any, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        """Makes a variable in a replica: the first that comes makes it for all."""
+        position = next(counter)
+        if position == len(self._variables):
+            value = kwargs["initial_value"]
+            kwargs["initial_value"] = value() if callable(value) else value
+            stack = ScopeStack()
+            stack.enter(across(self._strategy, self._outer))
+            try:
+                self._variables.append(self._strategy._create(next_creator, **kwargs))
+            finally:
+                stack.leave("Exiting the making of a variable without proper scope nesting")
+        return self._variables[position]
+
+
+def across(strategy: Strategy, outer: Scope) -> Scope:
+    """Returns the scope of a strategy, across its replicas, inside another one."""
+    creator = strategy._creator
+    creators = outer.creators if creator in outer.creators else (*outer.creators, creator)
+    return opened(outer.with_(strategy=strategy, replica=None, creators=creators))
+
+
+def opened(scope: Scope) -> Scope:
+    """Returns a scope whose express lane is open if it may be."""
+    if HERE.device is not None and scope.plain:
+        scope.lane = CURRENT.context.lane_of(scope.request)
+    return scope

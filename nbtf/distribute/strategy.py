@@ -1,0 +1,335 @@
+"""What every strategy can do, and the one that is always there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.joining import concat
+from nbtf._ops.reduction import reduce_mean
+from nbtf._ops.variable import Variable
+from nbtf._runtime.device import device
+from nbtf._runtime.scopes import EMPTY, SCOPE, ScopeStack
+from nbtf.distribute.contexts import ReplicaContext, current, require_cross_replica
+from nbtf.distribute.datasets import DistributedDataset, InputContext, of_function
+from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, put_on, reduced, reduced_over
+from nbtf.distribute.replicas import Replicas, across
+from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, mapped, of_replica, regrouped
+from nbtf.distribute.variables import DistributedVariable, not_distributed
+
+
+class ValueContext:
+    """What a function is told that makes a value for a replica."""
+
+    def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
+        """Takes the number of the replica, and how many there are."""
+        self.replica_id_in_sync_group, self.num_replicas_in_sync = replica_id_in_sync_group, num_replicas_in_sync
+
+
+class StrategyScope(ScopeStack):
+    """The block of `strategy.scope()`."""
+
+    __slots__ = ("_strategy",)
+
+    def __init__(self, strategy: Strategy) -> None:
+        """Takes the strategy."""
+        super().__init__()
+        self._strategy = strategy
+
+    def __enter__(self) -> Strategy:
+        """Opens the block."""
+        self._strategy._check_no_other()
+        require_cross_replica()
+        self.enter(across(self._strategy, SCOPE() or EMPTY))
+        return self._strategy
+
+    def __exit__(self, *error: object) -> None:
+        """Closes it."""
+        self.leave("Exiting strategy scope without proper scope nesting")
+
+
+class Strategy:
+    """How a program runs on several devices: where its variables live, how a batch is split, how results are joined.
+
+    `MirroredStrategy` is the one to use; `get_strategy` returns the one that is current.
+    """
+
+    _cross_device_ops = CrossDeviceOps()
+
+    def __init__(self, devices: Sequence[str]) -> None:
+        """Takes the full names of the devices, one for each replica."""
+        self._extended = StrategyExtended(self, tuple(devices))
+        self._creator = self._create  # kept: it is looked for among the creators of a scope
+
+    @property
+    def extended(self) -> StrategyExtended:
+        """What libraries need to know of it."""
+        return self._extended
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas take part in one step."""
+        return len(self._extended.worker_devices)
+
+    def scope(self) -> AbstractContextManager[Strategy]:
+        """Opens a block in which this strategy makes the variables.
+
+        Raises:
+          RuntimeError: on entering: another strategy's block is open, or a replica runs.
+        """
+        return StrategyScope(self)
+
+    def run(
+        self,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        options: Any = None,
+    ) -> Any:
+        """Runs a function once in each replica, with the replica's device as `tf.device`, one after another.
+
+        Args:
+          fn: the function.
+          args: its arguments; of `PerReplica` values each replica gets its own.
+          kwargs: arguments with names.
+          options: accepted and ignored.
+
+        Returns:
+          The results: tensors as `PerReplica`, equal Python values as they are, structures part by part; with one
+          replica just its result.
+
+        Raises:
+          ValueError: `args` is no list.
+          RuntimeError: in a replica, or in the scope of another strategy.
+        """
+        if not isinstance(args, list | tuple):
+            raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
+        self._check_no_other()
+        require_cross_replica()
+        return Replicas(self, fn, args, kwargs or {}).run()
+
+    def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
+        """Joins the replicas' values to one, on CPU:0.
+
+        Args:
+          reduce_op: `"SUM"` or `"MEAN"`.
+          value: what `run` returned, or a structure of such values.
+          axis: None joins the values element by element; a number also the rows along that axis.
+
+        Raises:
+          ValueError: another `reduce_op`; a value that is no `PerReplica` cannot be added up.
+          RuntimeError: in a replica.
+
+        >>> strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+        >>> strategy.reduce("SUM", strategy.run(lambda: tf.constant(2.0)), axis=None).numpy()
+        np.float32(2.0)
+        """
+        require_cross_replica()
+        return mapped(partial(self._reduced, ReduceOp.read(reduce_op), axis), value)
+
+    def _reduced(self, op: ReduceOp, axis: int | None, value: Any) -> Any:
+        if isinstance(value, DistributedValues):
+            return reduced_over(op, value, axis)
+        if self.num_replicas_in_sync > 1:
+            return not_distributed(op, value)
+        if axis is None:
+            return value
+        return (reduce_sum if op is ReduceOp.SUM else reduce_mean)(value, axis)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """Returns the replicas' tensors joined along an axis, on CPU:0."""
+        require_cross_replica()
+
+        def gathered(one: Any) -> Any:
+            with device(CPU):
+                return concat(list(one.values), axis) if isinstance(one, DistributedValues) else one
+
+        return mapped(gathered, value)
+
+    # Data
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """Returns the dataset with each batch split among the replicas.
+
+        Of a batch of `n` the first replicas get `ceil(n / replicas)` each, in order; the last may get fewer or none.
+
+        Args:
+          dataset: a `tf.data.Dataset` of global batches.
+          options: accepted and ignored.
+        """
+        return DistributedDataset(dataset, self._extended.worker_devices)
+
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+        """Returns a dataset whose batches go to one replica after another.
+
+        Args:
+          dataset_fn: is given an `InputContext`, and returns a dataset of batches for one replica.
+          options: accepted and ignored.
+        """
+        return of_function(dataset_fn, self._extended.worker_devices)
+
+    experimental_distribute_datasets_from_function = distribute_datasets_from_function
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
+        """Returns values for the replicas, which a function makes one after another."""
+        count = self.num_replicas_in_sync
+        return regrouped([value_fn(ValueContext(number, count)) for number in range(count)])
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """Returns the replicas' values in a tuple; a value that is not distributed in a tuple of one."""
+        if isinstance(value, DistributedValues):
+            return value.values
+        if isinstance(value, list | tuple | dict):
+            return tuple(of_replica(number, value) for number in range(self.num_replicas_in_sync))
+        return (value,)
+
+    unwrap = experimental_local_results
+
+    # For subclasses
+
+    def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        """Makes a variable in the scope; `next_creator` makes one on the current device."""
+        return next_creator(**kwargs)
+
+    def _alone(self, merge_fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Calls the function of a `merge_call` where there is a single replica that nobody runs."""
+        return merge_fn(self, *args, **kwargs)
+
+    def _check_no_other(self) -> None:
+        here = current()
+        other = here.strategy if isinstance(here, ReplicaContext) else here
+        if other is not None and other is not self:
+            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {other} is not {self}")
+
+
+class StrategyExtended:
+    """What libraries need to know of a strategy."""
+
+    def __init__(self, strategy: Strategy, devices: tuple[str, ...]) -> None:
+        """Belongs to a strategy."""
+        self._strategy, self._devices = strategy, devices
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The full names of the devices that compute, one for each replica."""
+        return self._devices
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The full names of the devices where variables live."""
+        return self._devices
+
+    def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
+        """Opens a block whose variables live where another one does: on all devices, as always."""
+        return self._strategy.scope()
+
+    def variable_created_in_scope(self, v: Any) -> bool:
+        """Tells whether this strategy made a variable."""
+        return getattr(v, "distribute_strategy", None) is self._strategy
+
+    def value_container(self, value: Any) -> Any:
+        """Returns the variable that a copy belongs to; anything else as it is."""
+        whole = getattr(value, "_whole", lambda: None)()
+        return value if whole is None else whole
+
+    def update(
+        self, var: Any, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None, group: bool = True
+    ) -> Any:
+        """Calls a function for each copy of a variable, on its device.
+
+        Args:
+          var: a variable.
+          fn: called with the copy first, and with its replica's part of the arguments.
+          args: arguments; of distributed values each copy gets its own.
+          kwargs: arguments with names.
+          group: whether the results are put together; else they come as a tuple.
+        """
+        require_cross_replica()
+        copies = var.values if isinstance(var, DistributedVariable) else (var,)
+        results: list[Any] = []
+        for number, copy in enumerate(copies):
+            with device(copy.device):
+                results.append(fn(copy, *of_replica(number, list(args)), **of_replica(number, kwargs or {})))
+        return _mirrored(results) if group else tuple(results)
+
+    def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
+        """Joins the replicas' values, and puts the result on the devices of a variable, or on one device."""
+        return self.batch_reduce_to(reduce_op, [(value, destinations)])[0]
+
+    def batch_reduce_to(
+        self, reduce_op: ReduceOp | str, value_destination_pairs: Iterable[tuple[Any, Any]], options: Any = None
+    ) -> list[Any]:
+        """Joins several values at once, in few copies; see `reduce_to`."""
+        require_cross_replica()
+        op = ReduceOp.read(reduce_op)
+        pairs = list(value_destination_pairs)
+        together = all(_is_everywhere(value, target, self._devices) for value, target in pairs)
+        if together and pairs:
+            lists = [[value.values[number] for value, _ in pairs] for number in range(len(self._devices))]
+            made = self._strategy._cross_device_ops.all_reduce(op, lists, self._devices)
+            return [Mirrored(one) for one in zip(*made, strict=True)]
+        return [self._reduce_one(op, value, target) for value, target in pairs]
+
+    def _reduce_one(self, op: ReduceOp, value: Any, target: Any) -> Any:
+        places = _places(target)
+        if not isinstance(value, DistributedValues):
+            total = not_distributed(op, value) if len(self._devices) > 1 else value
+        else:
+            total = reduced(op, value.values, places[0])
+        copies = [put_on(place, total) for place in places]
+        return copies[0] if len(copies) == 1 else Mirrored(copies)
+
+
+def _places(target: Any) -> tuple[str, ...]:
+    if isinstance(target, str):
+        return (target,)
+    if isinstance(target, DistributedValues):
+        return tuple(one.device for one in target.values)
+    return (target.device,)
+
+
+def _is_everywhere(value: Any, target: Any, devices: tuple[str, ...]) -> bool:
+    return isinstance(value, PerReplica | Mirrored) and _places(target) == devices
+
+
+def _mirrored(results: list[Any]) -> Any:
+    """Returns the results of an update as one: of copies of a variable, that variable."""
+    if len(results) == 1:
+        return results[0]
+    if all(isinstance(one, Variable) for one in results):
+        return Mirrored([one.value() for one in results])
+
+    def together(*values: Any) -> Any:
+        return values[0] if all(one is values[0] for one in values) else Mirrored(values)
+
+    return mapped(together, *results)
+
+
+class _DefaultStrategy(Strategy):
+    """No strategy: a single replica, on no device in particular."""
+
+    def run(
+        self,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        options: Any = None,
+    ) -> Any:
+        """Calls the function."""
+        if not isinstance(args, list | tuple):
+            raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
+        return fn(*args, **(kwargs or {}))
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """Returns the dataset."""
+        return dataset
+
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
+        """Returns the function's dataset."""
+        return dataset_fn(InputContext())
+
+
+DEFAULT: Strategy = _DefaultStrategy((CPU,))

@@ -1,0 +1,281 @@
+"""What a `tf.Variable` becomes in the scope of a strategy: one copy on each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from nbtf._devices.base import Buffer
+from nbtf._ops.division import truediv
+from nbtf._ops.elementwise import add_n
+from nbtf._ops.identity import identity
+from nbtf._ops.resource import read_variable
+from nbtf._ops.variable import NOTHING, Variable
+from nbtf._ops.variable_kinds import VariableAggregation
+from nbtf._runtime.device import device
+from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+from nbtf.distribute.contexts import ReplicaContext, current
+from nbtf.distribute.reduction import ReduceOp, on, reduced
+from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, of_replica
+
+if TYPE_CHECKING:
+    from nbtf.distribute.strategy import Strategy
+
+_REDUCE = {VariableAggregation.SUM: ReduceOp.SUM, VariableAggregation.MEAN: ReduceOp.MEAN}
+
+
+class DistributedVariable(Variable, DistributedValues):
+    """A variable with a copy on each device of a strategy.
+
+    In a replica it stands for its copy there, elsewhere for the one on the current device, or for the first.
+    """
+
+    # It is no buffer itself: `_array` and `_device` stay unset, which sends every op that takes it down the road, and
+    # there it is read as the copy that is meant.
+    __slots__ = ()
+
+    _values: tuple[Variable, ...]
+    _strategy: Strategy
+
+    @classmethod
+    def of(cls, strategy: Strategy, values: Sequence[Variable]) -> DistributedVariable:
+        """Returns one variable for copies that were made on the devices of a strategy."""
+        whole = Buffer.__new__(cls)
+        first = values[0]
+        for one in values:
+            one.__dict__["_whole"] = ref(whole)
+        whole._values, whole._strategy, whole._dtype = tuple(values), strategy, first._dtype
+        whole._name, whole._trainable, whole._constraint = first._name, first._trainable, first._constraint
+        whole._synchronization, whole._aggregation = first._synchronization, first._aggregation
+        return whole
+
+    # Which copy
+
+    @property
+    def __tf_variable__(self) -> Variable:
+        """The copy that is meant here."""
+        scope = SCOPE()
+        if scope is not None:
+            if scope.replica is not None:
+                return self._values[scope.replica]
+            if scope.request is not None:
+                return next((one for one in self._values if one.device == scope.request.name), self._values[0])
+        return self._values[0]
+
+    @property
+    def distribute_strategy(self) -> Strategy:
+        """The strategy in whose scope it was made."""
+        return self._strategy
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of its axes."""
+        return self._values[0].shape
+
+    @property
+    def device(self) -> str:
+        """The full name of the device where the copy lives that is meant here."""
+        return self.__tf_variable__.device
+
+    # Its value
+
+    def _read(self) -> Tensor:
+        return read_variable(self.__tf_variable__)
+
+    def value(self) -> Tensor:
+        """Returns the value of this moment, on the device of its copy."""
+        return self._read()
+
+    def read_value(self) -> Tensor:
+        """Returns the value of this moment, on the current device."""
+        return identity(self._read())
+
+    def numpy(self) -> Any:
+        """Returns a copy of the value as NumPy has it."""
+        return self.__tf_variable__.numpy()
+
+    def _shown(self) -> Tensor:
+        return self.__tf_variable__._shown()
+
+    def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
+        """Is read where an op takes a tensor."""
+        if dtype is not None and dtype is not self._dtype:
+            return self.__tf_variable__.__tf_tensor__(dtype)
+        return self._read()
+
+    def __repr__(self) -> str:
+        """Returns `MirroredVariable:{` and a line for each copy."""
+        return self._lines(repr)
+
+    __str__ = __repr__
+
+    # Giving it another
+
+    def assign(
+        self, value: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Gives all copies another value; in a replica its own copy, or what the aggregation says.
+
+        Args:
+          value: of the variable's dtype and shape; or values for each replica.
+          use_locking: accepted and ignored.
+          name: accepted and ignored.
+          read_value: False returns None.
+
+        Returns:
+          The variable; in a replica its copy.
+
+        Raises:
+          ValueError: the value does not fit, or the replicas' values cannot be added up.
+        """
+        return self._written(Variable.assign, value, read_value)
+
+    def assign_add(
+        self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds to all copies; in a replica to its own copy, or what the aggregation says.
+
+        Args:
+          delta: of the variable's dtype and shape; or values for each replica.
+          use_locking: accepted and ignored.
+          name: accepted and ignored.
+          read_value: False returns None.
+
+        Returns:
+          The variable; in a replica its copy.
+        """
+        return self._written(Variable.assign_add, delta, read_value)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts from all copies; in a replica from its own copy, or what the aggregation says.
+
+        Args:
+          delta: of the variable's dtype and shape; or values for each replica.
+          use_locking: accepted and ignored.
+          name: accepted and ignored.
+          read_value: False returns None.
+
+        Returns:
+          The variable; in a replica its copy.
+        """
+        return self._written(Variable.assign_sub, delta, read_value)
+
+    def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        def part(copy: Variable, *values: Any) -> Any:
+            return copy._update(op, *values, name=name, **attrs)
+
+        scope = SCOPE()
+        if scope is not None and scope.replica is not None:
+            return part(self._values[scope.replica], *inputs)
+        self._everywhere(part, *inputs)
+        return self
+
+    def _written(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
+        here = current()
+        if not isinstance(here, ReplicaContext):
+            self._everywhere(write, value)
+            return self if read_value else NOTHING
+        if self._aggregation is VariableAggregation.NONE or len(self._values) == 1:
+            copy = write(self.__tf_variable__, value)
+        else:
+            copy = here.merge_call(partial(self._written_by_all, write), args=(value,))
+        return copy if read_value else NOTHING
+
+    def _written_by_all(self, write: Callable[[Variable, Any], Any], strategy: Strategy, value: Any) -> Any:
+        """Is called once for all replicas that give a value: aggregates, and writes all copies."""
+        self._everywhere(write, aggregated(self._aggregation, value, strategy))
+        return PerReplica(self._values)
+
+    def _everywhere(self, write: Callable[..., Any], *values: Any) -> None:
+        # All are checked before any is changed, as far as a look can tell: copies must stay equal.
+        for number, copy in enumerate(self._values):
+            with device(copy.device):
+                write(copy, *of_replica(number, values))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Returns a variable with copies of its own on the same devices."""
+        copies: list[Variable] = []
+        for one in self._values:
+            with device(one.device):
+                copies.append(one.__deepcopy__(memo))
+        whole = memo[id(self)] = type(self).of(self._strategy, copies)
+        return whole
+
+
+class MirroredVariable(DistributedVariable):
+    """A variable whose copies are equal."""
+
+    __slots__ = ()
+
+
+class SyncOnReadVariable(DistributedVariable):
+    """A variable whose copies go their own ways, and are aggregated when it is read across replicas."""
+
+    __slots__ = ()
+
+    def _read(self) -> Tensor:
+        return super()._read() if isinstance(current(), ReplicaContext) else self._total()
+
+    def _total(self) -> Tensor:
+        """Returns what the copies are together, on the current device."""
+        if self._aggregation not in _REDUCE:
+            return read_variable(self._values[0])
+        total = add_n([read_variable(one) for one in self._values])
+        return total if self._aggregation is VariableAggregation.SUM else truediv(total, len(self._values))
+
+    def read_value(self) -> Tensor:
+        """Returns the value of this moment, on the current device."""
+        return self._read()
+
+    def numpy(self) -> Any:
+        """Returns the value as NumPy has it."""
+        return self._read().numpy()
+
+    def _written(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
+        if isinstance(current(), ReplicaContext):
+            copy = write(self.__tf_variable__, value)
+            return copy if read_value else NOTHING
+        if write is not Variable.assign and self._aggregation is VariableAggregation.SUM:
+            raise ValueError(
+                "SyncOnReadVariable does not support `assign_add` in cross-replica context when aggregation is set to "
+                "`tf.VariableAggregation.SUM`."
+            )
+        if self._aggregation is VariableAggregation.SUM and not isinstance(value, PerReplica):
+            value = truediv(value, len(self._values))  # so that the sum is the value
+        self._everywhere(write, value)
+        return self if read_value else NOTHING
+
+
+def aggregated(aggregation: VariableAggregation, value: Any, strategy: Strategy) -> Any:
+    """Returns what the values of all replicas come to.
+
+    Raises:
+      ValueError: Python's own numbers cannot be added up: nobody knows whether all replicas gave the same.
+    """
+    if aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
+        return value.values[0] if isinstance(value, PerReplica) else value
+    op = _REDUCE[aggregation]
+    if isinstance(value, PerReplica):
+        devices = strategy.extended.worker_devices
+        total = reduced(op, value.values, devices[0])
+        return Mirrored([on(place, total) for place in devices])
+    return not_distributed(op, value)
+
+
+def not_distributed(op: ReduceOp, value: Any) -> Any:
+    """Returns a value that is the same in all replicas, if its mean is wanted.
+
+    Raises:
+      ValueError: its sum is.
+    """
+    if op is ReduceOp.SUM:
+        text = f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {op}."
+        raise ValueError(text)
+    return value

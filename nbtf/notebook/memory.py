@@ -14,6 +14,7 @@ from nbtf.notebook.live import live
 from nbtf.notebook.options import Options, typed
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import NOTHING, Column, Table, size
+from nbtf.notebook.who import add_hint, forget, who
 
 BAR = 10
 """Characters of a full bar."""
@@ -40,10 +41,13 @@ COLUMNS = (
 
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
     """Adds both magics."""
+    add_hint(session)
     now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
     now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
     now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
     now.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
+    now.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
+    now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
 
     of_cell = Options("%%gpu_memory", "Prints what this cell took on each GPU, and checks it.")
@@ -57,6 +61,12 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     for name in chosen.spec:
         require(name, False, "%devices lists them.")
     names = tuple(short(name) for name in chosen.spec if name is not None)
+    if chosen.forget_last_error:
+        forget(session)
+    if chosen.who:
+        return who(session, [gpu.name for gpu in _gpus(names)])
+    if chosen.forget_last_error:
+        return None
     if chosen.reset_peak:
         for gpu in _gpus(names):
             if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this

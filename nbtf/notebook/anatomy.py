@@ -1,0 +1,108 @@
+"""What is inside an object? Told without running any of its code: no property, no `__getattr__`, no `__repr__`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from types import FrameType, GetSetDescriptorType, MemberDescriptorType, ModuleType, WrapperDescriptorType
+from typing import Any
+
+_CLASS_DICT, _CLASS_NAME, _MRO = (type.__dict__[name].__get__ for name in ("__dict__", "__name__", "__mro__"))
+_MODULE_DICT: Any = vars(ModuleType)["__dict__"].__get__
+
+
+def kind_of(thing: object) -> type[Any]:
+    """Returns the class of an object, whatever its `__class__` says."""
+    return type(thing)
+
+
+def items_of(thing: Any) -> list[tuple[Any, Any]]:
+    """Returns the items of a dictionary, whatever its class says."""
+    return list(dict.items(thing))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+
+
+def names_in(module: ModuleType) -> dict[str, Any]:
+    """Returns the names of a module, whatever its class says."""
+    return _MODULE_DICT(module)
+
+
+def class_dict(kind: type) -> Mapping[str, Any]:
+    """Returns the names of a class, whatever its metaclass says."""
+    return _CLASS_DICT(kind)
+
+
+def class_name(kind: type) -> str:
+    """Returns the name of a class, whatever its metaclass says."""
+    return _CLASS_NAME(kind)
+
+
+def module_of(kind: type) -> str:
+    """Returns the name of the module of a class."""
+    name = class_dict(kind).get("__module__")
+    if type(name) is str:
+        return name
+    return "" if kind.__flags__ & _HEAP_TYPE else "builtins"
+
+
+_HEAP_TYPE = 1 << 9
+"""Set for classes written in Python. Source: Py_TPFLAGS_HEAPTYPE, object.h."""
+
+
+def defined(kind: type, name: str) -> Any:
+    """Returns what the nearest class defines under a name; None where none does."""
+    for one in _MRO(kind):
+        names = class_dict(one)
+        if name in names:
+            return names[name]
+    return None
+
+
+def is_plain(kind: type, *methods: str) -> bool:
+    """Says whether methods are those of Python's own types, not a user's."""
+    return all(isinstance(defined(kind, name), WrapperDescriptorType | type(None) | _Builtin) for name in methods)
+
+
+_Builtin = type(str.upper)
+"""`dict.__getitem__` and `list.__getitem__` are methods, not wrappers of slots."""
+
+
+def attributes_of(thing: Any) -> Any:
+    """Returns the dictionary of an object's attributes; None where it has none."""
+    for one in _MRO(type(thing)):
+        found = class_dict(one).get("__dict__")
+        if isinstance(found, GetSetDescriptorType | MemberDescriptorType):
+            names: Any = found.__get__(thing)
+            return names if issubclass(type(names), dict) else None
+    return None
+
+
+def slots_of(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the attributes of an object that stand in `__slots__`."""
+    for one in _MRO(type(thing)):
+        names = class_dict(one)
+        for name, found in names.items() if "__slots__" in names else ():
+            if isinstance(found, MemberDescriptorType):
+                try:
+                    yield name, found.__get__(thing)
+                except AttributeError:  # nothing was put there
+                    continue
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """Returns the local variables of a function's frame; nothing for the frames of modules and classes.
+
+    Up to Python 3.12 asking makes a dictionary that stays with the frame and keeps everything in it alive: it is
+    emptied, unless somebody else has it or has put something there. Python fills it again when it is asked for.
+    """
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        return {}
+    seen: Any = frame.f_locals
+    if type(seen) is not dict:
+        return dict(seen.items()) if sys.version_info >= (3, 13) else {}
+    found: dict[str, Any] = dict(items_of(seen))
+    # Beside the frame, this function has a reference to it, and the question itself another.
+    if sys.getrefcount(seen) <= 3 and found.keys() <= {*code.co_varnames, *code.co_cellvars, *code.co_freevars}:
+        seen.clear()
+    return found

@@ -1,0 +1,203 @@
+"""Who holds the memory of the GPUs?"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+from collections.abc import Iterator
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook import last_error
+from nbtf.notebook.anatomy import items_of, kind_of, names_in
+from nbtf.notebook.freeing import Freeing
+from nbtf.notebook.garbage import Piece, garbage
+from nbtf.notebook.naming import MOVING, OUTPUTS, UNDERSCORES, Names, Place
+from nbtf.notebook.reach import Graph, Root, users_modules
+from nbtf.notebook.session import Session
+
+Modules = list[tuple[str, ModuleType]]
+
+LONGEST_LABEL = 60
+"""Characters of a name in a label."""
+
+_SEARCHING = 0.7
+"""Part of the time for the search; the rest is for names."""
+
+
+class Held(NamedTuple):
+    """Who holds a piece of memory.
+
+    `names` are those of one tensor or variable; `views` those of others that share its memory. `unknown` says that
+    the search did not reach all of them. `lines` free it; None where no lines are known to.
+    """
+
+    names: list[Place]
+    views: list[Place]
+    unknown: bool
+    lines: list[str] | None
+
+
+class Holders:
+    """What a search found. It keeps what it found alive: use it at once, and let it go."""
+
+    def __init__(self, session: Session, seconds: float) -> None:
+        """Searches, for no longer than this."""
+        shell = session.shell
+        start = time.monotonic()
+        self._deadline = start + seconds
+        modules = users_modules()
+        running = list(_running(shell, modules))
+        hidden = [shell.user_ns, shell.user_global_ns, shell.user_ns_hidden, _outputs(shell), shell, session]
+        self._graph = Graph(_roots(shell, running, modules), running, hidden)
+        self._graph.search(start + seconds * _SEARCHING)
+        self._names = Names(self._graph)
+        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns)
+        self.by_piece: dict[Piece, list[int]] = {}
+        for number, held in self._graph.holdings.items():
+            self.by_piece.setdefault((held.device, held.region, held.offset), []).append(number)
+
+    @property
+    def looked(self) -> int:
+        """How many objects were looked at."""
+        return self._graph.looked
+
+    @property
+    def finished(self) -> bool:
+        """Whether that were all."""
+        return self._graph.finished
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self._deadline
+
+    def of(self, piece: Piece) -> Held | None:
+        """Returns who holds a piece; None where nobody was found."""
+        numbers = self.by_piece.get(piece)
+        if not numbers:
+            return None
+        first, *others = numbers
+        names = self._names.of(first)
+        views = [place for other in others for place in self._names.of(other)]
+        unknown = self._is_shared_by_others(numbers)
+        lines = None if unknown else self._freeing.lines(numbers)
+        return Held(names, views, unknown or not self._all_references_known(numbers), lines)
+
+    def garbage(self, pieces: list[Piece]) -> set[Piece]:
+        """Returns which pieces that have no name are held by reference cycles only."""
+        return garbage(pieces, self._deadline)
+
+    def lines(self, pieces: list[Piece]) -> list[str] | None:
+        """Returns the lines that free many pieces together; None where none are known to."""
+        groups = [self.by_piece[piece] for piece in pieces]
+        if any(map(self._is_shared_by_others, groups)):
+            return None
+        return self._freeing.lines([number for numbers in groups for number in numbers], whole=True)
+
+    def names(self, piece: Piece) -> list[Place]:
+        """Returns the names of who holds a piece."""
+        return [place for number in self.by_piece.get(piece, ()) for place in self._names.of(number)]
+
+    def _is_shared_by_others(self, numbers: list[int]) -> bool:
+        return self._graph.holdings[numbers[0]].sharers != len(numbers)
+
+    def _all_references_known(self, numbers: list[int]) -> bool:
+        return all(self._graph.counts[number] == len(self._graph.into[number]) for number in numbers)
+
+
+def holder_names(session: Session, seconds: float) -> dict[Piece, str]:
+    """Returns who holds each piece of GPU memory, in few words: `x, Out[7]`.
+
+    Args:
+      session: whose shell's variables are looked at.
+      seconds: how long it may take; what was not found by then is left out.
+    """
+    if not any(device.in_use for device in runtime.devices()):
+        return {}
+    found, labels = Holders(session, seconds), dict[Piece, str]()
+    for piece in found.by_piece:
+        if found.late:
+            break
+        names = found.names(piece)
+        if any(place.rank == OUTPUTS for place in names):
+            names = [place for place in names if place.rank != UNDERSCORES]
+        labels[piece] = in_few_words([place.text for place in names])
+    return labels
+
+
+def in_few_words(names: list[str], most: int = 3) -> str:
+    """Returns the first of some names, and how many more there are.
+
+    >>> in_few_words(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    names = list(dict.fromkeys(names))
+    shown = [name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…" for name in names[:most]]
+    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# Where the search begins
+
+
+def _roots(shell: Any, running: list[FrameType], modules: Modules) -> list[Root]:
+    return [
+        Root("variable", lambda: [item for item in _variables(shell) if item[1] is not _outputs(shell)]),
+        Root("output", lambda: [(str(key), value) for key, value in list(_outputs(shell).items())]),
+        Root("error", lambda: last_error.references(shell)),
+        Root("running", lambda: [("", frame) for frame in running]),
+        Root("module", lambda: modules),
+        Root("moving", lambda: _moving(shell)),
+        Root("kept", lambda: _kept(shell)),
+        Root("result", lambda: _last_result(shell)),
+    ]
+
+
+def _outputs(shell: Any) -> dict[Any, Any]:
+    found: Any = shell.user_ns.get("_oh")
+    return found if kind_of(found) is dict else {}
+
+
+def _variables(shell: Any) -> list[tuple[str, object]]:
+    found = list(shell.user_ns.items())
+    if shell.user_global_ns is not shell.user_ns:
+        found += shell.user_global_ns.items()
+    return [(name, value) for name, value in found if type(name) is str]
+
+
+def _kept(shell: Any) -> list[tuple[str, object]]:
+    """Returns what IPython keeps where users do not look: outputs, and the variables of scripts that `%run` ran."""
+    found = [
+        (f"get_ipython().user_ns_hidden[{name!r}]", value)
+        for name, value in list(shell.user_ns_hidden.items())
+        if type(name) is str and name not in MOVING
+    ]
+    for file, module in list(shell._main_mod_cache.items()):
+        for name, value in items_of(names_in(module)):
+            found.append((f"get_ipython()._main_mod_cache[{file!r}].{name}", value))
+    return found
+
+
+def _moving(shell: Any) -> list[tuple[str, object]]:
+    """Returns where IPython keeps the last outputs, beside the user's variables `_`, `__` and `___`."""
+    hidden, hook = shell.user_ns_hidden, shell.displayhook
+    found = [(name, hidden[name]) for name in MOVING if name in hidden]
+    return found + [(name, getattr(hook, name)) for name in MOVING if hasattr(hook, name)]
+
+
+def _last_result(shell: Any) -> list[tuple[str, object]]:
+    last = shell.last_execution_result
+    return [] if last is None else [("", last.result)]
+
+
+def _running(shell: Any, modules: Modules) -> Iterator[FrameType]:
+    """Yields the frames of users' functions that run now, in all threads."""
+    names = {id(shell.user_ns), *(id(names_in(module)) for _, module in modules)}
+    for frame in list(sys._current_frames().values()):
+        one: FrameType | None = frame
+        while one is not None:
+            if id(one.f_globals) in names and one.f_code.co_flags & inspect.CO_OPTIMIZED:
+                yield one
+            one = one.f_back

@@ -1,0 +1,233 @@
+"""What does a user call an object that a search has reached?"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from typing import Any, NamedTuple
+
+from nbtf.notebook.anatomy import class_name, kind_of, module_of
+from nbtf.notebook.reach import Graph, Root
+from nbtf.notebook.ways import Way, key_text, others, ways
+
+LONGEST = 100
+"""Characters of a name, and of a code line that is to be copied."""
+
+MOVING = ("_", "__", "___")
+"""The last outputs: each output gives them other names, the answer about them, too."""
+
+_NAMES = 8
+"""Names of one object that are looked for."""
+
+PLAIN, OUTPUTS, UNDERSCORES, INNER, LAST = range(5)
+"""Ranks of names: a user's own; `Out[7]`; `_7` and `_`; inside of nbtf; what is told only where nothing else is."""
+
+
+class Place(NamedTuple):
+    """How an object is reached: `before`, `body` and `after` are its name, `code` an expression for it.
+
+    `pattern` is the body with any index for each index. `origin` says whose local variables these are, `needs` which
+    module the code needs, `via` through which objects it leads. Below what is `sealed` nothing more is told.
+    """
+
+    body: str
+    code: str | None = None
+    before: str = ""
+    after: str = ""
+    pattern: str = ""
+    rank: int = PLAIN
+    origin: str = ""
+    needs: str = ""
+    role: str = ""
+    names: tuple[str, ...] = ()
+    via: tuple[int, ...] = ()
+    sealed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The name."""
+        body = self.body if len(self.body) <= LONGEST else f"{self.body[:59]}…{self.body[-40:]}"
+        return f"{self.before}{body}{self.after}"
+
+    @property
+    def kind(self) -> str:
+        """The name with any index for each index: many entries of a list have the same."""
+        return f"{self.before}{self.pattern}{self.after}"
+
+
+class Names:
+    """The names of the objects of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Looks at nothing yet."""
+        self.graph = graph
+        self._best: dict[int, Place | None] = {}
+        self._ways: dict[int, dict[int, list[Way]]] = {}
+        self._roots: dict[int, dict[int, list[str]]] = {}
+
+    def of(self, number: int) -> list[Place]:
+        """Returns the names of an object, those first that a user knows best."""
+        found: dict[str, Place] = {}
+        for place in self._places(number, 3):
+            found.setdefault(place.text, place)
+        ranked = sorted(found.values(), key=lambda place: place.rank)
+        known = {place.origin for place in ranked if place.rank < INNER}
+        return [p for p in ranked if not known or p.rank < INNER or (p.rank == INNER and p.origin not in known)]
+
+    def steps(self, parent: int, child: int, places: list[Place] | None = None) -> list[tuple[Place, Way]]:
+        """Returns the places of an object below one that refers to it, and how it does.
+
+        Args:
+          parent: the one that refers, no root.
+          child: the object.
+          places: those of the parent; its best when None.
+        """
+        if places is None:
+            best = self.best(parent)
+            places = [] if best is None else [best]
+        thing = self.graph.objects[parent]
+        found: list[tuple[Place, Way]] = []
+        for place in places:
+            for way in self._of(parent, place).get(id(self.graph.objects[child]), ()):
+                found.append((_below(place, thing, way)._replace(via=(*place.via[-32:], parent)), way))
+        return found
+
+    def below_root(self, root: int, number: int) -> list[Place]:
+        """Returns the places of an object that a root lists."""
+        thing = self.graph.objects[root]
+        known = self._roots.get(root)
+        if known is None:
+            known = self._roots[root] = {}
+            for name, value in thing.look():
+                known.setdefault(id(value), []).append(name)
+        return [_ROOTS[thing.kind](name) for name in known.get(id(self.graph.objects[number]), ())]
+
+    def best(self, number: int) -> Place | None:
+        """Returns the shortest place of an object; None where nobody could name it."""
+        chain: list[int] = []
+        while number not in self._best:
+            chain.append(number)
+            parent = self.graph.into[number][0]
+            if isinstance(self.graph.objects[parent], Root):
+                break
+            number = parent
+        for one in reversed(chain):
+            self._best[one] = next(iter(self._places(one, 0)), None)
+        return self._best[chain[0] if chain else number]
+
+    def _places(self, number: int, depth: int) -> list[Place]:
+        found: list[Place] = []
+        for parent in dict.fromkeys(self.graph.into[number]):
+            thing = self.graph.objects[parent]
+            if isinstance(thing, Root):
+                found += self.below_root(parent, number)
+            elif depth:
+                above = [place for place in self._places(parent, depth - 1) if number not in place.via]
+                found += [place for place, _ in self.steps(parent, number, above)]
+            else:
+                found += [place for place, _ in self.steps(parent, number)]
+            if depth == 0 or len(found) >= _NAMES:  # the first that refers to it is the nearest
+                break
+        return found
+
+    def _of(self, number: int, place: Place) -> dict[int, list[Way]]:
+        known = self._ways.get(number)
+        if known is None:
+            known = self._ways[number] = {}
+            thing = self.graph.objects[number]
+            for value, way in ways(thing, place.role, place.names):
+                known.setdefault(id(value), []).append(way)
+            other = others(thing)
+            if other is not None:
+                for one in self.graph.referents(thing):
+                    known.setdefault(id(one), [other])
+        return known
+
+
+def _below(place: Place, thing: Any, way: Way) -> Place:
+    """Returns the place of what an object at a place refers to."""
+    if place.sealed:
+        return place._replace(code=None, role=way.role, names=way.names)
+    kind = kind_of(thing)
+    origin = place.origin
+    if not origin and (way.local_of or not way.shown):
+        origin = next((f"{text}`{place.body}`" for text, one in _ORIGINS if issubclass(kind, one)), "")
+    if way.local_of:
+        rank = INNER if way.local_of.startswith("nbtf's") else PLAIN
+        after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
+        return Place(way.shown, None, "local `", after, way.shown, rank, origin)
+    if class_name(kind) == "GradientTape" and module_of(kind).startswith("nbtf."):
+        return place._replace(code=None, after=f"{place.after} (GradientTape)", sealed=True, role=way.role)
+    return place._replace(
+        body=place.body + way.shown,
+        code=None if place.code is None or way.code is None else place.code + way.code,
+        pattern=place.pattern + (way.shown if way.pattern is None else way.pattern),
+        origin=origin,
+        role=way.role,
+        names=way.names,
+    )
+
+
+_ORIGINS: tuple[tuple[str, Any], ...] = (
+    ("error ", BaseException),
+    ("generator ", (GeneratorType, AsyncGeneratorType)),
+    ("coroutine ", CoroutineType),
+    ("", (FrameType, TracebackType)),
+)
+
+
+# Where names begin
+
+
+def _variable(name: str) -> Place:
+    if name in MOVING:
+        return _moving(name)
+    if name.isidentifier():
+        return Place(name, name, pattern=name, rank=UNDERSCORES if re.fullmatch(r"_\d+", name) else PLAIN)
+    text, is_code = key_text(name)
+    return Place(f"globals()[{text}]", f"globals()[{text}]" if is_code else None, pattern=text)
+
+
+def _output(name: str) -> Place:
+    return Place(f"Out[{name}]", f"Out[{name}]", pattern=f"Out[{name}]", rank=OUTPUTS)
+
+
+def _moving(_: str) -> Place:
+    told = f"one of {', '.join(MOVING)}"
+    return Place(told, pattern=told, rank=UNDERSCORES)
+
+
+def _kept(code: str) -> Place:
+    return Place(f"{code} (kept by IPython)", code, pattern=code, rank=LAST)
+
+
+def _result(name: str) -> Place:
+    return Place("the result of the last cell, until this one ends", pattern=name, rank=LAST)
+
+
+def _error(name: str) -> Place:
+    return Place("last error", pattern=name, origin="last error")
+
+
+def _module(name: str) -> Place:
+    above, dot, last = name.rpartition(".")
+    found = not dot or getattr(sys.modules.get(above), "__dict__", {}).get(last) is sys.modules.get(name)
+    return Place(name, name if found else None, pattern=name, needs=name)
+
+
+def _running(name: str) -> Place:
+    return Place(name, pattern=name, origin="running")
+
+
+_ROOTS: dict[str, Callable[[str], Place]] = {
+    "variable": _variable,
+    "output": _output,
+    "moving": _moving,
+    "kept": _kept,
+    "result": _result,
+    "error": _error,
+    "module": _module,
+    "running": _running,
+}

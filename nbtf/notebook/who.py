@@ -1,0 +1,199 @@
+"""`%gpu_memory --who`: who holds the memory of the GPUs, and which line frees it?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from nbtf import errors, runtime
+from nbtf.notebook import last_error
+from nbtf.notebook.device_names import label
+from nbtf.notebook.freeing import COLLECT
+from nbtf.notebook.garbage import Piece
+from nbtf.notebook.holders import Held, Holders
+from nbtf.notebook.session import Session, say
+from nbtf.notebook.tables import NOTHING, Column, Table, size
+
+SECONDS = 1.0
+"""How long a search may take."""
+
+GARBAGE = "nothing but a reference cycle, until Python's garbage collector comes by"
+
+_FEW = 10
+"""Entries of one list that are told one by one; of more, all together are one row."""
+
+_NAMES = 6
+"""Names that are shown of one holder."""
+
+
+def _joined(lines: list[str] | None) -> str:
+    return ", then ".join(lines or ()) or NOTHING
+
+
+COLUMNS = (
+    Column("holder", "holder"),
+    Column("device", "device"),
+    Column("nbytes", "bytes", size, number=True),
+    Column("tensor", "tensor"),
+    Column("op", "made by"),
+    Column("code", "code line"),
+    Column("frees", "frees it", _joined),
+)
+
+
+class _Part(NamedTuple):
+    """A piece in use, as the memory map has it."""
+
+    piece: Piece
+    nbytes: int
+    label: Any
+
+
+def add_hint(session: Session) -> None:
+    """Has cells that ran out of GPU memory end with a line that says where to look."""
+
+    def hint(result: Any) -> None:
+        error = None if result is None else result.error_in_exec
+        gpu = _full_gpu(error) if isinstance(error, errors.ResourceExhaustedError) else None
+        if gpu is not None:
+            say(f"%gpu_memory --who lists what holds the memory of {gpu}.")
+
+    session.shell.events.register("post_run_cell", hint)
+    session.on_stop(lambda: session.shell.events.unregister("post_run_cell", hint))
+
+
+def _full_gpu(error: errors.ResourceExhaustedError) -> str | None:
+    """Returns the first GPU that the text of an error names."""
+    text = error.message
+    found = [(text.find(one.name), one.name) for one in runtime.devices() if one.device_type == "GPU"]
+    return min(((at, name) for at, name in found if at >= 0), default=(0, None))[1]
+
+
+def forget(session: Session) -> None:
+    """Forgets the last uncaught error, and prints what that has freed."""
+    before = {device.name: device.in_use or 0 for device in runtime.devices()}
+    if not last_error.forget(session.shell):
+        say("There is no error to forget.")
+        return
+    freed = [
+        f"{runtime.exact(before[device.name] - device.in_use)} of {label(device.name)}"
+        for device in runtime.devices()
+        if device.in_use is not None and before[device.name] > device.in_use
+    ]
+    say(f"The last error is forgotten: {' and '.join(freed) + ' freed' if freed else 'it held no GPU memory'}.")
+
+
+def who(session: Session, devices: Collection[str], seconds: float = SECONDS) -> Table:
+    """Returns a table of who holds the memory of GPUs, the most bytes first.
+
+    Args:
+      session: whose shell's variables are looked at.
+      devices: short names of the GPUs.
+      seconds: how long the search may take.
+    """
+    gpus = [one for one in runtime.devices() if one.name in devices]
+    if not gpus:
+        return Table(COLUMNS, [], ["Only GPUs keep an account of their memory; none to show here."])
+    if not any(gpu.in_use for gpu in gpus):
+        return Table(COLUMNS, [], ["Nothing is in use."])
+    holders = Holders(session, seconds)
+    parts = sorted((part for gpu in gpus if gpu.in_use for part in _parts(gpu)), key=lambda part: -part.nbytes)
+    groups: dict[Any, list[_Part]] = {}
+    held: dict[Piece, Held | None] = {}
+    for part in parts:
+        held[part.piece] = None if holders.late else holders.of(part.piece)
+        groups.setdefault(_kind(part, held[part.piece]), []).append(part)
+    dead = holders.garbage([part.piece for part in parts if held[part.piece] is None and not _is_scratch(part)])
+    rows: list[dict[str, Any]] = []
+    for group in groups.values():
+        first = held[group[0].piece]
+        if first is not None and len(group) > _FEW:
+            rows.append(_row_of_many(session, holders, first, group))
+        else:
+            rows += [_row(session, held[part.piece], part, part.piece in dead) for part in group]
+    rows.sort(key=lambda row: -row["nbytes"])
+    return Table(COLUMNS, rows, _notes(gpus, rows, holders, seconds))
+
+
+def _parts(gpu: runtime.DeviceInfo) -> list[_Part]:
+    return [
+        _Part((gpu.name, region.region, chunk.offset), chunk.size, chunk.label)
+        for region in runtime.memory_map(gpu.name)
+        for chunk in region.chunks
+        if chunk.in_use
+    ]
+
+
+def _is_scratch(part: _Part) -> bool:
+    return part.label.op == "scratch"
+
+
+def _kind(part: _Part, held: Held | None) -> object:
+    """Returns what the entries of a list have in common, when they were made by the same line."""
+    if held is None:
+        return part.piece
+    names = tuple(place.kind for place in (*held.names, *held.views))
+    return part.piece if names == tuple(p.text for p in held.names) else (part.piece[0], names, part.label)
+
+
+def _row(session: Session, held: Held | None, part: _Part, dead: bool) -> dict[str, Any]:
+    return _described(session, part) | {
+        "holder": GARBAGE if dead else _holder(held, part),
+        "nbytes": part.nbytes,
+        "pieces": 1,
+        "names": [] if held is None else [place.text for place in held.names],
+        "views": [] if held is None else [place.text for place in held.views],
+        "frees": [COLLECT] if dead else None if held is None else held.lines,
+    }
+
+
+def _row_of_many(session: Session, holders: Holders, first: Held, group: list[_Part]) -> dict[str, Any]:
+    names = [place.kind for place in first.names]
+    return _described(session, group[0]) | {
+        "holder": f"{_named(names)} ({len(group):,} pieces)",
+        "nbytes": sum(part.nbytes for part in group),
+        "pieces": len(group),
+        "names": names,
+        "views": [place.kind for place in first.views],
+        "frees": holders.lines([part.piece for part in group]),
+    }
+
+
+def _described(session: Session, part: _Part) -> dict[str, Any]:
+    made = part.label
+    return {
+        "device": part.piece[0],
+        "tensor": f"[{', '.join(map(str, made.shape))}] {made.dtype}",
+        "op": made.op,
+        "code": session.code_line(made.site),
+    }
+
+
+def _holder(held: Held | None, part: _Part) -> str:
+    if held is None:
+        if _is_scratch(part):
+            return "nbtf itself, as TensorFlow does, from the first op on"
+        return "not found: held by something the search did not reach"
+    told = _named([place.text for place in held.names]) or "something without a name"
+    if held.views:
+        told += f"; the same memory: {_named([place.text for place in held.views])}"
+    return f"{told}; and something the search did not reach" if held.unknown else told
+
+
+def _named(names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    return ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+
+
+def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]], holders: Holders, seconds: float) -> list[str]:
+    notes: list[str] = []
+    for gpu in gpus:
+        pieces = sum(row["pieces"] for row in rows if row["device"] == gpu.name)
+        if gpu.in_use:
+            told = f"{runtime.exact(gpu.in_use)} in use in {pieces:,} {'piece' if pieces == 1 else 'pieces'}"
+            notes.append(f"{gpu.label}: {told}.")
+    if not holders.finished or holders.late:
+        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
+    if any(not row["code"] and row["op"] != "scratch" for row in rows):
+        notes.append("Code lines are known of what was made while a recorder was on, as it is from %load_ext nbtf on.")
+    return notes

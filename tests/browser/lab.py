@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.browser.lab_server import LabServer
 
 if TYPE_CHECKING:  # it may be missing; then every test skips or fails with the reason
     from playwright.sync_api import Locator, Page, Route, WebSocket
 
-SECONDS = 60
+SECONDS = 30
 """How long anything in a page may take; what fails here fails in seconds, so only a slow machine sees the end."""
 
-NOTEBOOK = "jupyterapp.shell.currentWidget"
+NOTEBOOK = "window.jupyterapp?.shell?.currentWidget"
 RUN = f"""index => {{
     const {{ content }} = {NOTEBOOK};
     content.activeCellIndex = index;
@@ -24,6 +26,15 @@ RUN = f"""index => {{
     return jupyterapp.commands.execute('notebook:run-cell');
 }}"""
 WATCH = Path(__file__).with_name("watch.js")
+
+
+class Seen(NamedTuple):
+    """What a page has counted, in milliseconds."""
+
+    messages: list[float]
+    """When widget messages came."""
+    gaps: list[float]
+    """Between one frame and the next."""
 
 
 @dataclass
@@ -47,23 +58,21 @@ class Lab:
 
     # Notebooks
 
-    def open(self, *cells: str | dict[str, Any], metadata: dict[str, Any] | None = None, kernel: bool = True) -> None:
-        """Opens a notebook of these cells: code, or whole cells with their outputs. With outputs it is trusted."""
+    def open(self, *cells: str | dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
+        """Opens a notebook of these cells: code, or whole cells with their outputs; then it is a trusted one.
+
+        JupyterLab draws saved widgets only after it has started a kernel, whatever that kernel knows.
+        """
         file = self.server.notebooks / f"{self.name}.ipynb"
         whole = [code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
-        file.write_text(
-            json.dumps(notebook(whole, {**(metadata or {}), **(PYTHON if kernel else {})})), encoding="utf-8"
-        )
-        if any(cell["outputs"] for cell in whole):
+        file.write_text(json.dumps(notebook(whole, {**PYTHON, **(metadata or {})})), encoding="utf-8")
+        if any(cell.get("outputs") for cell in whole):
             self.server.trust(file)
         self.page.goto(self.server.page(file.name, self.name))
-        self.wait(f"window.{NOTEBOOK}?.context?.isReady && {NOTEBOOK}.content?.widgets.length == {len(whole)}")
-        if kernel:
-            self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
-            self.wait(f"{self._kernel}?.status == 'idle'")
-        else:
-            self.page.get_by_role("button", name="No Kernel", exact=False).first.click()
-            self.page.locator(".jp-Dialog").wait_for(state="detached")
+        self.wait(f"{NOTEBOOK}?.context?.isReady && {NOTEBOOK}.content?.widgets.length == {len(whole)}")
+        self.page.evaluate("() => jupyterapp.shell.collapseLeft()")  # all the width there is
+        self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
+        self.wait(f"{self.kernel}?.status == 'idle'")
 
     def start(self, index: int) -> None:
         """Starts a cell, and does not wait for it."""
@@ -73,7 +82,7 @@ class Lab:
         """Runs cells, each to its end."""
         for index in indexes:
             self.page.evaluate(f"index => ({RUN})(index).then(() => null)", index)
-            self.wait(f"{self._kernel}.status == 'idle'")
+            self.wait(f"{self.kernel}.status == 'idle'")
 
     def output(self, index: int) -> Locator:
         """What stands below a cell."""
@@ -82,27 +91,99 @@ class Lab:
     # The kernel
 
     @property
-    def _kernel(self) -> str:
+    def kernel(self) -> str:
+        """The kernel in JavaScript."""
         return f"{NOTEBOOK}.sessionContext.session?.kernel"
 
-    def status(self) -> str:
-        """What the kernel does: `busy`, `idle`, ..."""
-        return str(self.page.evaluate(f"() => {self._kernel}?.status"))
+    def status(self) -> str | None:
+        """What the kernel does: `busy`, `idle`, ...; None without a kernel."""
+        status: str | None = self.page.evaluate(f"() => {self.kernel}?.status")
+        return status
 
     def restart(self) -> None:
         """Restarts the kernel as the menu does."""
         self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.restartKernel()")
-        self.wait(f"{self._kernel}.status == 'idle'")
+        self.wait(f"{self.kernel}.status == 'idle'")
 
     def interrupt(self) -> None:
         """Interrupts the cell that runs."""
-        self.page.evaluate(f"() => {self._kernel}.interrupt()")
+        self.page.evaluate(f"() => {self.kernel}.interrupt()")
+        self.wait(f"{self.kernel}.status == 'idle'")
+
+    def shut_down(self) -> None:
+        """Shuts the kernel down; there is none from then on."""
+        self.page.evaluate(f"() => {NOTEBOOK}?.sessionContext?.shutdown()")
+        self.wait(f"!{self.kernel}")
+
+    # The views
+
+    def badge(self, view: str) -> str:
+        """What a view says of itself: `live`, `idle`, ..."""
+        return self.page.locator(f"{view} .nbtf-badge").text_content() or ""
+
+    def wait_for_more(self, view: str, than: int | None = None) -> None:
+        """Waits until a view tells of more events than it does now, or than so many."""
+        told = f"Number(document.querySelector('{view} .nbtf-total').textContent.replace(/\\D/g, ''))"
+        self.wait(f"{told} > arg", self.page.evaluate(told) if than is None else than)
+
+    def press(self, view: str, name: str) -> None:
+        """Presses a button of a view, and waits until it has done its work."""
+        self.page.locator(view).get_by_role("button", name=name, exact=True).click()
+        self.next_frame()
+
+    def walk(self, selector: str, key: str, tell: str) -> list[str]:
+        """Focuses what can be reached with Tab among some elements, and presses a key twice; tells of each in focus."""
+        self.page.locator(f"{selector}[tabindex='0']").first.focus()
+        told: list[str] = [self.page.evaluate(f"() => ({tell})(document.activeElement)")]
+        for _ in range(2):
+            self.page.keyboard.press(key)
+            told.append(self.page.evaluate(f"() => ({tell})(document.activeElement)"))
+        return told
+
+    def overflow(self, view: str) -> int:
+        """How many pixels of a view are too wide for it."""
+        return int(self.page.locator(view).evaluate("node => node.scrollWidth - node.clientWidth"))
+
+    def axe(self, view: str) -> list[str]:
+        """What axe finds wrong in a view by the rules of WCAG 2 A and AA."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        result = Axe().run(self.page, view, {"runOnly": ["wcag2a", "wcag2aa"]}).response
+        assert result["passes"]  # else it looked at nothing
+        return [f"{one['id']}: {node['html']}" for one in result["violations"] for node in one["nodes"]]
+
+    def picture(self, view: str) -> bytes:
+        """A picture of a view as PNG."""
+        return self.page.locator(view).screenshot(animations="disabled", caret="hide")
+
+    def now(self) -> float:
+        """The page's own time in milliseconds."""
+        return float(self.page.evaluate("() => performance.now()"))
+
+    def seen_since(self, began: float) -> Seen:
+        """What the page has counted since a moment of its own time."""
+        messages, frames = self.page.evaluate("() => [window.__seen.messages, window.__seen.frames]")
+        frames = [moment for moment in frames if moment >= began]
+        return Seen(
+            [moment for moment in messages if moment >= began],
+            [later - earlier for earlier, later in itertools.pairwise(frames)],
+        )
+
+    def let_seconds_pass(self, seconds: float) -> None:
+        """Puts the page's clock forward; its timers go on as they were."""
+        self.page.clock.set_fixed_time(datetime.now() + timedelta(seconds=seconds))
 
     # Looking
 
     def wait(self, condition: str, argument: Any = None, polling: Any = 50) -> None:
         """Waits until a JavaScript expression holds; `argument` is known to it as `arg`."""
         self.page.wait_for_function(f"arg => {condition}", arg=argument, polling=polling)
+
+    def next_frame(self) -> None:
+        """Waits until what a press has changed is drawn."""
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+        )
 
     def theme(self, name: str) -> None:
         """Switches to `Light` or `Dark`."""

@@ -25,6 +25,8 @@ SETTINGS = {
     "@jupyterlab/apputils-extension/notification.jupyterlab-settings": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/apputils-extension/kernels-settings.jupyterlab-settings": {"showStatusBarItem": False},
 }
+# It asks every kernel about itself, and writes an error onto the console when the kernel ends meanwhile.
+NEVER = ("@jupyterlab/debugger-extension",)
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class LabServer:
         subprocess.run(command, check=True, env=environment(self.home), stdout=subprocess.DEVNULL)
 
     def disable(self, *extensions: str) -> None:
-        """Has the pages that are opened from now on do without these extensions; none: with all."""
+        """Has the pages that are opened from now on do without these extensions, too; none: with all but `NEVER`."""
         config = self.home / "config" / "labconfig" / "page_config.json"
-        write(config, {"disabledExtensions": dict.fromkeys(extensions, True)})
+        write(config, {"disabledExtensions": dict.fromkeys([*NEVER, *extensions], True)})
 
     def stop(self) -> None:
         """Ends the server, and with it its kernels."""
@@ -90,6 +92,7 @@ def start_lab(home: Path) -> LabServer:
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(home), cwd=home, stdout=log, stderr=subprocess.STDOUT)
     server = LabServer(home, f"http://127.0.0.1:{port}", token, process)
+    server.disable()
     try:
         wait_until_it_answers(server)
     except BaseException:

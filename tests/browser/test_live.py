@@ -1,0 +1,114 @@
+"""Do the views live while a cell runs, and do they say so when they do not?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser.lab import Lab
+from tests.browser.lab_server import LabServer
+
+START = """\
+import numpy as np
+import nbtf as tf
+_ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+%load_ext nbtf
+x = one = tf.constant(1.0)"""
+VIEWS = ["%devices --live", "%gpu_memory --live"]
+MAP, MEMORY = ".nbtf-map", ".nbtf-memory"
+MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
+
+SECOND = 1000.0
+MOST_MESSAGES = 12
+"""Widget messages in a second."""
+LONGEST_GAP = 250.0
+"""Milliseconds between two frames; what is longer is seen as a page that hangs."""
+
+
+def test_views_grow_while_the_cell_runs(lab: Lab) -> None:
+    lab.open(START, *VIEWS, "while True:\n    x = tf.add(x, one)")
+    lab.run(0, 1, 2)
+
+    lab.start(3)
+    for _ in range(2):
+        for view in (MAP, MEMORY):
+            lab.wait_for_more(view)
+    during = lab.status(), lab.badge(MAP), lab.badge(MEMORY)
+    lab.interrupt()
+
+    assert ("busy", "live", "live") == during
+
+
+def test_views_are_live_while_the_cell_is_in_numpy(lab: Lab) -> None:
+    lab.open(START, *VIEWS, "a = np.ones((800, 800))\nwhile True:\n    a = a @ a / 800")
+    lab.run(0, 1, 2)
+    shown = "window.__nbtf.wall"
+
+    lab.start(3)
+    lab.wait(f"{lab.kernel}.status == 'busy'")
+    for _ in range(2):  # heartbeats: nothing else is there to tell
+        lab.wait(f"{shown} > arg", lab.page.evaluate(shown))
+    during = lab.status(), lab.badge(MAP), lab.badge(MEMORY)
+    lab.interrupt()
+
+    assert ("busy", "live", "live") == during
+
+
+def test_views_say_that_they_are_not_live_after_a_restart(lab: Lab) -> None:
+    lab.open(START, *VIEWS)
+    lab.run(0, 1, 2)
+
+    lab.restart()
+    for view in (MAP, MEMORY):
+        lab.page.locator(f"{view}.nbtf-stale").wait_for(timeout=8 * SECOND)  # three heartbeats of 2 s
+
+    assert lab.badge(MAP).startswith("◌ not live – last update ")
+    assert lab.badge(MAP) == lab.badge(MEMORY)
+
+
+@pytest.fixture
+def server_without_anywidget(server: LabServer) -> Iterator[None]:
+    server.disable("anywidget")
+    yield
+    server.disable()
+
+
+@pytest.mark.usefixtures("server_without_anywidget")
+def test_without_the_front_end_the_next_cell_shows_the_table_and_says_why(lab: Lab) -> None:
+    lab.open(START, *VIEWS, "1 + 1", "2 + 2")
+    lab.run(0, 1, 2)
+
+    lab.let_seconds_pass(10)
+    lab.run(3)
+    told = lab.output(3).text_content() or ""
+    tables = lab.output(3).locator("table").count()
+    lab.run(4)
+
+    _, errors = lab.forget()
+    assert (2, 2) == (tables, told.count(MISSING))
+    assert MISSING not in (lab.output(4).text_content() or "")
+    assert ["No version of module anywidget is registered" in error for error in errors] == [True] * len(errors)
+
+
+def test_a_hundred_thousand_ops_are_few_messages_and_no_page_that_hangs(lab: Lab) -> None:
+    lab.open(START, *VIEWS, "for _ in range(100_000):\n    x = tf.add(x, one)")
+    lab.run(0, 1, 2)
+
+    for more in (True, False):  # another program may have kept the processor for itself: the better one of two counts
+        began = lab.now()
+        lab.run(3)
+        lab.wait_for_more(MAP, than=99_999)
+        seen = lab.seen_since(began)
+
+        assert seen.messages
+        assert MOST_MESSAGES >= most_in_a_second(seen.messages)
+        if not more or LONGEST_GAP >= max(seen.gaps):
+            break
+    assert LONGEST_GAP >= max(seen.gaps)
+    assert "message rate exceeded" not in (lab.page.locator(".jp-Notebook").text_content() or "")
+
+
+def most_in_a_second(moments: list[float]) -> int:
+    """The most of these moments that fall into one second."""
+    return max(sum(first <= moment < first + SECOND for moment in moments) for first in moments)

@@ -1,0 +1,154 @@
+"""Can views be read, replayed, tapped and walked through in a notebook that was saved, whose kernel knows nothing?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import Lab
+from tests.browser.lab_server import LabServer
+from tests.browser.references import differences, frozen
+from tests.browser.saved import Saved, State, freeze, run
+
+NASTY = "<img src=x onerror=alert(1)>"
+LONG = "Long" * 2500
+CELLS = (
+    """\
+import nbtf as tf
+_ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+%load_ext nbtf""",
+    "%devices --live",
+    "%gpu_memory --live",
+    f"""\
+with tf.device("/CPU:0"):
+    a = tf.ones([512, 512])
+with tf.device("/GPU:1"):
+    b = tf.matmul(a, a)
+with tf.device("/GPU:7"):
+    c = tf.add(b, b)
+kept = {{"{NASTY}": tf.reshape(c, [256, 1024])}}
+del b""",
+)
+MAP, MEMORY = ".nbtf-map", ".nbtf-memory"
+VIEWS = (MAP, MEMORY)
+THEMES = ("Light", "Dark")
+# Pictures do not depend on the fonts that are preferred here.
+FONTS = (
+    '.nbtf-view { --jp-ui-font-family: "DejaVu Sans" !important; --jp-code-font-family: "DejaVu Sans Mono" !important }'
+)
+
+Pages = Callable[..., Lab]
+
+
+@pytest.fixture(scope="package")
+def saved(server: LabServer) -> Saved:
+    """A notebook with both views."""
+    return run(server, *CELLS)
+
+
+def opened(lab: Lab, saved: Saved) -> Lab:
+    """Opens the saved notebook; its kernel has run nothing."""
+    lab.open(*saved.cells, metadata=saved.metadata)
+    for view, part in ((MAP, ".nbtf-room"), (MEMORY, ".nbtf-mem-chunk")):
+        lab.page.locator(f"{view} {part}").first.wait_for(state="attached")
+    return lab
+
+
+def test_three_steps_of_replay_show_three_rooms(lab: Lab, saved: Saved) -> None:
+    opened(lab, saved).shut_down()
+
+    rooms: list[str] = []
+    for _ in saved.states()["DeviceMap"]["steps"]:
+        lab.press(MAP, "Step")
+        lit = lab.page.locator(f"{MAP} .nbtf-room[data-now]")
+        rooms += lit.evaluate_all("all => all.map(one => one.dataset.device)")
+
+    assert None is lab.status()
+    assert ["CPU:0", "GPU:1", "GPU:0"] == list(dict.fromkeys(rooms))
+
+
+@pytest.mark.parametrize("look", [*THEMES, "forced"])
+def test_views_look_as_they_did(new_lab: Pages, saved: Saved, look: str, tmp_path: Path) -> None:
+    options = {"forced_colors": "active"} if look == "forced" else {}
+    states = frozen(saved.changed(freeze).states())
+    lab = opened(new_lab(viewport={"width": 1000, "height": 2400}, **options), saved.with_states(states))
+    lab.page.add_style_tag(content=FONTS)
+    if look in THEMES:
+        lab.theme(look)
+
+    differ: list[str] = []
+    for view in VIEWS:
+        differ.append(differences(f"{view[6:]}-{look.lower()}", lab.picture(view), tmp_path))
+        if look == "Light":
+            for _ in range(3):
+                lab.press(view, "Step")
+            differ.append(differences(f"{view[6:]}-replay", lab.picture(view), tmp_path))
+
+    assert [] == [one for one in differ if one]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_nothing(new_lab: Pages, saved: Saved, theme: str) -> None:
+    lab = opened(new_lab(viewport={"width": 1000, "height": 2400}), saved)
+    lab.theme(theme)
+
+    found: list[str] = []
+    for view in VIEWS:
+        for press in ("", "Step", "Table"):
+            if press:
+                lab.press(view, press)
+            found += [f"{view} {press}: {problem}" for problem in lab.axe(view)]
+
+    assert [] == found
+
+
+def test_finger_on_a_narrow_screen_opens_a_room_and_a_chunk(new_lab: Pages, saved: Saved) -> None:
+    lab = opened(new_lab(viewport={"width": 320, "height": 640}, has_touch=True), saved)
+    room = lab.page.locator(f"{MAP} .nbtf-room[data-device='GPU:1']")
+    chunk = lab.page.locator(f"{MEMORY} .nbtf-mem-chunk[data-kind='used']").first
+
+    room.locator(".nbtf-door").tap()
+    chunk.tap()
+
+    assert "4,844,421,120 B" in room.locator(".nbtf-details").inner_text()
+    assert "[1028] uint8" == lab.page.locator(f"{MEMORY} .nbtf-mem-chunk-title").first.inner_text()
+    assert [0, 0] == [lab.overflow(view) for view in VIEWS]
+
+
+def rename(state: State) -> None:
+    """Gives ops names that are no names."""
+    other = {"MatMul": NASTY, "AddV2": LONG}
+    state["words"] = [other.get(word, word) for word in state["words"]]
+    for device in state["devices"]:
+        device["counts"] = [[other.get(op, op), *rest] for op, *rest in device["counts"]]
+
+
+def test_names_are_shown_as_text(lab: Lab, saved: Saved) -> None:
+    dialogs: list[Any] = []
+    lab.page.on("dialog", lambda dialog: dialogs.append(dialog))
+    opened(lab, saved.changed(rename))
+    lab.page.locator(f"{MEMORY} .nbtf-mem-chunk[aria-label*='float32']").click()  # it is held by a name that is no name
+
+    for press in ("", "Step", "Table"):
+        for view in VIEWS:
+            if press:
+                lab.press(view, press)
+            assert (0, True) == (lab.overflow(view), NASTY in (lab.page.locator(view).text_content() or "")), press
+        assert LONG[:100] in (lab.page.locator(MAP).text_content() or "")
+    assert 0 == lab.page.locator(".nbtf-view img").count()
+    assert [] == dialogs
+
+
+def test_arrow_keys_move_between_rooms_and_chunks(lab: Lab, saved: Saved) -> None:
+    opened(lab, saved)
+
+    rooms = lab.walk(f"{MAP} .nbtf-door", "ArrowDown", "node => node.closest('.nbtf-room').dataset.device")
+    chunks = lab.walk(f"{MEMORY} .nbtf-mem-chunk", "ArrowRight", "node => node.getAttribute('aria-label')")
+
+    assert ["CPU:0", "GPU:0", "GPU:1"] == rooms
+    assert len(chunks) == len(set(chunks)) == 3

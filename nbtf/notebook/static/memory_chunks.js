@@ -21,11 +21,9 @@ export function drawnChunks(chunks, width) {
   const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0);
   const room = Math.max(1, Math.floor(width / NARROWEST));
   let drawn = chunks.map((chunk) => ({ ...chunk, inside: null }));
-  const crowded = chunks.length > room || chunks.some((chunk) => chunk.kind === "several");
-  for (let least = (FINGER * total) / width; drawn.length > room || (crowded && drawn.length === chunks.length); least *= 1.5) {
-    drawn = joined(chunks, least);
-    if (least > total) break;
-  }
+  let least = (FINGER * total) / width;
+  if (chunks.some((chunk) => chunk.kind === "several")) drawn = joined(chunks, least);
+  for (; drawn.length > room && least < 2 * total; least *= 1.5) drawn = joined(chunks, least);
   for (const one of drawn) one.share = one.size / total;
   return drawn;
 }
@@ -55,7 +53,7 @@ function several({ size, inside }) {
 
 // What fits into the drawn chunk: who holds it, else its shape, else its size, else nothing.
 export function textInside(chunk, width) {
-  const fits = (text) => text && text.length * LETTER + 10 <= width;
+  const fits = (text) => text && text.length * LETTER + (chunk.kind === "used" ? 10 : 20) <= width;
   if (chunk.kind === "several") return fits(`${chunk.count} ×`) ? `${chunk.count} ×` : "";
   const texts = chunk.kind === "free" ? [inUnits(chunk.size)] : [chunk.holder, chunk.out, inUnits(chunk.size)];
   return texts.find(fits) || "";
@@ -110,7 +108,7 @@ export function fragmentation(device) {
   if (!free) return `${said.noneFree} ${grow}`;
   if (values.percent >= 99) {
     const told = fill(free === largest ? said.freeInOne : said.freeMostlyInOne, values);
-    return room >= 256 || free < memory.limit / 10 ? `${told} ${grow}` : told;
+    return room >= 256 || free < memory?.limit / 10 ? `${told} ${grow}` : told;
   }
   const chunks = map.regions.flatMap((region) => region.chunks);
   const pieces = chunks.some((row) => row[2] === 2) ? said.manyPieces : fill(said.pieces, { n: chunks.filter((row) => row[2] === 0).length });

@@ -20,7 +20,8 @@ export function makeMemoryDevice(device, view) {
     bar: makeBar(),
     share: h("p", { class: "nbtf-mem-share" }),
     history: makeHistory(),
-    real: h("dl", { class: "nbtf-mem-figures nbtf-mem-real" }),
+    real: h("dl", { class: "nbtf-mem-figures" }),
+    places: h("div", { class: "nbtf-mem-real", hidden: "" }),
     why: h("span", { class: "nbtf-mem-why" }),
     view,
     map: null, // made when the device has one
@@ -30,7 +31,8 @@ export function makeMemoryDevice(device, view) {
     parts.model, parts.hot, parts.now, parts.why);
   parts.account = h("div", { class: "nbtf-mem-account" }, h("div", { class: "nbtf-mem-now-figures" }, parts.figures, parts.bar, parts.share), parts.history);
   const root = h("div", { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
-    head, parts.account, parts.real);
+    head, parts.account, parts.places);
+  parts.places.append(parts.real, h("p", { class: "nbtf-mem-why" }, said.realWhy));
   root.nbtf = parts;
   return root;
 }
@@ -51,7 +53,7 @@ export function updateMemoryDevice(root, device, show) {
   parts.why.hidden = !why;
   put(parts.why, why);
   if (moment) showAccount(parts, device, moment, share, show.replayed);
-  showReal(parts.real, device);
+  showReal(parts, device);
   if (parts.map) parts.map.hidden = !device.map;
   if (!device.map) return;
   if (!parts.map) root.append((parts.map = makeMap(device.name, parts.view)));
@@ -114,6 +116,7 @@ function updateFigure(node, { label, value, more, absent }) {
   const known = value !== null && value !== undefined;
   put(name, label);
   put(shown, known ? inUnits(value) : absent || "–");
+  attr(shown, "data-absent", known ? null : "");
   put(all, known && inUnits(value) !== exact(value) ? exact(value) : "");
   put(asked, more === null || more === undefined ? "" : fill(WORDS.memory.asked, { n: exact(more) }));
 }
@@ -152,10 +155,10 @@ export function setStyle(node, name, value) {
 
 // Real GPUs: three figures that are often taken for each other.
 
-function showReal(list, device) {
-  list.hidden = device.kind !== "real";
-  if (list.hidden) return;
+function showReal({ places, real }, device) {
+  places.hidden = device.kind !== "real";
+  if (places.hidden) return;
   const said = WORDS.memory;
   const shown = REAL.map((key) => ({ key, label: said.real[key], value: device.real?.[key], absent: said.notMeasured }));
-  keyed(list, shown, (figure) => figure.key, makeFigure, updateFigure);
+  keyed(real, shown, (figure) => figure.key, makeFigure, updateFigure);
 }

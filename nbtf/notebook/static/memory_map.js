@@ -9,7 +9,8 @@ import { focusedChunk, moveAmongChunks, reachChunks, refocusChunk } from "./memo
 import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
-const LABEL = 108; // pixels, as in the style sheet
+const BESIDE = 148; // pixels that are no drawing, as in the style sheet: label, padding
+const BESIDE_NARROW = 28;
 const OPEN = 4; // maps that are open from the start
 const LEAST_TRACK = 64;
 
@@ -81,7 +82,7 @@ export function updateMap(root, device, state, replayed) {
   put(own.split, fragmentation(device));
   const focused = focusedChunk(own.regions);
   const largest = Math.max(1, ...map.regions.map((region) => region.size));
-  const width = own.view.width - (own.view.ui.narrow() ? 0 : LABEL);
+  const width = own.view.width - (own.view.ui.narrow() ? BESIDE_NARROW : BESIDE);
   const regions = map.regions.map((region, number) => drawnRegion(own, region, number, largest, width, state.words));
   keyed(own.regions, regions, (region) => region.number, (region) => makeRegion(root, region), updateRegion);
   if (focused) refocusChunk(own.regions, focused);

@@ -128,7 +128,7 @@ export const WORDS = {
     peakReplayed: "peak so far",
     real: { nbtf_pool: "nbtf pool", process: "this process", card: "whole device" },
     notMeasured: "not measured",
-    realWhy: "Not the same thing: what nbtf took, what this process took in all, what all processes took.",
+    realWhy: "What nbtf took from the card, what this process took in all, what all processes took.",
     asked: "{n} asked for",
     nearlyFull: "nearly full",
     thisStep: "this step",

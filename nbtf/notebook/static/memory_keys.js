@@ -5,13 +5,11 @@ import { attr } from "./dom.js";
 const CHUNK = ".nbtf-mem-chunk";
 
 export function moveAmongChunks(regions) {
-  attr(regions, "data-lm-suppress-shortcuts", "true"); // JupyterLab would move between cells
   regions.addEventListener("keydown", (event) => {
     const from = event.target.closest(CHUNK);
     const to = from && !event.altKey && !event.ctrlKey && !event.metaKey ? neighbour(regions, from, event.key) : null;
     if (!to) return;
     event.preventDefault();
-    event.stopPropagation();
     to.focus();
   });
 }

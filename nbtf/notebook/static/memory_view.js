@@ -55,7 +55,7 @@ export const memoryView = {
     return memoryTables(state);
   },
 
-  say(state, position, kind) {
+  say(state, position, kind, badge) {
     const said = WORDS.memory;
     const busy = state.devices.filter((device) => memoryMoment(state, device, position)?.in_use);
     const parts = busy.slice(0, SAID).map((device) => {
@@ -63,6 +63,6 @@ export const memoryView = {
       return fill(said.sayDevice, { name: device.name, used: inUnits(moment.in_use), limit: inUnits(moment.limit) });
     });
     if (busy.length > SAID) parts.push(fill(said.sayMore, { n: busy.length - SAID }));
-    return fill(said.say, { badge: WORDS.frame[kind] ? said.badges[kind] : "", parts: parts.join("; ") || said.sayNone });
+    return fill(said.say, { badge, parts: parts.join("; ") || said.sayNone });
   },
 };

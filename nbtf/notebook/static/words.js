@@ -199,7 +199,6 @@ export const WORDS = {
     columnsChunks: ["region", "state", "offset", "size", "asked for", "tensor", "held by", "op", "made in"],
     chunksAll: "{n} chunks.",
     chunksCut: "{n} chunks in {shown} rows: neighbours that are small stand together.",
-    badges: { live: "live", idle: "idle", ended: "ended", stale: "not live", paused: "paused", replay: "replay" },
     say: "Memory, {badge}: {parts}",
     sayDevice: "{name} {used} of {limit} in use",
     sayMore: "and {n} more devices",

@@ -1,0 +1,76 @@
+"""Makes the README's picture of the live view, from a real run in JupyterLab: `python .github/picture.py`.
+
+Needs what the browser tests need: the extras `lab` and `test`, and Chromium.
+"""
+
+from __future__ import annotations
+
+import sys
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+from playwright.sync_api import FloatRect, Page, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.browser.conftest import ARGUMENTS  # noqa: E402
+from tests.browser.lab import Lab  # noqa: E402
+from tests.browser.lab_server import start_lab  # noqa: E402
+from tests.conftest import browser_or_outcome  # noqa: E402
+
+PICTURE = Path(__file__).with_name("live_view.png")
+CELLS = (
+    'import nbtf as tf\ntf.runtime.simulate_gpus(4, model="Tesla K20m")\n%load_ext nbtf',
+    """\
+with tf.device("/CPU:0"):
+    batches = [tf.ones([256, 784]) for _ in range(4)]
+weights = tf.ones([784, 128])
+
+while True:
+    hidden = []
+    for number, batch in enumerate(batches):
+        with tf.device(f"/GPU:{number}"):
+            hidden.append(tf.nn.relu(tf.matmul(batch, weights)))
+    with tf.device("/GPU:7"):
+        total = tf.add_n(hidden)""",
+    "%devices --live",
+)
+EVENTS = 10_000
+"""How many there are when the picture is taken."""
+
+
+def main() -> None:
+    """Runs the cells and takes the picture while the last one runs."""
+    with TemporaryDirectory() as home, sync_playwright() as playwright:
+        server = start_lab(Path(home))
+        try:
+            browser = playwright.chromium.launch(executable_path=browser_or_outcome(), args=ARGUMENTS)
+            context = browser.new_context(viewport={"width": 1000, "height": 1600}, device_scale_factor=2)
+            lab = Lab(context.new_page(), server, "live_view")
+            lab.open(*CELLS)
+            lab.run(0, 2)
+            lab.start(1)
+            lab.wait_for_more(".nbtf-map", than=EVENTS)
+            picture = lab.page.screenshot(clip=clip(lab.page))
+            lab.interrupt()
+            browser.close()
+        finally:
+            server.stop()
+    Image.open(BytesIO(picture)).convert("RGB").quantize(256).save(PICTURE, optimize=True)
+    sys.stdout.write(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size:,} B\n")
+
+
+def clip(page: Page) -> FloatRect:
+    """Returns the part of the page from the cell that runs to the end of the map; the list of steps is left out."""
+    first = page.locator(".jp-Notebook .jp-Cell").nth(1).bounding_box()
+    last = page.locator(".nbtf-map .nbtf-legend").bounding_box()
+    assert first is not None
+    assert last is not None
+    return {**first, "height": last["y"] + last["height"] + 12 - first["y"]}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What weights are brought back to after each update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.comparison import greater_equal
+from nbtf._ops.elementwise import cast
+from nbtf._ops.functions import sqrt
+from nbtf._ops.magnitude import clip_by_value, maximum, square
+from nbtf.keras.dtypes import epsilon
+from nbtf.keras.registry import deserialized, looked_up, serialized
+
+
+class Constraint:
+    """Is called with a weight, and returns what it is to be instead."""
+
+    def __call__(self, w: Any) -> Any:
+        """Returns what the weight is to be."""
+        raise NotImplementedError
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Constraint:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+def _lengths(w: Any, axis: Any) -> Any:
+    return sqrt(reduce_sum(square(w), axis=axis, keepdims=True))
+
+
+class MaxNorm(Constraint):
+    """Vectors no longer than a limit.
+
+    >>> tf.keras.constraints.MaxNorm(2.0)(tf.constant([[3.0], [4.0]])).numpy().round(4).tolist()
+    [[1.2000000476837158], [1.600000023841858]]
+    """
+
+    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
+        """Takes the limit, and along which axis the vectors lie."""
+        self.max_value, self.axis = max_value, axis
+
+    def __call__(self, w: Any) -> Any:
+        """Returns what the weight is to be."""
+        lengths = _lengths(w, self.axis)
+        return w * (clip_by_value(lengths, 0.0, float(self.max_value)) / (lengths + epsilon()))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"max_value": self.max_value, "axis": self.axis}
+
+
+class MinMaxNorm(Constraint):
+    """Vectors with a length between two limits; `rate` says how far they go there at once."""
+
+    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
+        """Takes the limits, and along which axis the vectors lie."""
+        self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
+
+    def __call__(self, w: Any) -> Any:
+        """Returns what the weight is to be."""
+        lengths = _lengths(w, self.axis)
+        wanted = self.rate * clip_by_value(lengths, float(self.min_value), float(self.max_value))
+        return w * ((wanted + (1.0 - self.rate) * lengths) / (lengths + epsilon()))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"min_value": self.min_value, "max_value": self.max_value, "rate": self.rate, "axis": self.axis}
+
+
+class NonNeg(Constraint):
+    """No negative numbers."""
+
+    def __call__(self, w: Any) -> Any:
+        """Returns what the weight is to be."""
+        return w * cast(greater_equal(w, 0.0), w.dtype)
+
+
+class UnitNorm(Constraint):
+    """Vectors of length 1."""
+
+    def __init__(self, axis: Any = 0) -> None:
+        """Takes along which axis the vectors lie."""
+        self.axis = axis
+
+    def __call__(self, w: Any) -> Any:
+        """Returns what the weight is to be."""
+        return w / maximum(_lengths(w, self.axis), epsilon())
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"axis": self.axis}
+
+
+max_norm, min_max_norm, non_neg, unit_norm = MaxNorm, MinMaxNorm, NonNeg, UnitNorm
+_KNOWN: dict[str, Any] = {
+    name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Constraint)
+}
+
+
+def get(identifier: Any) -> Any:
+    """Returns a constraint for a name, a config, a class or a function; None for None.
+
+    Raises:
+      ValueError: there is none of that name.
+    """
+    return looked_up(identifier, _KNOWN, "constraint")
+
+
+def serialize(constraint: Any) -> Any:
+    """Returns a constraint as plain data."""
+    return serialized(constraint)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """Makes a constraint of what `serialize` returned."""
+    return deserialized(config, custom_objects, _KNOWN)

@@ -1,0 +1,161 @@
+"""Which number types layers compute with, and keep their weights in."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from nbtf.dtypes import as_dtype
+
+_AUTOCAST: ContextVar[str | None] = ContextVar("nbtf keras autocast", default=None)
+
+
+class _Settings:
+    """What holds for the process until it is set again."""
+
+    floatx = "float32"
+    epsilon = 1e-7
+    policy: DTypePolicy | None = None
+
+
+def floatx() -> str:
+    """Returns the float type of layers that are not told another.
+
+    >>> tf.keras.config.floatx()
+    'float32'
+    """
+    return _Settings.floatx
+
+
+def set_floatx(value: str) -> None:
+    """Sets the float type of layers.
+
+    Raises:
+      ValueError: not a float type that layers can have.
+    """
+    if value not in ("float16", "float32", "float64"):
+        raise ValueError(f"Unknown `floatx` value: {value}. Expected one of ('float16', 'float32', 'float64')")
+    _Settings.floatx = value
+
+
+def epsilon() -> float:
+    """Returns the small number that keeps divisions and logarithms finite."""
+    return _Settings.epsilon
+
+
+def set_epsilon(value: float) -> None:
+    """Sets the small number."""
+    _Settings.epsilon = value
+
+
+def standardized(dtype: Any) -> str:
+    """Returns the name of a dtype in any spelling; None is `floatx()`."""
+    return floatx() if dtype is None else as_dtype(dtype).name
+
+
+class DTypePolicy:
+    """What a layer computes with, and what its weights are.
+
+    >>> policy = tf.keras.mixed_precision.Policy("mixed_float16")
+    >>> policy.compute_dtype, policy.variable_dtype
+    ('float16', 'float32')
+    """
+
+    def __init__(self, name: Any = None) -> None:
+        """Takes a dtype's name, or `mixed_float16`.
+
+        Raises:
+          ValueError: neither.
+        """
+        name = floatx() if name is None else name
+        if not isinstance(name, str):
+            raise TypeError(
+                f"'name' must be a string, such as 'mixed_float16'. Received: name={name} (of type {type(name)})"
+            )
+        self._name = name
+        if name.startswith("mixed_"):
+            self._compute, self._variable = standardized(name.removeprefix("mixed_")), "float32"
+        else:
+            try:
+                self._compute = self._variable = standardized(name)
+            except TypeError:
+                raise ValueError(
+                    f"Cannot convert '{name}' to a DTypePolicy. Valid policies include 'mixed_float16', 'float32' and "
+                    "the names of other dtypes."
+                ) from None
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    @property
+    def compute_dtype(self) -> str:
+        """What inputs are cast to, and results come in."""
+        return self._compute
+
+    @property
+    def variable_dtype(self) -> str:
+        """What weights are kept in."""
+        return self._variable
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"name": self._name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+    def __eq__(self, other: object) -> bool:
+        """Compares by name."""
+        return isinstance(other, DTypePolicy) and other._name == self._name
+
+    def __hash__(self) -> int:
+        """Goes by the name."""
+        return hash(self._name)
+
+    def __repr__(self) -> str:
+        """Returns `<DTypePolicy "mixed_float16">`."""
+        return f'<DTypePolicy "{self._name}">'
+
+
+def dtype_policy() -> DTypePolicy:
+    """Returns the policy of layers that are not told another."""
+    return _Settings.policy or DTypePolicy()
+
+
+def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
+    """Sets the policy of layers that are not told another; None goes back to `floatx()`."""
+    _Settings.policy = None if policy is None else as_policy(policy)
+
+
+def as_policy(value: Any) -> DTypePolicy:
+    """Returns a policy: itself, that of a name or a dtype, that of a config; the current one for None."""
+    if value is None:
+        return dtype_policy()
+    if isinstance(value, DTypePolicy):
+        return value
+    if isinstance(value, dict):
+        config: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return DTypePolicy(**config.get("config", config))
+    return DTypePolicy(value if isinstance(value, str) else standardized(value))
+
+
+def autocast() -> str | None:
+    """Returns what weights are read as here; None as they are."""
+    return _AUTOCAST.get()
+
+
+@contextmanager
+def reading_weights_as(dtype: str | None) -> Generator[None]:
+    """Has float weights read as another float type in the block, as layers with mixed precision do."""
+    before = _AUTOCAST.get()
+    _AUTOCAST.set(dtype)
+    try:
+        yield
+    finally:
+        _AUTOCAST.set(before)

@@ -1,0 +1,400 @@
+"""The first values of weights."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf import linalg
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.creation import constant as _constant
+from nbtf._ops.creation import fill, ones, zeros
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.stateless_random import stateless_normal, stateless_truncated_normal, stateless_uniform
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.dtypes import standardized
+from nbtf.keras.registry import deserialized, looked_up, serialized
+
+
+class Initializer:
+    """Makes first values: called with a shape and a dtype.
+
+    >>> tf.keras.initializers.Ones()((2,)).numpy()
+    array([1., 1.], dtype=float32)
+    """
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns a tensor of a shape."""
+        raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Initializer:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+    def clone(self) -> Initializer:
+        """Returns another of the same kind."""
+        return self.from_config(self.get_config())
+
+
+# ---- always the same
+
+
+class Zeros(Initializer):
+    """Zeros."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns zeros."""
+        return zeros(shape, standardized(dtype))
+
+
+class Ones(Initializer):
+    """Ones."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns ones."""
+        return ones(shape, standardized(dtype))
+
+
+class Constant(Initializer):
+    """One value everywhere, or a given array."""
+
+    def __init__(self, value: Any = 0.0) -> None:
+        """Takes the value."""
+        self.value = value
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns a tensor full of it."""
+        value = cast(_constant(self.value), standardized(dtype))
+        return fill(shape, value) if not value.shape else reshape(value, shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        value = self.value.tolist() if hasattr(self.value, "tolist") else self.value
+        return {"value": value}
+
+
+class Identity(Initializer):
+    """A multiple of the unit matrix."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        """Takes the factor."""
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns the matrix.
+
+        Raises:
+          ValueError: the shape is not that of a matrix.
+        """
+        if len(shape) != 2:
+            raise ValueError(
+                "Identity matrix initializer can only be used for 2D matrices. "
+                f"Received: shape={tuple(shape)} of rank {len(shape)}."
+            )
+        return multiply(linalg.eye(*shape, dtype=standardized(dtype)), _constant(self.gain, standardized(dtype)))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"gain": self.gain}
+
+
+# ---- random
+
+
+class RandomInitializer(Initializer):
+    """Random values. One and the same initializer gives the same values at each call for a shape.
+
+    Args:
+      seed: a number; drawn from Python's generator when None, which `tf.keras.utils.set_random_seed` seeds.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        self._given = seed
+        self.seed = random.randint(1, int(1e9)) if seed is None else seed
+
+    @property
+    def _pair(self) -> list[int]:
+        return [int(self.seed) & 0x7FFFFFFF, 0]
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class RandomNormal(RandomInitializer):
+    """Normally distributed values.
+
+    Args:
+      mean: of the distribution.
+      stddev: its standard deviation.
+      seed: a number; drawn when None.
+    """
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
+        """Takes the distribution."""
+        super().__init__(seed)
+        self.mean, self.stddev = mean, stddev
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns random values."""
+        return stateless_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"mean": self.mean, "stddev": self.stddev, **super().get_config()}
+
+
+class TruncatedNormal(RandomNormal):
+    """Normally distributed values, none further than two standard deviations from the mean."""
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns random values."""
+        return stateless_truncated_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
+
+
+class RandomUniform(RandomInitializer):
+    """Values equally likely between two limits.
+
+    Args:
+      minval: the lower limit.
+      maxval: the upper limit, not included.
+      seed: a number; drawn when None.
+    """
+
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
+        """Takes the limits."""
+        super().__init__(seed)
+        self.minval, self.maxval = minval, maxval
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns random values."""
+        return stateless_uniform(shape, self._pair, self.minval, self.maxval, standardized(dtype))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"minval": self.minval, "maxval": self.maxval, **super().get_config()}
+
+
+class VarianceScaling(RandomInitializer):
+    """Random values whose spread fits the number of inputs or outputs of a layer.
+
+    Args:
+      scale: a factor of the variance.
+      mode: by what it is divided: `"fan_in"`, `"fan_out"`, `"fan_avg"`.
+      distribution: `"truncated_normal"`, `"untruncated_normal"`, `"uniform"`.
+      seed: a number; drawn when None.
+
+    Raises:
+      ValueError: another mode or distribution, or a scale that is not positive.
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ) -> None:
+        """Takes the spread."""
+        if scale <= 0.0:
+            raise ValueError(f"Argument `scale` must be positive float. Received: scale={scale}")
+        modes = ("fan_in", "fan_out", "fan_avg")
+        if mode not in modes:
+            raise ValueError(f"Invalid `mode` argument: {mode}. Please use one of {set(modes)}")
+        distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
+        known = ("uniform", "truncated_normal", "untruncated_normal")
+        if distribution not in known:
+            raise ValueError(f"Invalid `distribution` argument: {distribution}. Please use one of {set(known)}")
+        super().__init__(seed)
+        self.scale, self.mode, self.distribution = scale, mode, distribution
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns random values."""
+        inputs, outputs = fans(shape)
+        divisor = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, divisor)
+        kind = standardized(dtype)
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return stateless_uniform(shape, self._pair, -limit, limit, kind)
+        if self.distribution == "untruncated_normal":
+            return stateless_normal(shape, self._pair, 0.0, math.sqrt(variance), kind)
+        # What is cut off makes the spread smaller by this factor.
+        return stateless_truncated_normal(shape, self._pair, 0.0, math.sqrt(variance) / 0.87962566103423978, kind)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "scale": self.scale,
+            "mode": self.mode,
+            "distribution": self.distribution,
+            **super().get_config(),
+        }
+
+
+class GlorotUniform(VarianceScaling):
+    """`VarianceScaling(1.0, "fan_avg", "uniform")`: what dense and convolutional layers begin with."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        super().__init__(1.0, "fan_avg", "uniform", seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class GlorotNormal(VarianceScaling):
+    """`VarianceScaling(1.0, "fan_avg", "truncated_normal")`."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        super().__init__(1.0, "fan_avg", "truncated_normal", seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class HeUniform(VarianceScaling):
+    """`VarianceScaling(2.0, "fan_in", "uniform")`."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        super().__init__(2.0, "fan_in", "uniform", seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class HeNormal(VarianceScaling):
+    """`VarianceScaling(2.0, "fan_in", "truncated_normal")`."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        super().__init__(2.0, "fan_in", "truncated_normal", seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class LecunUniform(VarianceScaling):
+    """`VarianceScaling(1.0, "fan_in", "uniform")`."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        super().__init__(1.0, "fan_in", "uniform", seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class LecunNormal(VarianceScaling):
+    """`VarianceScaling(1.0, "fan_in", "truncated_normal")`."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        """Takes the seed."""
+        super().__init__(1.0, "fan_in", "truncated_normal", seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self._given}
+
+
+class Orthogonal(RandomInitializer):
+    """A matrix with orthogonal rows or columns, whichever are fewer: what recurrent layers begin with.
+
+    Args:
+      gain: a factor.
+      seed: a number; drawn when None.
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        """Takes the factor."""
+        super().__init__(seed)
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+        """Returns the matrix.
+
+        Raises:
+          ValueError: there are less than two axes.
+        """
+        if len(shape) < 2:
+            raise ValueError(
+                "The tensor to initialize must be at least two-dimensional. Received: "
+                f"shape={tuple(shape)} of rank {len(shape)}."
+            )
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        square = stateless_normal((max(rows, columns), min(rows, columns)), self._pair, dtype="float32")
+        q, r = linalg.qr(square)
+        q = multiply(q, linalg.diag_part(r) / abs(linalg.diag_part(r)))  # so that the result is unique
+        if rows < columns:
+            q = linalg.matrix_transpose(q)
+        return cast(multiply(reshape(q, shape), _constant(self.gain)), standardized(dtype))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"gain": self.gain, **super().get_config()}
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """Returns how many inputs and outputs a weight connects.
+
+    >>> fans((3, 3, 16, 32))
+    (144, 288)
+    """
+    if not shape:
+        return 1, 1
+    if len(shape) == 1:
+        return shape[0], shape[0]
+    area = math.prod(shape[:-2])
+    return area * shape[-2], area * shape[-1]
+
+
+# ---- by name
+
+zeros_initializer, ones_initializer = Zeros, Ones
+constant, identity, orthogonal = Constant, Identity, Orthogonal
+random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
+variance_scaling, glorot_uniform, glorot_normal = VarianceScaling, GlorotUniform, GlorotNormal
+he_uniform, he_normal, lecun_uniform, lecun_normal = HeUniform, HeNormal, LecunUniform, LecunNormal
+OrthogonalInitializer, IdentityInitializer = Orthogonal, Identity
+
+_KNOWN: dict[str, Any] = {
+    **{name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Initializer)},
+    "zeros": Zeros,
+    "ones": Ones,
+    "normal": RandomNormal,
+    "uniform": RandomUniform,
+}
+
+
+def get(identifier: Any) -> Any:
+    """Returns an initializer for a name, a config, a class or a function; None for None.
+
+    Raises:
+      ValueError: there is none of that name.
+    """
+    return looked_up(identifier, _KNOWN, "initializer")
+
+
+def serialize(initializer: Any) -> Any:
+    """Returns an initializer as plain data."""
+    return serialized(initializer)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """Makes an initializer of what `serialize` returned."""
+    return deserialized(config, custom_objects, _KNOWN)

@@ -1,0 +1,51 @@
+"""What layers, variables, losses and metrics are called when nobody names them, and what stands before a name."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_USED: Counter[str] = Counter()
+_PATH: ContextVar[tuple[str, ...]] = ContextVar("nbtf keras path", default=())
+
+
+def snake_case(name: str) -> str:
+    """Returns a class's name as the names of its objects begin.
+
+    >>> snake_case("BatchNormalization"), snake_case("Conv2D"), snake_case("RMSprop")
+    ('batch_normalization', 'conv2d', 'rm_sprop')
+    """
+    name = re.sub(r"\W+", "", name)
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def auto_name(prefix: str) -> str:
+    """Returns a name that no other object of this kind has: `dense`, `dense_1`."""
+    number = _USED[prefix]
+    _USED[prefix] += 1
+    return f"{prefix}_{number}" if number else prefix
+
+
+def forget_names() -> None:
+    """Begins to count anew: the next `Dense` is called `dense`."""
+    _USED.clear()
+
+
+def path_of(name: str) -> str:
+    """Returns a name with what stands before it here: `dense/kernel`."""
+    return "/".join((*_PATH.get(), name))
+
+
+@contextmanager
+def inside(path: str) -> Generator[None]:
+    """Puts a path before the names of what is made in the block; it replaces what stood there."""
+    before = _PATH.get()
+    _PATH.set(tuple(path.split("/")))
+    try:
+        yield
+    finally:
+        _PATH.set(before)

@@ -1,0 +1,171 @@
+"""How objects are found by name, and written down as plain dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_CUSTOM: dict[str, Any] = {}
+
+
+def get_custom_objects() -> dict[str, Any]:
+    """Returns the dictionary of classes and functions that can be found by name everywhere."""
+    return _CUSTOM
+
+
+@contextmanager
+def custom_object_scope(custom_objects: Mapping[str, Any]) -> Generator[None]:
+    """Lets classes and functions be found by name in a block."""
+    before = dict(_CUSTOM)
+    _CUSTOM.update(custom_objects)
+    try:
+        yield
+    finally:
+        _CUSTOM.clear()
+        _CUSTOM.update(before)
+
+
+CustomObjectScope = custom_object_scope
+
+
+def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable[[T], T]:
+    """Lets a class or a function be found when a model that uses it is loaded.
+
+    Args:
+      package: what stands before its name.
+      name: its name; its own when None.
+
+    >>> @tf.keras.utils.register_keras_serializable()
+    ... def double(x):
+    ...     return 2 * x
+    >>> tf.keras.utils.get_registered_name(double)
+    'Custom>double'
+    """
+
+    def register(one: T) -> T:
+        _CUSTOM[f"{package}>{name or getattr(one, '__name__', '')}"] = one
+        return one
+
+    return register
+
+
+def get_registered_name(obj: Any) -> str:
+    """Returns the name under which an object was registered; its own if it was not."""
+    return next((name for name, one in _CUSTOM.items() if one is obj), getattr(obj, "__name__", str(obj)))
+
+
+def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Returns the object that was registered under a name; None if there is none."""
+    found = {**_CUSTOM, **(custom_objects or {})}
+    return found.get(name) or next((one for key, one in found.items() if key.rpartition(">")[2] == name), None)
+
+
+def serialized(obj: Any) -> Any:
+    """Returns an object as plain data: its class, where that is found, and its config."""
+    if obj is None or isinstance(obj, str | int | float | bool):
+        return obj
+    if isinstance(obj, list | tuple):
+        items: list[Any] = list(obj)  # pyright: ignore[reportUnknownArgumentType]
+        return [serialized(one) for one in items]
+    if isinstance(obj, dict):
+        entries: dict[Any, Any] = obj  # pyright: ignore[reportUnknownVariableType]
+        return {key: serialized(one) for key, one in entries.items()}
+    if hasattr(obj, "get_config"):
+        kind: Any = type(obj)  # pyright: ignore[reportUnknownVariableType]
+        module, ours = _public_module(kind)
+        registered = get_registered_name(kind)
+        return {
+            "module": module,
+            "class_name": kind.__name__,
+            "config": obj.get_config(),
+            "registered_name": None if ours else registered,
+        }
+    if callable(obj):
+        module, ours = _public_module(obj)
+        name = getattr(obj, "__name__", "")
+        if ours:
+            return name
+        return {"module": module, "class_name": "function", "config": name, "registered_name": get_registered_name(obj)}
+    return obj
+
+
+def _public_module(obj: Any) -> tuple[str, bool]:
+    """Returns where an object is found, and whether it is one of ours."""
+    module: str = getattr(obj, "__module__", "") or ""
+    ours = module.startswith("nbtf.keras.")
+    return (".".join(module.split(".")[1:3]) if ours else module), ours
+
+
+def deserialized(
+    config: Any, custom_objects: Mapping[str, Any] | None = None, where: Mapping[str, Any] | None = None
+) -> Any:
+    """Makes an object of what `serialized` returned.
+
+    Args:
+      config: plain data.
+      custom_objects: classes and functions by name, looked at first.
+      where: names of the module that asks, looked at next.
+
+    Raises:
+      TypeError: the class is not known.
+    """
+    if not isinstance(config, dict) or "class_name" not in config:
+        return config  # pyright: ignore[reportUnknownVariableType]
+    known: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
+    name: str = known["class_name"]
+    inner: Any = known.get("config")
+    if name == "function":
+        return _found(inner, known, custom_objects, where)
+    kind = _found(name, known, custom_objects, where)
+    arguments: dict[str, Any] = dict(inner or {})
+    return kind.from_config(arguments) if hasattr(kind, "from_config") else kind(**arguments)
+
+
+def _found(
+    name: str, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, where: Mapping[str, Any] | None
+) -> Any:
+    for wanted in filter(None, (config.get("registered_name"), name)):
+        found = get_registered_object(wanted, custom_objects)
+        if found is not None:
+            return found
+    if where is not None and name in where:
+        return where[name]
+    module: str = config.get("module") or ""
+    if module.partition(".")[0] == "keras":
+        found = getattr(import_module(f"nbtf.{module}"), name, None)
+        if found is not None:
+            return found
+    raise TypeError(
+        f"Could not locate '{name}'. Make sure custom classes and functions are decorated with "
+        "`@keras.saving.register_keras_serializable()`, or given in `custom_objects`."
+    )
+
+
+def looked_up(identifier: Any, known: Mapping[str, Any], what: str) -> Any:
+    """Returns the class or function for a name, a config or an object: what `get` of every module does.
+
+    Args:
+      identifier: None, a name, a config, a class, or an object.
+      known: by name, the classes and functions of the module.
+      what: what the module's things are called, for the error.
+
+    Raises:
+      ValueError: there is nothing of that name.
+    """
+    if identifier is None:
+        return None
+    if isinstance(identifier, dict):
+        return deserialized(identifier, where=known)
+    found = identifier
+    if isinstance(identifier, str):
+        found = get_registered_object(identifier)
+        found = known.get(identifier) if found is None else found
+    if isinstance(found, type):
+        found = found()
+    if found is None or not callable(found):
+        raise ValueError(f"Could not interpret {what} identifier: {identifier}")
+    return found

@@ -1,0 +1,155 @@
+"""What large weights cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import linalg
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.elementwise import multiply
+from nbtf._ops.magnitude import abs, square
+from nbtf.keras.registry import deserialized, looked_up, serialized
+
+
+class Regularizer:
+    """Is called with a weight, and returns a number that is added to the loss."""
+
+    def __call__(self, x: Any) -> Any:
+        """Returns what the weight costs."""
+        return 0.0
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Regularizer:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        raise NotImplementedError(f"{self} does not implement get_config()")
+
+
+def _checked(value: Any) -> float:
+    if isinstance(value, int | float) and value >= 0:
+        return float(value)
+    raise ValueError(
+        f"Invalid value for L1 or L2 regularization. Expected a float that is not negative. Received: {value}"
+    )
+
+
+class L1(Regularizer):
+    """`l1 * sum(abs(x))`."""
+
+    def __init__(self, l1: float = 0.01) -> None:
+        """Takes the factor."""
+        self.l1 = _checked(0.01 if l1 is None else l1)  # pyright: ignore[reportUnnecessaryComparison]
+
+    def __call__(self, x: Any) -> Any:
+        """Returns what the weight costs."""
+        return multiply(reduce_sum(abs(x)), self.l1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"l1": self.l1}
+
+
+class L2(Regularizer):
+    """`l2 * sum(x ** 2)`.
+
+    >>> tf.keras.regularizers.L2(0.1)(tf.constant([1.0, 2.0])).numpy()
+    np.float32(0.5)
+    """
+
+    def __init__(self, l2: float = 0.01) -> None:
+        """Takes the factor."""
+        self.l2 = _checked(0.01 if l2 is None else l2)  # pyright: ignore[reportUnnecessaryComparison]
+
+    def __call__(self, x: Any) -> Any:
+        """Returns what the weight costs."""
+        return multiply(reduce_sum(square(x)), self.l2)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"l2": self.l2}
+
+
+class L1L2(Regularizer):
+    """`l1 * sum(abs(x)) + l2 * sum(x ** 2)`."""
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
+        """Takes both factors."""
+        self.l1, self.l2 = _checked(l1 or 0.0), _checked(l2 or 0.0)
+
+    def __call__(self, x: Any) -> Any:
+        """Returns what the weight costs."""
+        return multiply(reduce_sum(abs(x)), self.l1) + multiply(reduce_sum(square(x)), self.l2)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"l1": self.l1, "l2": self.l2}
+
+
+class OrthogonalRegularizer(Regularizer):
+    """What rows or columns cost that are not at right angles.
+
+    Args:
+      factor: of the cost.
+      mode: `"rows"` or `"columns"`.
+    """
+
+    def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
+        """Takes the factor."""
+        if mode not in ("rows", "columns"):
+            raise ValueError(
+                f'Invalid value for argument `mode`. Expected one of {{"rows", "columns"}}. Received: mode={mode}'
+            )
+        self.factor, self.mode = factor, mode
+
+    def __call__(self, x: Any) -> Any:
+        """Returns what the weight costs."""
+        rows = self.mode == "rows"
+        unit = x / linalg.norm(x, axis=1 if rows else 0, keepdims=True)
+        product = linalg.matmul(unit, unit, transpose_b=True) if rows else linalg.matmul(unit, unit, transpose_a=True)
+        count = x.shape[0 if rows else 1]
+        apart = abs(product) * (1.0 - linalg.eye(count))
+        return reduce_sum(apart) * (0.5 * self.factor / max(1.0, count * (count - 1) / 2.0))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"factor": self.factor, "mode": self.mode}
+
+
+def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
+    """Returns `L1L2(l1, l2)`."""
+    return L1L2(l1, l2)
+
+
+l1, l2, orthogonal_regularizer = L1, L2, OrthogonalRegularizer
+_KNOWN: dict[str, Any] = {
+    "L1": L1,
+    "L2": L2,
+    "L1L2": L1L2,
+    "l1": L1,
+    "l2": L2,
+    "l1_l2": l1_l2(),
+    "OrthogonalRegularizer": OrthogonalRegularizer,
+    "orthogonal_regularizer": OrthogonalRegularizer,
+}
+
+
+def get(identifier: Any) -> Any:
+    """Returns a regularizer for a name, a config, a class or a function; None for None.
+
+    Raises:
+      ValueError: there is none of that name.
+    """
+    return looked_up(identifier, _KNOWN, "regularizer")
+
+
+def serialize(regularizer: Any) -> Any:
+    """Returns a regularizer as plain data."""
+    return serialized(regularizer)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """Makes a regularizer of what `serialize` returned."""
+    return deserialized(config, custom_objects, _KNOWN)

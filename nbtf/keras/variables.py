@@ -1,0 +1,251 @@
+"""What a weight is: a `tf.Variable` with a path, and with what layers and optimizers want to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.elementwise import cast
+from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf.keras.dtypes import autocast, standardized
+from nbtf.keras.naming import auto_name, path_of
+from nbtf.keras.operators import Operators
+
+_FLOATS = ("float16", "float32", "float64")
+
+
+class Variable(Operators):
+    """A weight of a layer, or a number that an optimizer or a metric keeps.
+
+    It holds a `tf.Variable`, `value`, which in the scope of a strategy has a copy on each device.
+
+    Args:
+      initializer: the first value; or, with `shape`, a function of shape and dtype, or the name of one.
+      shape: of the value, where `initializer` makes it.
+      dtype: of the value; `floatx()` when None.
+      trainable: whether gradients are to change it.
+      autocast: whether layers with mixed precision read it in their compute dtype.
+      aggregation: what a strategy does with the values of several replicas: `"none"`, `"sum"`, `"mean"`,
+        `"only_first_replica"`.
+      synchronization: when a strategy makes its copies equal: `"auto"`, `"on_read"`.
+      name: the last part of its path.
+
+    Raises:
+      ValueError: an initializer by name without a shape, or a name with `/`.
+
+    >>> v = tf.keras.Variable([[1.0, 2.0]], name="kernel")
+    >>> v
+    <Variable path=kernel, shape=(1, 2), dtype=float32, value=[[1. 2.]]>
+    """
+
+    __array_priority__ = 100
+
+    def __init__(
+        self,
+        initializer: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        aggregation: str | None = "none",
+        synchronization: str = "auto",
+        name: Any = None,
+        **ignored: Any,
+    ) -> None:
+        """Makes the variable, on the device where variables go now."""
+        self._name = auto_name("variable") if name is None else name
+        if not isinstance(self._name, str) or "/" in self._name:
+            raise ValueError(
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+            )
+        self._path = path_of(self._name)
+        self._autocast = autocast
+        self.regularizer: Any = None
+        self.constraint: Any = None
+        self.overwrite_with_gradient = False
+        self._value = TensorVariable(
+            _first_value(initializer, shape, dtype),
+            trainable=trainable,
+            name=self._name,
+            aggregation=VariableAggregation[(aggregation or "none").upper()],
+            synchronization=VariableSynchronization[synchronization.upper()],
+        )
+        self._trainable = trainable
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self._name
+
+    @property
+    def path(self) -> str:
+        """Where it belongs: `dense/kernel`."""
+        return self._path
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of its axes."""
+        return self._value.shape
+
+    @property
+    def dtype(self) -> str:
+        """The name of its dtype."""
+        read_as = autocast()
+        own = self._value.dtype.name
+        return read_as if read_as is not None and self._autocast and own in _FLOATS else own
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self._value.shape)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether gradients are to change it."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+
+    @property
+    def aggregation(self) -> str:
+        """What a strategy does with the values of several replicas."""
+        return self._value.aggregation.name.lower()
+
+    @property
+    def synchronization(self) -> str:
+        """When a strategy makes its copies equal."""
+        return self._value.synchronization.name.lower()
+
+    @property
+    def handle(self) -> Any:
+        """What lives on a device: `handle.device` says on which."""
+        return self._value
+
+    @property
+    def value(self) -> Any:
+        """The `tf.Variable`; its value in another float type, inside a layer with mixed precision."""
+        read_as = autocast()
+        if read_as is not None and self._autocast and self._value.dtype.name in _FLOATS:
+            return cast(self._value, read_as)
+        return self._value
+
+    @property
+    def __tf_variable__(self) -> Any:
+        """The `tf.Variable` that it stands for."""
+        return self._value
+
+    def numpy(self) -> Any:
+        """Returns a copy of the value as NumPy has it."""
+        return self._value.numpy()
+
+    def __repr__(self) -> str:
+        """Returns `<Variable path=dense/kernel, shape=(3, 4), dtype=float32, value=[...]>`."""
+        shape = tuple(self.shape.as_list())
+        return f"<Variable path={self._path}, shape={shape}, dtype={self.dtype}, value={self.numpy()}>"
+
+    # Giving it another value
+
+    def assign(self, value: Any) -> Any:
+        """Gives it another value.
+
+        Args:
+          value: of the same shape; it is cast to the dtype.
+
+        Raises:
+          ValueError: another shape.
+        """
+        return self._value.assign(self._fitting(value))
+
+    def assign_add(self, value: Any) -> Any:
+        """Adds to the value."""
+        return self._value.assign_add(self._fitting(value))
+
+    def assign_sub(self, value: Any) -> Any:
+        """Subtracts from the value."""
+        return self._value.assign_sub(self._fitting(value))
+
+    def _fitting(self, value: Any) -> Any:
+        dtype = self._value.dtype
+        shape = getattr(value, "shape", None)
+        if shape is None or getattr(value, "dtype", None) is not dtype:
+            value = self._as_tensor(value)
+            shape = value.shape
+        if tuple(shape) != tuple(self._value.shape):
+            raise ValueError(
+                "The shape of the target variable and the shape of the target value in `variable.assign(value)` must "
+                f"match. variable.shape={self.shape}, Received: value.shape={tuple(shape)}. Target variable: {self}"
+            )
+        return value
+
+    def _as_tensor(self, value: Any) -> Any:
+        try:
+            return convert_to_tensor(value, self._value.dtype)
+        except (TypeError, ValueError):
+            return cast(convert_to_tensor(value), self._value.dtype)
+
+    # Its use in ops and in Python
+
+    def __tf_tensor__(self, dtype: Any = None) -> Tensor:
+        """Is read where an op takes a tensor."""
+        value = self.value
+        return convert_to_tensor(value, dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Returns a copy of the value for NumPy."""
+        return self._value.__array__(dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Returns a part of the value."""
+        return self.value[key]
+
+    def __int__(self) -> int:
+        """Converts a scalar."""
+        return int(self._value)
+
+    def __float__(self) -> float:
+        """Converts a scalar."""
+        return float(self._value)
+
+    def __bool__(self) -> bool:
+        """Refuses."""
+        raise TypeError("A Keras Variable cannot be used as a boolean.")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _first_value(initializer: Any, shape: Any, dtype: Any) -> Any:
+    if isinstance(initializer, str):
+        if shape is None:
+            raise ValueError(
+                "When creating a Variable from an initializer, the `shape` argument should be specified. "
+                f"Received: initializer={initializer} and shape={shape}"
+            )
+        from nbtf.keras.initializers import get  # it stands above, and names are rare
+
+        initializer = get(initializer)
+    if callable(initializer):
+        make: Callable[..., Any] = initializer
+        if shape is None:
+            raise ValueError(
+                "When creating a Variable from an initializer, the `shape` argument should be specified. "
+                f"Received: initializer={initializer} and shape={shape}"
+            )
+        return lambda: make(tuple(shape), dtype=standardized(dtype))
+    value = convert_to_tensor(initializer) if dtype is None else _cast(initializer, standardized(dtype))
+    return value if shape is None else reshape(value, shape)
+
+
+def _cast(value: Any, dtype: str) -> Any:
+    try:
+        return convert_to_tensor(value, dtype)
+    except (TypeError, ValueError):
+        return cast(convert_to_tensor(value), dtype)

@@ -165,7 +165,7 @@ class Feed:
 
         def holder(region: int, chunk: Any) -> str | None:
             label, names = self._holders.get((name, region, chunk.offset), (None, ""))
-            return names if label is chunk.label else ""  # another tensor is there by now: nobody has looked yet
+            return names if label == chunk.label else ""  # another tensor is there by now: nobody has looked yet
 
         return chunks.told(regions, most, self._words, self._code_line, holder)
 
@@ -189,14 +189,15 @@ class Feed:
         """Finds out who holds the chunks that are in use; takes about so many seconds at the most."""
         names = _holder_names(self._session, seconds)
         maps = self._look_at_maps([one.name for one in runtime.devices() if one.in_use is not None], fresh=True)
-        self._holders = {
+        holders = {
             (device, region.region, chunk.offset): (chunk.label, names.get((device, region.region, chunk.offset)))
             for device, regions in maps.items()
             for region in regions
             for chunk in region.chunks
             if chunk.in_use
         }
-        self._seen = None
+        if holders != self._holders:
+            self._holders, self._seen = holders, None
 
 
 def _holder_names(session: Session, seconds: float) -> dict[tuple[str, int, int], str]:

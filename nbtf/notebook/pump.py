@@ -6,8 +6,9 @@ import atexit
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
-from time import monotonic, time
+from time import monotonic
 from typing import Any, Protocol
 
 from nbtf import runtime
@@ -22,10 +23,13 @@ IDLE = 0.5
 """Seconds between two looks while no cell runs."""
 
 PART = 10
-"""A message waits so many times as long as the last one took to make: views take a tenth of the time at the most."""
+"""A message waits so many times as long as the last one took to make: views take a tenth of a core at the most."""
 
 HOLDER_SECONDS = 0.1
 """How long a cell's end may take to find out who holds memory."""
+
+thread_time = getattr(time, "thread_time", time.process_time)
+"""Seconds that this thread worked, without those in which it waited for the user's; browsers have no such clock."""
 
 MOST_FAILURES = 3
 MODES = ("thread", "inline", "off")
@@ -102,12 +106,13 @@ class Pump:
         """Feeds one more model from now on."""
         with self._lock:
             self._models = [*self._models, model]
+            model.audience.told, self._sent = model.state["rev"], monotonic()
 
     def shown(self, model: Model) -> None:
         """Takes down that a model was put into a cell's output, and tells it what there is."""
         model.audience.shown()
         self._audience_changed()
-        self.tick(at_end=True)
+        self.tick(wait=True)
 
     def report(self, model: Model, more: int) -> None:
         """Takes down what a front end says: one more view of a model, or one less. Any thread may."""
@@ -130,18 +135,18 @@ class Pump:
 
     # Sending
 
-    def tick(self, at_end: bool = False) -> None:
+    def tick(self, wait: bool = False, holders: bool = False) -> None:
         """Sends what has changed.
 
         Args:
-          at_end: whether a cell ends, or a view is shown: then it waits for another thread that sends, and leaves
-            nothing for later.
+          wait: whether it must be sent now: else nothing is done while another thread sends.
+          holders: whether to look for who holds the memory, where a view shows it.
         """
-        if self.mode == "off" or self._stopped or not self._lock.acquire(blocking=at_end):
+        if self.mode == "off" or self._stopped or not self._lock.acquire(blocking=wait):
             return
         try:
             self._due = monotonic() + INTERVAL  # also when it fails
-            self._send(at_end)
+            self._send(holders)
             self._failures = 0
         except Exception as error:
             self._failures += 1
@@ -149,25 +154,26 @@ class Pump:
         finally:
             self._lock.release()
 
-    def _send(self, at_end: bool) -> None:
+    def _send(self, holders: bool) -> None:
         self._models = [model for model in self._models if not model.gone]
         looked_at = [model for model in self._models if model.audience.looking]
-        began = monotonic()
-        if at_end and any(model.maps for model in looked_at):
+        began = thread_time()
+        if holders and any(model.maps for model in looked_at):
             self.feed.name_holders(HOLDER_SECONDS)
         if looked_at and self.feed.changed(self.busy):
             self._state = self.feed.state(self.busy)
         late = [model for model in looked_at if model.audience.told != self._state["rev"]]
         for model in late:
-            self._tell(model, at_end)
+            self._tell(model, fresh=False)  # at the end of a cell its maps are new: the look for holders took them
         now = monotonic()
         if late:
             self._sent = now
         elif looked_at and now >= self._sent + HEARTBEAT:
             self._sent = now
             for model in looked_at:
-                model.state = model.state | {"wall": time()}
-        self._due = now + max(INTERVAL * len(looked_at), PART * (now - began)) if looked_at else NEVER
+                model.state = model.state | {"wall": time.time()}
+        pause = max(INTERVAL * len(looked_at), PART * (thread_time() - began))
+        self._due = now + pause if looked_at else NEVER
 
     def _tell(self, model: Model, fresh: bool) -> None:
         model.state = self._for(model.maps, model.only, fresh)
@@ -241,7 +247,7 @@ class Pump:
             return
         self._in_first_cell = False
         self._patience.cell_ends()
-        self.tick(at_end=True)
+        self.tick(wait=True, holders=True)
 
     def stop(self) -> None:
         """Ends the thread, and says so to all views."""

@@ -116,8 +116,8 @@ def _lab_package(package: str, purpose: str, found: str | None) -> Finding:
         return Finding("missing", package, f"for {purpose}: {LAB}")
     if package == "ipykernel" and found in BROKEN_IPYKERNELS:
         return Finding("wrong", package, f"{found} stops the live views: pip install --upgrade ipykernel")
-    if package == "anywidget" and _minor(found) >= (0, 12):
-        return Finding("wrong", package, f'{found} is not tried with nbtf: pip install "anywidget<0.12"')
+    if package == "anywidget" and not (0, 9) <= _minor(found) < (0, 12):
+        return Finding("wrong", package, f'{found} is not tried with nbtf: pip install "anywidget>=0.9,<0.12"')
     if package == "anywidget" and (error := import_error(package)):
         return Finding("wrong", package, f"{found} cannot be imported: {error}")
     return Finding("ok", package, found)

@@ -41,7 +41,10 @@ def test_package_that_is_missing_comes_with_its_purpose_and_the_line(monkeypatch
     assert Finding("missing", "nbclient", 'for `nbtf run`: pip install "nbtf[lab]"') == finding
 
 
-@pytest.mark.parametrize(("package", "version"), [("ipykernel", "7.0.1"), ("anywidget", "0.12.0"), ("numpy", "1.26.4")])
+@pytest.mark.parametrize(
+    ("package", "version"),
+    [("ipykernel", "7.0.1"), ("anywidget", "0.8.1"), ("anywidget", "0.12.0"), ("numpy", "1.26.4")],
+)
 def test_version_that_does_not_work_is_wrong(package: str, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = found(monkeypatch, EVERYTHING | {package: version})
 

@@ -84,8 +84,8 @@ export function chunkFacts(chunk, region) {
       ["holder", said.facts.holder, chunk.holder === null ? said.nobody : chunk.holder || said.notLooked],
       ["op", said.facts.op, chunk.op || said.notRecorded],
       charged,
-      ["asked", said.facts.asked, asked],
       ["code", said.facts.code, chunk.code || said.notRecorded],
+      ["asked", said.facts.asked, asked],
       place,
     ],
   };

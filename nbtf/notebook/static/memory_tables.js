@@ -7,9 +7,9 @@ import { WORDS, fill } from "./words.js";
 const CHANGES = 20;
 const NOTHING_MORE = [null, null, null, null, null];
 
-export function memoryTables(state) {
+export function memoryTables(state, replayed) {
   const said = WORDS.memory;
-  const accounts = { caption: said.tableDevices, columns: heads(said.columnsDevices, 2), rows: accountRows(state), notes: accountNotes(state) };
+  const accounts = { caption: said.tableDevices, columns: heads(said.columnsDevices, 2), rows: accountRows(state), notes: accountNotes(state, replayed) };
   const real = { caption: said.tableReal, columns: heads(said.columnsReal, 1), rows: realRows(state), notes: [] };
   const changes = { caption: said.tableChanges, columns: heads(said.columnsChanges, 1), rows: changeRows(state), notes: changeNotes(state) };
   const maps = state.devices.filter((device) => device.map).map((device) => chunkTable(device, state.words));
@@ -27,10 +27,10 @@ function accountRows(state) {
   ]);
 }
 
-function accountNotes(state) {
+function accountNotes(state, replayed) {
   const said = WORDS.memory;
   const waiting = state.devices.some((device) => device.kind !== "host" && !device.memory);
-  return [said.host, ...(waiting ? [said.notStarted] : [])];
+  return [said.host, ...(waiting ? [said.notStarted] : []), ...(replayed ? [said.tablesAreEnd] : [])];
 }
 
 function realRows(state) {

@@ -52,7 +52,7 @@ export const memoryView = {
   },
 
   tables(state) {
-    return memoryTables(state);
+    return memoryTables(state, this.cards.closest(".nbtf-view").dataset.mode === "replay");
   },
 
   say(state, position, kind, badge) {

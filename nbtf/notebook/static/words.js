@@ -187,6 +187,7 @@ export const WORDS = {
     legendFree: "free",
     legendSeveral: "several small ones",
     legendScale: "To scale; very small ones are drawn wider. Point at a chunk, tap it or go there with the arrow keys to see what it is.",
+    tablesAreEnd: "The tables show the end, not the step of the replay.",
     tableDevices: "Memory of the devices",
     columnsDevices: ["device", "kind", "in use", "asked for", "peak", "pool", "limit", "free in the pool", "largest free piece"],
     tableReal: "Real GPUs: three figures that are not the same",

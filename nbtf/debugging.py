@@ -6,6 +6,7 @@ import builtins
 import sys
 from typing import Any
 
+from nbtf._devices.sites import warn
 from nbtf._ops.assertions import Assert as Assert
 from nbtf._ops.assertions import assert_all_finite as assert_all_finite
 from nbtf._ops.assertions import assert_equal as assert_equal
@@ -30,7 +31,6 @@ from nbtf._ops.static_assertions import assert_scalar as assert_scalar
 from nbtf._ops.static_assertions import assert_shapes as assert_shapes
 from nbtf._ops.static_assertions import assert_type as assert_type
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import warn
 
 __all__ = [
     "Assert",

@@ -299,7 +299,7 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:
     """Has a recorder listen until the returned function is called; `explain_placement` looks into it."""
-    remove = CURRENT.context.observers.add(recorder)
+    remove = CURRENT.context.observers.add_note_taker(recorder)
 
     def stop() -> None:
         remove()

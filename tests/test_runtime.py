@@ -421,7 +421,7 @@ def test_tensor_made_while_nobody_recorded_is_explained_as_far_as_known() -> Non
 
         explained = tf.runtime.explain_placement(x)
     assert ("GPU:0 (simulated Tesla V100-SXM2-16GB)", None, None) == (explained.label, explained.op, explained.reason)
-    assert "nobody recorded when it was made; use tf.runtime.recording()" == explained.why
+    assert "nobody recorded when it was made; use %load_ext nbtf or tf.runtime.recording()" == explained.why
 
 
 @pytest.mark.parametrize("thing", [1.0, "GPU:0", np.ones(1), None])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from nbtf._devices.sites import Site, Where, site_of
 from nbtf._types import DType
 
 
@@ -43,13 +45,29 @@ class Spec(NamedTuple):
     dtype: DType
 
 
+Made: TypeAlias = "tuple[tuple[int, ...], DType]"
+"""Shape and dtype of a tensor that exists."""
+
+
+def nbytes_of(shape: tuple[int, ...], dtype: DType) -> int:
+    """Returns the bytes of an array; of one of texts those of the references to them, as NumPy counts."""
+    return math.prod(shape) * dtype.np_dtype.itemsize
+
+
 class Label(NamedTuple):
     """What a piece of memory is for: shown by memory maps and out-of-memory tables."""
 
     op: str
     dtype: str
     shape: tuple[int, ...]
-    site: tuple[str, int] | None = None
+    site: Site | Where = None
+
+
+def told(label: object) -> object:
+    """Returns a label with file and line; on the way to an allocator it has only the code and the instruction."""
+    if not isinstance(label, Label) or label.site is None or len(label.site) == 2:
+        return label
+    return label._replace(site=site_of(label.site))
 
 
 class Runnable(Protocol):
@@ -90,6 +108,10 @@ class Memory(Protocol):
 
     def stats(self) -> MemoryStats:
         """Returns the account; from any thread, without waiting for the device."""
+        ...
+
+    def level(self) -> tuple[int, int]:
+        """Returns `in_use` and `pool`, at a fraction of the price of `stats`."""
         ...
 
     def reset_peak(self) -> None:
@@ -152,7 +174,7 @@ class Device(ABC):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: tuple[str, int] | None = None,
+        site: Site | Where = None,
     ) -> list[Buffer]:
         """Runs a kernel on buffers of this device.
 
@@ -161,16 +183,19 @@ class Device(ABC):
           buffers: one per input; a list of buffers where the op takes a list.
           attrs: the kernel's keyword arguments.
           specs: shapes and dtypes of the results where they are known before it runs.
-          site: file and line that asked for it, for labels.
+          site: file and line that asked for it, or the place to look them up, for labels.
 
         Raises:
           ResourceExhaustedError: the results do not fit; nothing has changed.
         """
 
     def time_of(
-        self, op: Runnable, buffers: Sequence[Any], outputs: Sequence[Buffer], seconds: float
+        self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
-        """Returns how long a run took and what kind of time that is: `finished`, `launch` or `modelled`."""
+        """Returns how long a run took and what kind of time that is: `finished`, `launch` or `modelled`.
+
+        Only a device that is `simulated` is told what the inputs and outputs were; others measure.
+        """
         return seconds, "finished"
 
     def copy_time_of(self, nbytes: int, seconds: float) -> tuple[float, bool]:

@@ -121,6 +121,13 @@ class BFCAllocator(Pool):
                 largest_free_chunk=self._free[-1][0] if self._free else 0,
             )
 
+    def level(self) -> tuple[int, int]:
+        """Returns bytes in use and bytes mapped, as `stats` does, at a tenth of its price."""
+        if self._pending:
+            with self._lock:
+                self._do_frees()
+        return self._in_use, self._pool
+
     def clear_stats(self) -> None:
         """Counts allocations anew and sets the peak to what is in use now; the peak of the pool stays."""
         with self._lock:

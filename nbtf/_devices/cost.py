@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 from nbtf._devices.catalog import Card
+
+Shape: TypeAlias = tuple[int, ...]
 
 _PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
 
@@ -29,21 +31,20 @@ def copy_seconds(card: Card, nbytes: int) -> float:
     return nbytes / card.pcie_bandwidth
 
 
-def operations(op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> float:
-    """Returns the arithmetic of an op, one operation per element where nothing better is known.
+def operations(op_type: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> float:
+    """Returns the arithmetic of an op on arrays of these shapes: one per element where nothing better is known.
 
-    >>> import numpy as np
-    >>> operations("MatMul", [np.ones((2, 3)), np.ones((3, 5))], [np.ones((2, 5))])
+    >>> operations("MatMul", [(2, 3), (3, 5)], [(2, 5)])
     60.0
     """
-    elements = float(max((array.size for array in (*inputs, *outputs)), default=0))
-    if len(inputs) != 2 or len(outputs) != 1 or not elements or not outputs[0].size:
+    elements = float(max(map(math.prod, (*inputs, *outputs)), default=0))
+    if len(inputs) != 2 or len(outputs) != 1 or not elements or not math.prod(outputs[0]):
         return elements
-    first, second, result = *inputs, outputs[0]
+    first, second, result = map(math.prod, (*inputs, outputs[0]))
     if op_type in _PRODUCTS:
         # |A| |B| = m k · k n = k² |C| for each matrix of a batch, whichever of them is transposed.
-        length = math.sqrt(first.size * second.size / result.size / math.prod(result.shape[:-2]))
-        return 2.0 * result.size * length
+        length = math.sqrt(first * second / result / math.prod(outputs[0][:-2]))
+        return 2.0 * result * length
     if op_type == "Conv2D":  # two operations for each element of the filters, at each place of each image
-        return 2.0 * result.size / result.shape[-1] * second.size
+        return 2.0 * result / outputs[0][-1] * second
     return elements

@@ -9,6 +9,7 @@ import numpy as np
 
 from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, buffer_of
 from nbtf._devices.names import full_name
+from nbtf._devices.sites import Site, Where
 
 
 class CPU(Device):
@@ -44,7 +45,7 @@ class CPU(Device):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: tuple[str, int] | None = None,
+        site: Site | Where = None,
     ) -> list[Buffer]:
         """Runs a kernel with NumPy, silently on overflow and division by zero as TensorFlow is.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nbtf._devices.base import Label
+from nbtf._devices.base import Label, told
 from nbtf._devices.bfc import AllocatorStats, BFCAllocator
 from nbtf._devices.bfc_chunks import rounded
 from nbtf._devices.sizes import gib, mib, part_of
@@ -83,7 +83,7 @@ def _holders(allocator: BFCAllocator) -> list[str]:
     for region in allocator.snapshot():
         for chunk in region.chunks:
             if chunk.in_use:
-                counts.setdefault(chunk.label, []).append(chunk.size)
+                counts.setdefault(told(chunk.label), []).append(chunk.size)
     if not counts:
         return ["Nothing is in use."]
     ranked = sorted(counts.items(), key=lambda item: -sum(item[1]))

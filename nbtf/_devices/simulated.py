@@ -11,7 +11,20 @@ from typing import Any, cast
 import numpy as np
 
 from nbtf._devices import cost, exhausted
-from nbtf._devices.base import Buffer, Device, Label, MemoryStats, Piece, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.base import (
+    Buffer,
+    Device,
+    Label,
+    Made,
+    MemoryStats,
+    Piece,
+    Runnable,
+    Spec,
+    arrays_of,
+    buffer_of,
+    nbytes_of,
+    told,
+)
 from nbtf._devices.bfc import BFCAllocator
 from nbtf._devices.bfc_chunks import Chunk
 from nbtf._devices.bfc_report import RegionView
@@ -19,6 +32,7 @@ from nbtf._devices.discovery import PhysicalGPU
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.names import full_name
+from nbtf._devices.sites import Site, Where
 from nbtf._types import as_dtype, float32
 from nbtf.errors import ResourceExhaustedError
 
@@ -54,13 +68,20 @@ class SimulatedMemory:
             largest_free=stats.largest_free_chunk,
         )
 
+    def level(self) -> tuple[int, int]:
+        """Returns bytes in use and bytes of the pool."""
+        return self._allocator.level()
+
     def reset_peak(self) -> None:
         """Sets the peak to what is in use now, and counts allocations anew, as TensorFlow's reset does."""
         self._allocator.clear_stats()
 
     def map(self) -> tuple[RegionView, ...]:
         """Returns regions and chunks."""
-        return self._allocator.snapshot()
+        return tuple(
+            region._replace(chunks=tuple(chunk._replace(label=told(chunk.label)) for chunk in region.chunks))
+            for region in self._allocator.snapshot()
+        )
 
     def piece(self, hold: object) -> Piece | None:
         """Returns where a chunk is; None when it has been given back."""
@@ -137,7 +158,7 @@ class SimulatedGPU(Device):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: tuple[str, int] | None = None,
+        site: Site | Where = None,
     ) -> list[Buffer]:
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
@@ -159,15 +180,14 @@ class SimulatedGPU(Device):
             raise
 
     def time_of(
-        self, op: Runnable, buffers: Sequence[Any], outputs: Sequence[Buffer], seconds: float
+        self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
         """Returns how long the card would take; the time that NumPy took is of no interest."""
         if op.shares_memory:
             return 0.0, "modelled"
-        inputs = [array for one in arrays_of(buffers) for array in (one if one.__class__ is list else (one,))]
-        made = arrays_of(outputs)
-        nbytes = sum(array.nbytes for array in (*inputs, *made))
-        return cost.op_seconds(self.card.card, nbytes, cost.operations(op.type, inputs, made)), "modelled"
+        nbytes = sum(nbytes_of(shape, dtype) for shape, dtype in (*inputs, *outputs))
+        work = cost.operations(op.type, [shape for shape, _ in inputs], [shape for shape, _ in outputs])
+        return cost.op_seconds(self.card.card, nbytes, work), "modelled"
 
     def copy_time_of(self, nbytes: int, seconds: float) -> tuple[float, bool]:
         """Returns how long the copy would take on the card's bus."""
@@ -240,14 +260,17 @@ class SimulatedGPU(Device):
 
     @staticmethod
     def _results(op: Runnable, arrays: list[Any], attrs: Mapping[str, Any]) -> list[Any]:
-        with np.errstate(all="ignore"):
+        try:
             results = op.kernel(np, *arrays, **attrs)
+        except (FloatingPointError, RuntimeWarning):  # as on the CPU, which says why
+            with np.errstate(all="ignore"):
+                results = op.kernel(np, *arrays, **attrs)
         if results.__class__ is tuple or results.__class__ is list:
             return [np.asarray(array) for array in results]
         return [np.asarray(results)]
 
     def _charge_results(
-        self, op: Runnable, specs: Sequence[Spec], site: tuple[str, int] | None, holds: list[Chunk | None]
+        self, op: Runnable, specs: Sequence[Spec], site: Site | Where, holds: list[Chunk | None]
     ) -> None:
         """Takes the memory of all results whose size is known before the kernel has run."""
         total = 0

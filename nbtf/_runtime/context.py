@@ -7,16 +7,20 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from time import time
 from typing import TYPE_CHECKING, Any
 
-from nbtf._devices.base import Device
+from nbtf._devices.base import Device, Runnable
 from nbtf._devices.bfc import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.simulated import SimulatedGPU
+from nbtf._devices.sites import whereabouts
 from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
-from nbtf._runtime.events import Observers, OpPlaced, Reason, Where, stamp
+from nbtf._runtime.events import Reason
+from nbtf._runtime.notes import Begun, OpSubject, next_number, note_of_failure
+from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
@@ -197,12 +201,41 @@ class Context:
             self.log = log
             self.settle()
 
-    def tell_placed(self, op: str, device: Device, reason: Reason, where: Where | None) -> None:
-        """Tells the log where an op will run, and the observers if `where` is given."""
+    def begin(
+        self, op: Runnable, device: Device, reason: Reason, scope: Scope | None, constants: int = 0, frames: int = 0
+    ) -> Begun | None:
+        """Tells the log, and whoever listens, where an op will run; an observer's own ops are not told.
+
+        Args:
+          op: the op.
+          device: where it will run.
+          reason: why there.
+          scope: what is open.
+          constants: how many of its inputs TensorFlow makes constants of.
+          frames: how many of the callers are of the package.
+
+        Returns:
+          What the note of the op starts with; None when nobody listens.
+        """
+        observers = self.observers
+        if observers.functions and observers.telling:
+            return None
         if self.log is not None:
-            self.log(op, device.name)
-        if where is not None:
-            self.observers.tell(OpPlaced(op, device.name, reason, *stamp(), *where))
+            for name in [*["_EagerConst"] * constants, op.type]:
+                self.log(name, device.name)
+        if not observers.note_takers and not observers.functions:
+            return None
+        where = whereabouts(None if scope is None else scope.replica, frames)
+        numbers = tuple([next_number() for _ in range(2 * constants)]) if constants else ()
+        start = where, next_number(), time(), numbers
+        if observers.functions:
+            observers.tell(OpSubject(op, device, reason).begin(start))
+        return start
+
+    def give_up(self, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:
+        """Notes that an op that began has failed."""
+        if start is not None:
+            self.observers.take(note_of_failure(op, device, reason, start))
 
     def change(self, **settings: object) -> None:
         """Changes settings by name."""

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Device, Label
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.copying import tell_copied
-from nbtf._runtime.events import OpExecuted, OutputSpec, Reason, call_site, stamp, whereabouts
+from nbtf._devices.sites import Where
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
+from nbtf._runtime.notes import Begun, note_of_copy, note_of_op
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
@@ -21,6 +22,9 @@ class EagerConst:
     """The op that the log shows when a value becomes a tensor."""
 
     type = "_EagerConst"
+    kernel: Any = None
+    shares_memory = True
+    """The copy to a device takes the memory; the op itself does nothing."""
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
         """Values can be put on any device; strings and int32 stay in host memory."""
@@ -101,12 +105,18 @@ def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None) -> T
     device, reason = context.place(EAGER_CONST, (dtype,), None, scope)
     host = dtype in HOST_DTYPES and device is not context.host
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
-    if silent or not context.watched or context.observers.telling:
-        return _put(array, dtype, device, host)
-    return _told(array, dtype, device, host, reason, scope)
+    start = context.begin(EAGER_CONST, device, reason, scope) if context.watched and not silent else None
+    try:
+        tensor = _put(array, dtype, device, host, None if start is None else start[0])
+    except BaseException:
+        context.give_up(EAGER_CONST, device, reason, start)
+        raise
+    if start is not None:
+        _tell(context, tensor, reason, start)
+    return tensor
 
 
-def _put(array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool) -> Tensor:
+def _put(array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, where: Where | None) -> Tensor:
     if host or device.type == "CPU":
         tensor = Tensor()
         tensor._array = array
@@ -116,31 +126,17 @@ def _put(array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool) 
         if host:
             tensor._host = True
         return tensor
-    return tensor_of(device.put(array, Label("_EagerConst", dtype.name, array.shape, _site())), dtype, device)
+    return tensor_of(device.put(array, Label("_EagerConst", dtype.name, array.shape, where)), dtype, device)
 
 
-def _site() -> tuple[str, int] | None:
-    return call_site() if CURRENT.context.observers.listening else None
-
-
-def _told(
-    array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, reason: Reason, scope: Scope | None
-) -> Tensor:
-    context = CURRENT.context
-    where = whereabouts(None if scope is None else scope.replica) if context.observers.all else None
-    context.tell_placed("_EagerConst", device, reason, where)
-    tensor = _put(array, dtype, device, host)
-    if where is None:
-        return tensor
-    timing = "finished"
-    if not host and device.type != "CPU":
-        modelled = tell_copied(context, context.host, device, array.nbytes, 0.0, where)[1]
-        timing = "modelled" if modelled else "finished"
-    seq, now = stamp()
-    outputs = (OutputSpec(array.shape, dtype.name, array.nbytes),)
-    context.observers.tell(OpExecuted("_EagerConst", device.name, outputs, 0.0, timing, seq, now, *where))
-    tensor._seq = seq
-    return tensor
+def _tell(context: Context, tensor: Tensor, reason: Reason, start: Begun) -> None:
+    """Tells of a constant, and of its way to a device that is not the host."""
+    device, host = tensor._device, context.host
+    runner = host if tensor._host else device
+    if runner.type != "CPU":
+        context.observers.take(note_of_copy(host, device, "upload", tensor._array.nbytes, 0.0, start[0]))
+    note = note_of_op(EAGER_CONST, device, reason, start, runner, (tensor,), (tensor._dtype,), 0.0, (), ())
+    context.observers.take(note)
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Label
+from nbtf._devices.sites import Where, warn, whereabouts
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import Allocated, Copied, Where, stamp, warn, whereabouts
+from nbtf._runtime.notes import note_of_copy
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import int32
@@ -68,32 +69,14 @@ def copied_to(tensor: Tensor, device: Device) -> Tensor:
 
 def copy(context: Context, tensor: Any, source: Device, target: Device, where: Where | None) -> Buffer:
     """Copies a tensor to a device; tells of it unless `where` is None."""
-    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), None if where is None else where[0])
+    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), where)
     if where is None or source is target:
         return target.copy_from(source, tensor, label)
     started = time.perf_counter()
     buffer = target.copy_from(source, tensor, label)
-    tell_copied(context, source, target, tensor._array.nbytes, time.perf_counter() - started, where)
+    seconds = time.perf_counter() - started
+    context.observers.take(note_of_copy(source, target, "move", tensor._array.nbytes, seconds, where))
     return buffer
-
-
-def tell_copied(
-    context: Context, source: Device, target: Device, nbytes: int, measured: float, where: Where
-) -> tuple[float, bool]:
-    """Tells of a copy, and of the memory that it took; returns its seconds and whether they are modelled."""
-    link = target if target.type == "GPU" else source  # a GPU's link is the slow one
-    seconds, modelled = link.copy_time_of(nbytes, measured)
-    context.observers.tell(Copied(source.name, target.name, nbytes, seconds, modelled, *stamp(), *where))
-    if target.memory is not None:
-        tell_allocated(context, target, nbytes, where)
-    return seconds, modelled
-
-
-def tell_allocated(context: Context, device: Device, nbytes: int, where: Where) -> None:
-    """Tells of memory that a device gave, and of its account afterwards."""
-    if device.memory is not None and nbytes:
-        stats = device.memory.stats()
-        context.observers.tell(Allocated(device.name, nbytes, stats.in_use, stats.pool, *stamp(), *where))
 
 
 # What the device policy says

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Spec
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.copying import check_current, check_policy, moved, tell_allocated
-from nbtf._runtime.events import OpExecuted, OutputSpec, Reason, Where, stamp, whereabouts
+from nbtf._runtime.copying import check_current, check_policy, moved
+from nbtf._runtime.events import Reason
+from nbtf._runtime.notes import Begun, note_of_op
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType
@@ -65,31 +66,36 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     dtypes = op.check(tensors, attrs)
     results = op.output_dtypes(dtypes, attrs, 1)
     device, runner, reason = _place(context, op, tensors, dtypes, results, scope, name)
-    where = _tell_placed(context, op, device, reason, scope, given) if context.watched else None
-    if context.settings.device_policy != "silent":
-        check_policy(context, op, tensors, runner, name)
-    buffers = [
-        tensor
-        if tensor.__class__ is Tensor and tensor._device is runner and not tensor._host
-        else moved(context, op, tensor, runner, where)
-        for tensor in tensors
-    ]
-    started = 0.0 if where is None else time.perf_counter()
+    start = _begin(context, op, device, reason, scope, given) if context.watched else None
+    where = None if start is None else start[0]
     try:
-        specs = None if runner.memory is None else op.specs(tensors, attrs)
-        made = runner.run(op, buffers, attrs, specs, None if where is None else where[0])
-    except FAILURES as error:
-        raise _explained(error, op, tensors, attrs, device, name) from (error.__cause__ or error)
-    if len(made) == len(results) == 1:
-        outputs = [tensor_of(made[0], results[0], device)]
-    else:
-        results = op.output_dtypes(dtypes, attrs, len(made))
-        outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
+        if context.settings.device_policy != "silent":
+            check_policy(context, op, tensors, runner, name)
+        buffers = [
+            tensor
+            if tensor.__class__ is Tensor and tensor._device is runner and not tensor._host
+            else moved(context, op, tensor, runner, where)
+            for tensor in tensors
+        ]
+        started = 0.0 if where is None else perf_counter()
+        try:
+            specs = None if runner.memory is None else op.specs(tensors, attrs)
+            made = runner.run(op, buffers, attrs, specs, where)
+        except FAILURES as error:
+            raise _explained(error, op, tensors, attrs, device, name) from (error.__cause__ or error)
+        if len(made) == len(results) == 1:
+            outputs = [tensor_of(made[0], results[0], device)]
+        else:
+            results = op.output_dtypes(dtypes, attrs, len(made))
+            outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
+    except BaseException:
+        context.give_up(op, device, reason, start)
+        raise
     if runner is not device:
-        for output in outputs:
-            output._host = True
-    if where is not None:
-        _tell_executed(context, op, device, runner, buffers, outputs, time.perf_counter() - started, where)
+        _keep_on_host(outputs)
+    if start is not None:
+        note = note_of_op(op, device, reason, start, runner, outputs, results, started, buffers, dtypes)
+        context.observers.take(note)
     result = outputs if op.many else outputs[0]
     if scope is not None:
         for tape in scope.tapes:
@@ -136,52 +142,25 @@ def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
     return all(dtype in HOST_DTYPES for dtype in results)
 
 
+def _keep_on_host(outputs: list[Tensor]) -> None:
+    for output in outputs:
+        output._host = True
+
+
 # Telling
 
+_FRAMES = 4
+"""From `Context.begin` to the public function: none of these frames is a place in a user's program."""
 
-def _tell_placed(
+
+def _begin(
     context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None, given: Mapping[str, Any]
-) -> Where | None:
-    """Tells where an op will run, after the constants that TensorFlow makes of its host-memory inputs.
-
-    Returns the place in the user's program if there are observers, who want to hear the rest of the story, too.
-    """
-    where = None
-    if context.observers.all:
-        if context.observers.telling:
-            return None
-        where = whereabouts(None if scope is None else scope.replica)
+) -> Begun | None:
+    """Tells where an op will run, after the constants that TensorFlow makes of its host-memory inputs."""
+    constants = 0
     if op.host_inputs and not (reason.kind == "explicit scope" and device is context.host):
-        for attr in op.host_inputs:
-            if not isinstance(given[attr], Buffer):
-                context.tell_placed("_EagerConst", device, reason, where)
-                if where is not None:  # the value is on the host already: nothing is made, copied or charged
-                    told = OpExecuted("_EagerConst", device.name, (), 0.0, "finished", *stamp(), *where)
-                    context.observers.tell(told)
-    context.tell_placed(op.type, device, reason, where)
-    return where
-
-
-def _tell_executed(
-    context: Context,
-    op: OpRecord,
-    device: Device,
-    runner: Device,
-    buffers: Sequence[Any],
-    outputs: list[Tensor],
-    measured: float,
-    where: Where,
-) -> None:
-    """Tells of the memory that results took and that the op has run; they remember the number of that event."""
-    seconds, timing = runner.time_of(op, buffers, outputs, measured)
-    if not op.shares_memory:
-        for output in outputs:
-            tell_allocated(context, runner, output._array.nbytes, where)
-    seq, now = stamp()
-    specs = tuple([OutputSpec(t._array.shape, t._dtype.name, t._array.nbytes) for t in outputs])
-    context.observers.tell(OpExecuted(op.type, device.name, specs, seconds, timing, seq, now, *where))
-    for output in outputs:
-        output._seq = seq
+        constants = sum([not isinstance(given[attr], Buffer) for attr in op.host_inputs])
+    return context.begin(op, device, reason, scope, constants, _FRAMES)
 
 
 # Failing

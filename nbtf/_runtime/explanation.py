@@ -30,7 +30,7 @@ class Explanation(NamedTuple):
         if self.op is None or self.reason is None:
             if self.recorded:
                 return "it was recorded when it was made, but that recording is no longer kept"
-            return "nobody recorded when it was made; use tf.runtime.recording()"
+            return "nobody recorded when it was made; use %load_ext nbtf or tf.runtime.recording()"
         return in_words(self.op, self.device, self.reason).partition(": ")[2]
 
     def _lines(self) -> list[tuple[str, str]]:
@@ -90,7 +90,7 @@ def explain_placement(tensor: Any) -> Explanation:
 
 def _placed(context: Context, seq: int) -> OpPlaced | None:
     """Returns what a recorder heard of the op whose event has a number; tensors made unheard have 0."""
-    listening = [observer for _, observer in context.observers.all if isinstance(observer, Recorder)]
+    listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
     for recorder in filter(None, (*listening, context.last_recorder)) if seq else ():
         placed = recorder.placed_before(seq)
         if placed is not None:

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
-from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
+from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
+from nbtf._runtime.notes import LEVEL, NUMBER, SUBJECT, Note, note_of_event
 
 CAPACITY = 100_000
 """Events kept by default: about 40 MB at the most, filled in seconds by a loop over small tensors."""
+
+_BATCH = 1000
+"""Notes that are counted together: less than a millisecond of work."""
+
+Ops = dict[tuple[str, str, Reason], int]
+Ways = dict[tuple[str, str], int]
 
 
 class Snapshot(NamedTuple):
     """A recorder at one moment. Totals count everything heard; `events` are the last of `heard` in all.
 
-    `ops` counts by (op, device, reason), `copies` counts by (source, target), `copied_bytes` adds their bytes.
+    `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
+    target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
+    values on their way to a device and back. `peaks` is the most that was in use on a device after an allocation.
     """
 
     heard: int
     events: tuple[Event, ...]
-    ops: dict[tuple[str, str, Reason], int]
+    ops: Ops
     executed: int
-    copies: dict[tuple[str, str], int]
-    copied_bytes: dict[tuple[str, str], int]
+    copies: Ways
+    copied_bytes: Ways
     allocations: dict[str, int]
+    moves: Ways
+    moved_bytes: Ways
+    nbytes: Ops
+    peaks: dict[str, int]
 
     @property
     def placed(self) -> int:
@@ -37,58 +52,159 @@ class Snapshot(NamedTuple):
         return self.heard - len(self.events)
 
 
+class _Totals:
+    """What is counted. Totals in use are never changed, only replaced."""
+
+    def __init__(self) -> None:
+        self.heard = self.executed = 0
+        self.ops: Counter[tuple[str, str, Reason]] = Counter()
+        self.nbytes: Counter[tuple[str, str, Reason]] = Counter()
+        self.copies: Counter[tuple[str, str]] = Counter()
+        self.copied_bytes: Counter[tuple[str, str]] = Counter()
+        self.moves: Counter[tuple[str, str]] = Counter()
+        self.moved_bytes: Counter[tuple[str, str]] = Counter()
+        self.allocations: Counter[str] = Counter()
+        self.peaks: dict[str, int] = {}
+
+    def with_notes(self, notes: list[Note]) -> _Totals:
+        """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code."""
+        result = _Totals()
+        for name, value in vars(self).items():
+            setattr(result, name, value if isinstance(value, int) else value.copy())
+        subjects = [note[SUBJECT] for note in notes]
+        latest = dict(zip(subjects, notes, strict=True))
+        for subject, times in Counter(subjects).items():
+            result._add(subject.events(latest[subject]), times)
+        result._add_levels(notes)
+        return result
+
+    def _add_levels(self, notes: list[Note]) -> None:
+        for note in notes:
+            if note[LEVEL] is not None:
+                self._reach(note[SUBJECT].holder, note[LEVEL][0])
+
+    def _add(self, events: list[Event], times: int) -> None:
+        """Adds the events of one op or copy, so many times."""
+        self.heard += len(events) * times
+        placed = None
+        for event in events:
+            if isinstance(event, OpPlaced):
+                placed = event.op, event.device, event.reason
+                self.ops[placed] += times
+            elif isinstance(event, OpExecuted):
+                self.executed += times
+                if placed is not None:
+                    self.nbytes[placed] += times * sum(output.nbytes for output in event.outputs)
+            elif isinstance(event, Allocated):
+                self.allocations[event.device] += times
+                self._reach(event.device, event.in_use)
+            else:
+                self._add_copy(event, times)
+
+    def _add_copy(self, event: Copied, times: int) -> None:
+        way = event.source, event.target
+        self.copies[way] += times
+        self.copied_bytes[way] += times * event.nbytes
+        if event.kind == "move":
+            self.moves[way] += times
+            self.moved_bytes[way] += times * event.nbytes
+
+    def _reach(self, device: str, in_use: int) -> None:
+        if in_use > self.peaks.get(device, -1):
+            self.peaks[device] = in_use
+
+
 class Recorder:
-    """An observer with bounded memory: the totals stay exact when the list of events is cut."""
+    """A note taker with bounded memory: the totals stay exact when the list of events is cut.
+
+    The road only appends to a list. The notes in it are counted when there are enough of them or somebody looks.
+
+    A KeyboardInterrupt comes after a call or between two rounds of a loop. Changes of what belongs together therefore
+    stand in blocks without calls and loops: they happen completely or not at all.
+    """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        """Starts empty; `capacity` is how many events are kept."""
-        self._lock = threading.Lock()
-        self._capacity = capacity
-        self._empty()
+        """Starts empty.
 
-    def _empty(self) -> None:
-        self._events: deque[Event] = deque(maxlen=self._capacity)
-        self._heard = 0
-        self._executed = 0
-        self._ops: Counter[tuple[str, str, Reason]] = Counter()
-        self._copies: Counter[tuple[str, str]] = Counter()
-        self._copied_bytes: Counter[tuple[str, str]] = Counter()
-        self._allocations: Counter[str] = Counter()
+        Args:
+          capacity: how many events are kept.
+
+        Raises:
+          TypeError: not a whole number.
+          ValueError: less than 0.
+        """
+        if not isinstance(capacity, int):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
+            raise TypeError(f"capacity must be a number of events, got {capacity!r}")
+        if capacity < 0:
+            raise ValueError(f"capacity must be 0 events or more, got {capacity}")
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._taken: list[Note] = []  # not counted yet
+        self._kept: deque[tuple[int, list[Note]]] = deque()  # counted, each with the number of its events
+        self._kept_events = 0
+        self._totals = _Totals()
+
+    def take(self, note: Note) -> None:
+        """Keeps a note; from any thread, and from a finalizer that runs while this thread is counting."""
+        taken = self._taken
+        taken.append(note)
+        if len(taken) > _BATCH and self._lock.acquire(blocking=False):
+            try:
+                self._count()
+            finally:
+                self._lock.release()
 
     def __call__(self, event: Event) -> None:
-        """Takes an event down."""
+        """Takes an event down: a recorder is an observer, too."""
+        self.take(note_of_event(event))
+
+    def _count(self) -> None:
+        """Counts what was taken, and forgets the oldest notes while there are enough without them."""
+        taken, kept = self._taken, self._kept
+        notes = taken[:]
+        if notes:
+            totals = self._totals.with_notes(notes)
+            count = len(notes)
+            added = totals.heard - self._totals.heard
+            batch = deque([(added, notes)])
+            # All or nothing from here on: no calls, no loops.
+            del taken[:count]
+            kept += batch
+            self._kept_events += added
+            self._totals = totals
+        while kept and self._kept_events - kept[0][0] >= self._capacity:
+            self._kept_events -= kept[0][0]
+            del kept[0]
+
+    def _look(self) -> tuple[_Totals, list[list[Note]]]:
+        """Returns the totals and the notes, batch by batch; neither will change."""
         with self._lock:
-            self._heard += 1
-            self._events.append(event)
-            if isinstance(event, OpPlaced):
-                self._ops[event.op, event.device, event.reason] += 1
-            elif isinstance(event, OpExecuted):
-                self._executed += 1
-            elif isinstance(event, Copied):
-                self._copies[event.source, event.target] += 1
-                self._copied_bytes[event.source, event.target] += event.nbytes
-            else:
-                self._allocations[event.device] += 1
+            self._count()
+            return self._totals, [notes for _, notes in self._kept]
 
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns the totals and the last events, all that are kept or at most `last` of them."""
-        with self._lock:
-            events = tuple(self._events)
-            return Snapshot(
-                self._heard,
-                events if last is None else events[len(events) - min(last, len(events)) :],
-                dict(self._ops),
-                self._executed,
-                dict(self._copies),
-                dict(self._copied_bytes),
-                dict(self._allocations),
-            )
+        totals, batches = self._look()
+        wanted = self._capacity if last is None else min(last, self._capacity)
+        return Snapshot(
+            totals.heard,
+            _last_events(batches, wanted),
+            dict(totals.ops),
+            totals.executed,
+            dict(totals.copies),
+            dict(totals.copied_bytes),
+            dict(totals.allocations),
+            dict(totals.moves),
+            dict(totals.moved_bytes),
+            dict(totals.nbytes),
+            dict(totals.peaks),
+        )
 
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
         wanted: OpExecuted | None = None
-        with self._lock:
-            for event in reversed(self._events):
+        for note in chain.from_iterable(map(reversed, reversed(self._look()[1]))):
+            for event in reversed(note[SUBJECT].events(note)) if wanted is not None or note[NUMBER] == seq else ():
                 if event.seq == seq and isinstance(event, OpExecuted):
                     wanted = event
                 elif wanted is not None and isinstance(event, OpPlaced) and _same_op(event, wanted):
@@ -98,7 +214,19 @@ class Recorder:
     def clear(self) -> None:
         """Forgets everything, the totals too."""
         with self._lock:
-            self._empty()
+            totals: _Totals = _Totals()
+            kept: deque[tuple[int, list[Note]]] = deque()
+            self._taken[:], self._kept, self._kept_events, self._totals = (), kept, 0, totals
+
+
+def _last_events(batches: list[list[Note]], wanted: int) -> tuple[Event, ...]:
+    """Returns the last events, in order: a note may have been taken after those of ops that began later."""
+    notes: list[Note] = []
+    while batches and len(notes) < wanted:
+        notes += reversed(batches.pop())
+    notes = notes[:wanted][::-1]
+    events = chain.from_iterable([note[SUBJECT].events(note) for note in notes])
+    return tuple(sorted(events, key=attrgetter("seq"))[-wanted:] if wanted else ())
 
 
 def _same_op(placed: OpPlaced, executed: OpExecuted) -> bool:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from nbtf._devices.base import Buffer, Device
+from nbtf._devices.sites import whereabouts
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Copied, call_site, stamp
+from nbtf._runtime.notes import note_of_copy
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 
@@ -119,16 +120,10 @@ class Tensor(Buffer):
             return self._array.copy()
         array = self._device.get(self)
         if self._device.type != "CPU" and CURRENT.context.observers.listening:
-            self._tell_copied_out(array)
+            context = CURRENT.context
+            note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, whereabouts(None))
+            context.observers.take(note)
         return array
-
-    def _tell_copied_out(self, array: np.ndarray[Any, Any]) -> None:
-        context = CURRENT.context
-        seconds, modelled = self._device.copy_time_of(array.nbytes, 0.0)
-        seq, now = stamp()
-        context.observers.tell(
-            Copied(self.device, context.host.name, array.nbytes, seconds, modelled, seq, now, call_site())
-        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """Returns a copy of its values for NumPy."""

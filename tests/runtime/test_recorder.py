@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, OutputSpec, Reason
+from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 from nbtf._runtime.recorder import Recorder
 
 ASKED, DEFAULT = Reason("explicit scope"), Reason("no GPU")
@@ -22,8 +22,8 @@ def executed(op: str = "Ink", device: str = "GPU:0", seq: int = 0, line: int = 1
     return OpExecuted(op, device, (OutputSpec((), "float32", 4),), 0.0, "finished", seq, 0.0, ("a.py", line))
 
 
-def copied(source: str, target: str, nbytes: int) -> Copied:
-    return Copied(source, target, nbytes, 0.0, True, 0, 0.0)
+def copied(source: str, target: str, nbytes: int, kind: CopyKind = "move") -> Copied:
+    return Copied(source, target, nbytes, 0.0, True, kind, 0, 0.0)
 
 
 def recorder_of(*events: Event, capacity: int = 100) -> Recorder:
@@ -137,7 +137,9 @@ def test_number_of_no_executed_op_finds_nothing(seq: int) -> None:
 
 
 def test_placement_that_is_no_longer_kept_is_not_found() -> None:
-    assert recorder_of(placed(), executed(seq=2), capacity=1).placed_before(2) is None
+    later = [placed(seq=number) for number in range(3, 3000)]
+
+    assert recorder_of(placed(), executed(seq=2), *later, capacity=1).placed_before(2) is None
 
 
 def test_recorder_hears_what_the_runtime_tells() -> None:

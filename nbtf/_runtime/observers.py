@@ -1,0 +1,97 @@
+"""Who is told of what happens, and when."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from nbtf._devices.sites import warn
+from nbtf._runtime.events import Event
+from nbtf._runtime.notes import SUBJECT, Note
+
+Observer: TypeAlias = Callable[[Event], object]
+
+
+class NoteTaker(Protocol):
+    """Keeps notes, and makes events of them when somebody looks: a recorder."""
+
+    def take(self, note: Note) -> None:
+        """Keeps a note."""
+        ...
+
+
+class Observers:
+    """Who listens, in the order they came: note takers, and functions that are told of every event at once."""
+
+    __slots__ = ("_changed", "_lock", "_telling", "functions", "note_takers")
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        """Makes an empty set; `changed` is called after every addition and removal."""
+        self.functions: tuple[tuple[object, Observer], ...] = ()
+        self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._telling = threading.local()
+
+    def belong_to(self, changed: Callable[[], None]) -> None:
+        """Says who wants to know of additions and removals from now on."""
+        self._changed = changed
+
+    def add(self, observer: Observer) -> Callable[[], None]:
+        """Adds a function; returns the one that removes it again (once; a second call does nothing)."""
+        entry = (object(), observer)  # one function may be added twice; each addition is undone by itself
+        with self._lock:
+            self.functions = (*self.functions, entry)
+        self._changed()
+        return lambda: self._drop(entry)
+
+    def add_note_taker(self, taker: NoteTaker) -> Callable[[], None]:
+        """Adds a note taker; returns the function that removes it again."""
+        entry = (object(), taker)
+        with self._lock:
+            self.note_takers = (*self.note_takers, entry)
+        self._changed()
+        return lambda: self._drop(entry)
+
+    def _drop(self, entry: tuple[object, object]) -> None:
+        with self._lock:
+            self.functions = tuple(other for other in self.functions if other is not entry)
+            self.note_takers = tuple(other for other in self.note_takers if other is not entry)
+        self._changed()
+
+    @property
+    def all(self) -> tuple[tuple[object, object], ...]:
+        """Everybody, each with a token of its own."""
+        return (*self.note_takers, *self.functions)
+
+    @property
+    def telling(self) -> bool:
+        """Whether this thread is inside an observer: what it does is not reported, so it cannot feed itself."""
+        return getattr(self._telling, "on", False)
+
+    @property
+    def listening(self) -> bool:
+        """Whether notes should be taken: somebody is there, and this thread is not inside an observer."""
+        return not self.telling if self.functions else bool(self.note_takers)
+
+    def take(self, note: Note) -> None:
+        """Has note takers keep a note, and functions told of what happened after the op had begun."""
+        for _, taker in self.note_takers:
+            taker.take(note)
+        if self.functions:
+            self.tell(note[SUBJECT].events_afterwards(note))
+
+    def tell(self, events: list[Event]) -> None:
+        """Tells functions of events."""
+        self._telling.on = True
+        try:
+            for event in events:
+                for entry in self.functions:
+                    try:
+                        entry[1](event)
+                    except Exception as error:
+                        self._drop(entry)
+                        warn(f"an observer was dropped: {type(error).__name__}: {error}")
+        finally:
+            self._telling.on = False

@@ -27,18 +27,33 @@ export function updateMemoryCard(root, devices, shares) {
   if (!many) return;
   const [first] = devices;
   const whole = first.card_memory;
-  put(title, fill(said.card, {
-    card: first.card, kind: said.kinds[first.kind], model: first.model || "GPU", size: inUnits(whole), n: devices.length,
-  }));
+  put(
+    title,
+    fill(said.card, {
+      card: first.card,
+      kind: said.kinds[first.kind],
+      model: first.model || "GPU",
+      size: inUnits(whole),
+      n: devices.length,
+    }),
+  );
   const known = whole && shares.every((share) => share.limit);
   bar.hidden = text.hidden = !known;
   if (!known) return;
   const left = whole - shares.reduce((sum, share) => sum + share.limit, 0);
-  const parts = shares.map((share) => fill(said.cardPart, { name: share.name, limit: inUnits(share.limit) })).join(", ");
+  const parts = shares
+    .map((share) => fill(said.cardPart, { name: share.name, limit: inUnits(share.limit) }))
+    .join(", ");
   const told = fill(left > 0 ? said.cardParts : said.cardPartsAll, { parts, left: inUnits(left) });
   put(text, told);
   attr(bar, "aria-label", told);
-  keyed(bar, shares, (share) => share.name, makeShareOfCard, (node, share) => updateShareOfCard(node, share, whole));
+  keyed(
+    bar,
+    shares,
+    (share) => share.name,
+    makeShareOfCard,
+    (node, share) => updateShareOfCard(node, share, whole),
+  );
 }
 
 function makeShareOfCard() {

@@ -11,8 +11,15 @@ const LETTER = 6.6; // pixels, at 11 px
 // The chunks of a region as objects, from rows [offset, size, in_use, requested, op, out, code, holder].
 export function readChunks(region, words) {
   return region.chunks.map(([offset, size, use, requested, op, out, code, holder]) => ({
-    offset, size, requested, count: use === 2 ? -requested : 1, kind: ["free", "used", "several"][use],
-    op: words[op] ?? "", out: words[out] ?? "", code: words[code] ?? "", holder: holder < 0 ? null : words[holder] ?? "",
+    offset,
+    size,
+    requested,
+    count: use === 2 ? -requested : 1,
+    kind: ["free", "used", "several"][use],
+    op: words[op] ?? "",
+    out: words[out] ?? "",
+    code: words[code] ?? "",
+    holder: holder < 0 ? null : (words[holder] ?? ""),
   }));
 }
 
@@ -45,9 +52,18 @@ function several({ size, inside }) {
   const kinds = new Set(inside.map((chunk) => chunk.kind));
   const used = inside.filter((chunk) => chunk.kind === "used");
   return {
-    offset: inside[0].offset, size, inside, kind: "several", requested: 0, op: "", out: "", code: "", holder: null,
+    offset: inside[0].offset,
+    size,
+    inside,
+    kind: "several",
+    requested: 0,
+    op: "",
+    out: "",
+    code: "",
+    holder: null,
     count: inside.reduce((sum, chunk) => sum + chunk.count, 0),
-    used: kinds.has("several") ? null : used.length, usedBytes: used.reduce((sum, chunk) => sum + chunk.size, 0),
+    used: kinds.has("several") ? null : used.length,
+    usedBytes: used.reduce((sum, chunk) => sum + chunk.size, 0),
   };
 }
 
@@ -63,7 +79,8 @@ export function textInside(chunk, width) {
 export function chunkLabel(chunk) {
   const said = WORDS.memory;
   if (chunk.kind === "free") return fill(said.freeLabel, { size: inUnits(chunk.size), at: inUnits(chunk.offset) });
-  if (chunk.kind === "several") return fill(said.severalLabel, { n: chunk.count, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
+  if (chunk.kind === "several")
+    return fill(said.severalLabel, { n: chunk.count, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
   const tensor = [chunk.holder, chunk.out, chunk.op].filter(Boolean).join(", ");
   return fill(said.usedLabel, { tensor, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
 }
@@ -74,8 +91,10 @@ export function chunkFacts(chunk, region) {
   const size = inUnits(chunk.size);
   const place = ["place", said.facts.place, fill(said.place, { offset: inBoth(chunk.offset), region })];
   const charged = ["size", said.facts.size, inBoth(chunk.size)];
-  if (chunk.kind === "free") return { title: said.free, facts: [charged, ["use", said.facts.use, fill(said.fits, { size })], place] };
-  if (chunk.kind === "several") return { title: fill(said.several, { n: chunk.count }), facts: [charged, ...mixture(chunk), place] };
+  if (chunk.kind === "free")
+    return { title: said.free, facts: [charged, ["use", said.facts.use, fill(said.fits, { size })], place] };
+  if (chunk.kind === "several")
+    return { title: fill(said.several, { n: chunk.count }), facts: [charged, ...mixture(chunk), place] };
   const waste = chunk.size - chunk.requested;
   const asked = fill(waste ? said.askedRounded : said.askedAll, { n: exact(chunk.requested), waste: exact(waste) });
   return {
@@ -95,7 +114,18 @@ function mixture(chunk) {
   const said = WORDS.memory;
   if (chunk.used === null || chunk.used === undefined) return [["use", said.facts.use, said.mixtureUnknown]];
   const free = chunk.count - chunk.used;
-  return [["use", said.facts.use, fill(said.mixture, { used: chunk.used, usedBytes: inUnits(chunk.usedBytes), free, freeBytes: inUnits(chunk.size - chunk.usedBytes) })]];
+  return [
+    [
+      "use",
+      said.facts.use,
+      fill(said.mixture, {
+        used: chunk.used,
+        usedBytes: inUnits(chunk.usedBytes),
+        free,
+        freeBytes: inUnits(chunk.size - chunk.usedBytes),
+      }),
+    ],
+  ];
 }
 
 // How split up the free memory is, in words and as a number.
@@ -103,7 +133,12 @@ export function fragmentation(device) {
   const said = WORDS.memory;
   const { free, largest_free: largest, memory, map } = device;
   const room = memory?.limit ? Math.max(0, memory.limit - memory.pool) : 0;
-  const values = { free: inUnits(free), largest: inUnits(largest), room: inUnits(room), percent: Math.floor((100 * largest) / (free || 1)) };
+  const values = {
+    free: inUnits(free),
+    largest: inUnits(largest),
+    room: inUnits(room),
+    percent: Math.floor((100 * largest) / (free || 1)),
+  };
   const grow = fill(room >= 256 ? said.mayGrow : said.cannotGrow, values);
   if (!free) return `${said.noneFree} ${grow}`;
   if (values.percent >= 99) {
@@ -111,6 +146,8 @@ export function fragmentation(device) {
     return room >= 256 || free < memory?.limit / 10 ? `${told} ${grow}` : told;
   }
   const chunks = map.regions.flatMap((region) => region.chunks);
-  const pieces = chunks.some((row) => row[2] === 2) ? said.manyPieces : fill(said.pieces, { n: chunks.filter((row) => row[2] === 0).length });
+  const pieces = chunks.some((row) => row[2] === 2)
+    ? said.manyPieces
+    : fill(said.pieces, { n: chunks.filter((row) => row[2] === 0).length });
   return `${fill(said.freeInMany, { ...values, pieces })} ${grow}`;
 }

@@ -26,12 +26,29 @@ export function makeMemoryDevice(device, view) {
     view,
     map: null, // made when the device has one
   };
-  const head = h("p", { class: "nbtf-mem-head" },
-    h("strong", { class: "nbtf-mem-name" }, device.name), h("span", { class: "nbtf-mem-kind" }, said.kinds[device.kind] || device.kind),
-    parts.model, parts.hot, parts.now, parts.why);
-  parts.account = h("div", { class: "nbtf-mem-account" }, h("div", { class: "nbtf-mem-now-figures" }, parts.figures, parts.bar, parts.share), parts.history);
-  const root = h("div", { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
-    head, parts.account, parts.places);
+  const head = h(
+    "p",
+    { class: "nbtf-mem-head" },
+    h("strong", { class: "nbtf-mem-name" }, device.name),
+    h("span", { class: "nbtf-mem-kind" }, said.kinds[device.kind] || device.kind),
+    parts.model,
+    parts.hot,
+    parts.now,
+    parts.why,
+  );
+  parts.account = h(
+    "div",
+    { class: "nbtf-mem-account" },
+    h("div", { class: "nbtf-mem-now-figures" }, parts.figures, parts.bar, parts.share),
+    parts.history,
+  );
+  const root = h(
+    "div",
+    { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
+    head,
+    parts.account,
+    parts.places,
+  );
   parts.places.append(parts.real, h("p", { class: "nbtf-mem-why" }, said.realWhy));
   root.nbtf = parts;
   return root;
@@ -93,20 +110,34 @@ function showAccount(parts, device, moment, share, replayed) {
   const percent = share > 0 && share < 0.01 ? said.underOne : String(Math.floor(100 * share));
   const text = fill(moment.in_use ? said.share : said.empty, { percent });
   put(parts.share, text);
-  attr(parts.bar, "aria-label", fill(said.barLabel, {
-    name: device.name, used: inUnits(moment.in_use), pool: inUnits(moment.pool), limit: inUnits(moment.limit), peak: inUnits(moment.peak), text,
-  }));
+  attr(
+    parts.bar,
+    "aria-label",
+    fill(said.barLabel, {
+      name: device.name,
+      used: inUnits(moment.in_use),
+      pool: inUnits(moment.pool),
+      limit: inUnits(moment.limit),
+      peak: inUnits(moment.peak),
+      text,
+    }),
+  );
   updateHistory(parts.history, device.name, moment);
 }
 
 function makeFigure({ key }) {
   const parts = {
-    label: h("span"), value: h("span", { class: "nbtf-mem-value" }), exact: h("span", { class: "nbtf-mem-exact" }),
+    label: h("span"),
+    value: h("span", { class: "nbtf-mem-value" }),
+    exact: h("span", { class: "nbtf-mem-exact" }),
     more: h("span", { class: "nbtf-mem-exact" }),
   };
-  const node = h("div", { class: "nbtf-mem-figure" },
+  const node = h(
+    "div",
+    { class: "nbtf-mem-figure" },
     h("dt", null, h("span", { class: "nbtf-mem-swatch", "data-of": key, "aria-hidden": "true" }), parts.label),
-    h("dd", null, parts.value, parts.exact, parts.more));
+    h("dd", null, parts.value, parts.exact, parts.more),
+  );
   node.nbtf = parts;
   return node;
 }
@@ -125,7 +156,9 @@ function updateFigure(node, { label, value, more, absent }) {
 
 function makeBar() {
   const parts = {
-    pool: h("span", { class: "nbtf-mem-pool" }), used: h("span", { class: "nbtf-mem-used" }), peak: h("span", { class: "nbtf-mem-peak" }),
+    pool: h("span", { class: "nbtf-mem-pool" }),
+    used: h("span", { class: "nbtf-mem-used" }),
+    peak: h("span", { class: "nbtf-mem-peak" }),
   };
   const root = h("div", { class: "nbtf-mem-bar", role: "img" }, parts.pool, parts.used, parts.peak);
   root.nbtf = parts;
@@ -159,6 +192,11 @@ function showReal({ places, real }, device) {
   places.hidden = device.kind !== "real";
   if (places.hidden) return;
   const said = WORDS.memory;
-  const shown = REAL.map((key) => ({ key, label: said.real[key], value: device.real?.[key], absent: said.notMeasured }));
+  const shown = REAL.map((key) => ({
+    key,
+    label: said.real[key],
+    value: device.real?.[key],
+    absent: said.notMeasured,
+  }));
   keyed(real, shown, (figure) => figure.key, makeFigure, updateFigure);
 }

@@ -1,7 +1,7 @@
 // A small curve of memory over time, on its own scale: bytes against a card of many GiB would draw nothing.
 //
-// Every change has its place, however short it was: most cells of a tutorial end within a millisecond. Pool and use share
-// a scale where both can be seen on it, else each has its own.
+// Every change has its place, however short it was: most cells of a tutorial end within a millisecond. Pool and use
+// share a scale where both can be seen on it, else each has its own.
 
 import { attr, h, keyed, put, s, seconds } from "./dom.js";
 import { inUnits } from "./memory_moment.js";
@@ -33,9 +33,22 @@ export function updateHistory(root, name, moment) {
     { key: "used", text: said.scaleUsed, most: used, used: true },
   ];
   const lanes = shared ? [both] : apart;
-  keyed(root.nbtf.lanes, lanes, (lane) => lane.key, makeLaneOfMemory, (node, lane) => drawLane(node, lane, points, cursor, limit));
+  keyed(
+    root.nbtf.lanes,
+    lanes,
+    (lane) => lane.key,
+    makeLaneOfMemory,
+    (node, lane) => drawLane(node, lane, points, cursor, limit),
+  );
   const told = cursor === null ? said.changes : said.stepsDrawn;
-  const values = { name, n: points.length, time: seconds(span || 0), i: (cursor ?? 0) + 1, used: inUnits(used), pool: inUnits(pool) };
+  const values = {
+    name,
+    n: points.length,
+    time: seconds(span || 0),
+    i: (cursor ?? 0) + 1,
+    used: inUnits(used),
+    pool: inUnits(pool),
+  };
   put(root.nbtf.caption, fill(points.length === 1 && cursor === null ? said.change : told, values));
   attr(root.nbtf.lanes, "aria-label", fill(said.historyLabel, values));
 }
@@ -50,7 +63,15 @@ function makeLaneOfMemory() {
     cursor: s("rect", { class: "nbtf-mem-cursor", y: 6, height: HIGH - 6 }),
   };
   const { label, top, used, pool, limit, cursor } = parts;
-  const drawing = s("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true" }, cursor, top, used, pool, limit);
+  const drawing = s(
+    "svg",
+    { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    cursor,
+    top,
+    used,
+    pool,
+    limit,
+  );
   const node = h("div", { class: "nbtf-mem-lane" }, drawing, label);
   node.nbtf = parts;
   return node;
@@ -63,7 +84,10 @@ function drawLane(node, lane, points, cursor, limit) {
   const slot = WIDE / Math.max(FEWEST, points.length);
   const y = (n) => HIGH - (100 * n) / top;
   const reached = limit !== null && limit <= top * 1.1;
-  put(label, fill(reached ? said.scaleWithLimit : said.scale, { what: lane.text, top: inUnits(top), limit: inUnits(limit) }));
+  put(
+    label,
+    fill(reached ? said.scaleWithLimit : said.scale, { what: lane.text, top: inUnits(top), limit: inUnits(limit) }),
+  );
   attr(used, "d", lane.used ? outline(points, 0, slot, y, true) : null);
   attr(pool, "d", lane.pool ? outline(points, 1, slot, y, false) : null);
   attr(line, "visibility", reached ? null : "hidden");

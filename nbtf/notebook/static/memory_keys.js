@@ -30,7 +30,8 @@ function neighbour(regions, from, key) {
 function nearestChunk(row, from) {
   const middle = (node) => node.getBoundingClientRect().left + node.getBoundingClientRect().width / 2;
   const wanted = middle(from);
-  const away = (node) => Math.max(0, node.getBoundingClientRect().left - wanted, wanted - node.getBoundingClientRect().right);
+  const away = (node) =>
+    Math.max(0, node.getBoundingClientRect().left - wanted, wanted - node.getBoundingClientRect().right);
   return row ? [...row.children].reduce((best, node) => (!best || away(node) < away(best) ? node : best), null) : null;
 }
 
@@ -38,20 +39,24 @@ function nearestChunk(row, from) {
 export function reachChunks(regions, chosen) {
   const all = [...regions.querySelectorAll(CHUNK)];
   const stop = all.find((node) => node.nbtf.key === chosen) || all[0];
-  for (const node of regions.querySelectorAll(`${CHUNK}[tabindex="0"]`)) if (node !== stop) attr(node, "tabindex", "-1");
+  for (const node of regions.querySelectorAll(`${CHUNK}[tabindex="0"]`))
+    if (node !== stop) attr(node, "tabindex", "-1");
   if (stop) attr(stop, "tabindex", "0");
 }
 
 // The chunk that has the focus now: {node, region, offset}.
 export function focusedChunk(regions) {
   const node = regions.getRootNode().activeElement;
-  return node && node.matches?.(CHUNK) && regions.contains(node) ? { node, region: node.nbtf.region, offset: node.nbtf.offset } : null;
+  return node && node.matches?.(CHUNK) && regions.contains(node)
+    ? { node, region: node.nbtf.region, offset: node.nbtf.offset }
+    : null;
 }
 
-// Where the focused chunk is gone, what covers its place now has the focus: memory that was freed merges with its neighbours.
+// Where the focused chunk is gone, what covers its place now has the focus: freed memory merges with its neighbours.
 export function refocusChunk(regions, { node, region, offset }) {
   if (node.isConnected) return;
   const all = [...regions.querySelectorAll(CHUNK)];
-  const covers = (one) => one.nbtf.region === region && one.nbtf.offset <= offset && offset < one.nbtf.offset + one.nbtf.size;
+  const covers = (one) =>
+    one.nbtf.region === region && one.nbtf.offset <= offset && offset < one.nbtf.offset + one.nbtf.size;
   (all.find(covers) || all[0])?.focus();
 }

@@ -25,13 +25,26 @@ export function makeMap(name, view) {
     title: h("strong", { class: "nbtf-mem-chunk-title" }),
     facts: h("dl", { class: "nbtf-mem-facts" }),
     enlarge: h("button", { type: "button", class: "nbtf-mem-enlarge", hidden: "" }),
-    before: h("button", { type: "button", class: "nbtf-mem-before", "aria-label": said.before, title: said.before }, "‹"),
+    before: h(
+      "button",
+      { type: "button", class: "nbtf-mem-before", "aria-label": said.before, title: said.before },
+      "‹",
+    ),
     after: h("button", { type: "button", class: "nbtf-mem-after", "aria-label": said.after, title: said.after }, "›"),
   };
-  parts.details = h("div", { class: "nbtf-mem-details" },
-    h("div", { class: "nbtf-mem-details-head" }, parts.before, parts.after, parts.title, parts.enlarge), parts.facts);
+  parts.details = h(
+    "div",
+    { class: "nbtf-mem-details" },
+    h("div", { class: "nbtf-mem-details-head" }, parts.before, parts.after, parts.title, parts.enlarge),
+    parts.facts,
+  );
   parts.body = h("div", { class: "nbtf-mem-map-body" }, parts.split, parts.regions, parts.details);
-  const root = h("div", { class: "nbtf-mem-map" }, h("div", { class: "nbtf-mem-map-head" }, parts.toggle, parts.summary), parts.body);
+  const root = h(
+    "div",
+    { class: "nbtf-mem-map" },
+    h("div", { class: "nbtf-mem-map-head" }, parts.toggle, parts.summary),
+    parts.body,
+  );
   root.nbtf = { ...parts, view, chosen: null, pointed: null, part: null, open: null, opened: false };
   listen(root);
   return root;
@@ -74,7 +87,10 @@ export function updateMap(root, device, state, replayed) {
   if (memory?.peak > 0 && few) own.opened = true; // where nothing was ever in use the map is one empty box
   own.device = device;
   const values = { regions: map.regions.length, n: map.chunks, shown: map.shown };
-  const summary = fill(map.shown < map.chunks ? said.summaryCut : map.regions.length === 1 ? said.summaryOne : said.summary, values);
+  const summary = fill(
+    map.shown < map.chunks ? said.summaryCut : map.regions.length === 1 ? said.summaryOne : said.summary,
+    values,
+  );
   put(own.summary, replayed ? fill(said.mapIsEnd, { summary }) : summary);
   attr(own.toggle, "aria-expanded", String(isOpen(own)));
   own.body.hidden = !isOpen(own);
@@ -84,7 +100,13 @@ export function updateMap(root, device, state, replayed) {
   const largest = Math.max(1, ...map.regions.map((region) => region.size));
   const width = own.view.width - (own.view.ui.narrow() ? BESIDE_NARROW : BESIDE);
   const regions = map.regions.map((region, number) => drawnRegion(own, region, number, largest, width, state.words));
-  keyed(own.regions, regions, (region) => region.number, (region) => makeRegion(root, region), updateRegion);
+  keyed(
+    own.regions,
+    regions,
+    (region) => region.number,
+    (region) => makeRegion(root, region),
+    updateRegion,
+  );
   if (focused) refocusChunk(own.regions, focused);
   reachChunks(own.regions, own.chosen);
   showChunk(root);
@@ -94,14 +116,23 @@ export function updateMap(root, device, state, replayed) {
 function drawnRegion(own, region, number, largest, width, words) {
   const track = Math.max(LEAST_TRACK, (width * region.size) / largest);
   const all = readChunks(region, words);
-  const part = own.part && own.part.number === number ? all.filter((one) => one.offset >= own.part.from && one.offset < own.part.to) : all;
+  const part =
+    own.part && own.part.number === number
+      ? all.filter((one) => one.offset >= own.part.from && one.offset < own.part.to)
+      : all;
   if (part !== all && part.length < 2) own.part = null;
   const enlarged = own.part !== null && own.part.number === number;
   const chunks = enlarged ? part : all;
   const pixels = enlarged ? width : track;
   return {
-    number, size: region.size, enlarged, pixels, chunks: drawnChunks(chunks, pixels), track: enlarged ? 1 : region.size / largest,
-    shown: chunks.reduce((sum, chunk) => sum + chunk.size, 0), at: chunks[0]?.offset || 0,
+    number,
+    size: region.size,
+    enlarged,
+    pixels,
+    chunks: drawnChunks(chunks, pixels),
+    track: enlarged ? 1 : region.size / largest,
+    shown: chunks.reduce((sum, chunk) => sum + chunk.size, 0),
+    at: chunks[0]?.offset || 0,
   };
 }
 
@@ -109,11 +140,25 @@ function makeRegion(root, { number }) {
   const said = WORDS.memory;
   const parts = {
     size: h("span", { class: "nbtf-mem-region-size" }),
-    whole: h("button", { type: "button", class: "nbtf-mem-whole", hidden: "", onclick: () => showWhole(root) }, said.whole),
+    whole: h(
+      "button",
+      { type: "button", class: "nbtf-mem-whole", hidden: "", onclick: () => showWhole(root) },
+      said.whole,
+    ),
     track: h("div", { class: "nbtf-mem-track" }),
   };
-  const node = h("div", { class: "nbtf-mem-region", role: "group" },
-    h("div", { class: "nbtf-mem-region-label" }, h("span", null, fill(said.region, { number })), parts.size, parts.whole), parts.track);
+  const node = h(
+    "div",
+    { class: "nbtf-mem-region", role: "group" },
+    h(
+      "div",
+      { class: "nbtf-mem-region-label" },
+      h("span", null, fill(said.region, { number })),
+      parts.size,
+      parts.whole,
+    ),
+    parts.track,
+  );
   node.nbtf = parts;
   return node;
 }
@@ -122,7 +167,12 @@ function updateRegion(node, region) {
   const said = WORDS.memory;
   const own = node.nbtf;
   const { size, whole, track } = own;
-  const values = { number: region.number, size: inUnits(region.size), shown: inUnits(region.shown), at: inUnits(region.at) };
+  const values = {
+    number: region.number,
+    size: inUnits(region.size),
+    shown: inUnits(region.shown),
+    at: inUnits(region.at),
+  };
   put(size, values.size);
   size.hidden = region.enlarged;
   attr(node, "aria-label", fill(region.enlarged ? said.regionPartLabel : said.regionLabel, values));
@@ -130,11 +180,21 @@ function updateRegion(node, region) {
   const wide = `max(${LEAST_TRACK}px, ${(100 * region.track).toFixed(2)}%)`;
   if (own.wide !== wide) track.style.width = own.wide = wide;
   for (const chunk of region.chunks) chunk.key = `${region.number} ${chunk.offset}`;
-  keyed(track, region.chunks, (chunk) => chunk.key, makeChunk, (one, chunk) => updateChunk(one, chunk, region));
+  keyed(
+    track,
+    region.chunks,
+    (chunk) => chunk.key,
+    makeChunk,
+    (one, chunk) => updateChunk(one, chunk, region),
+  );
 }
 
 function makeChunk() {
-  return h("button", { type: "button", class: "nbtf-mem-chunk", tabindex: "-1" }, h("span", { class: "nbtf-mem-text" }));
+  return h(
+    "button",
+    { type: "button", class: "nbtf-mem-chunk", tabindex: "-1" },
+    h("span", { class: "nbtf-mem-text" }),
+  );
 }
 
 // Touches the page only where a chunk changed: there may be hundreds, ten times a second.
@@ -161,7 +221,9 @@ function chooseChunk(root, node) {
 }
 
 function chunkNode(own, key) {
-  return key === null ? undefined : [...own.regions.querySelectorAll(".nbtf-mem-chunk")].find((node) => node.nbtf.key === key);
+  return key === null
+    ? undefined
+    : [...own.regions.querySelectorAll(".nbtf-mem-chunk")].find((node) => node.nbtf.key === key);
 }
 
 function showChunk(root) {
@@ -215,6 +277,19 @@ function showWhole(root) {
 
 export function mapLegend() {
   const said = WORDS.memory;
-  const key = (kind, text) => h("span", { class: "nbtf-mem-key" }, h("span", { class: "nbtf-mem-swatch", "data-of": kind, "aria-hidden": "true" }), text);
-  return h("p", { class: "nbtf-mem-legend" }, key("used", said.legendUsed), key("free", said.legendFree), key("several", said.legendSeveral), said.legendScale);
+  const key = (kind, text) =>
+    h(
+      "span",
+      { class: "nbtf-mem-key" },
+      h("span", { class: "nbtf-mem-swatch", "data-of": kind, "aria-hidden": "true" }),
+      text,
+    );
+  return h(
+    "p",
+    { class: "nbtf-mem-legend" },
+    key("used", said.legendUsed),
+    key("free", said.legendFree),
+    key("several", said.legendSeveral),
+    said.legendScale,
+  );
 }

@@ -6,19 +6,30 @@ import { readStep } from "./replay.js";
 const SERIES = new WeakMap();
 
 // Null where nothing is known, else {in_use, requested, peak, pool, limit, points, cursor, span}. `points` are [in use,
-// pool] (null: not known) from the oldest on; `cursor` is the point shown, null when live; `span` their time in seconds.
+// pool] (null: not known) from the oldest on; `cursor` is the point shown, null when live; `span` is in seconds.
 export function memoryMoment(state, device, position) {
   if (device.kind === "host") return null;
   const past = device.history || [];
   if (position === null) {
     const span = past.length > 1 ? (past[past.length - 1][0] - past[0][0]) / 1000 : 0;
-    return device.memory && { ...device.memory, points: past.map(([, used, pool]) => [used, pool]), cursor: null, span };
+    return (
+      device.memory && { ...device.memory, points: past.map(([, used, pool]) => [used, pool]), cursor: null, span }
+    );
   }
   const points = memorySeries(state, device);
   if (!points[position]) return null;
   const [used, pool] = points[position];
   const peak = Math.max(...points.slice(0, position + 1).map((point) => (point ? point[0] : 0)));
-  return { in_use: used, requested: null, peak, pool, limit: device.memory?.limit ?? null, points, cursor: position, span: null };
+  return {
+    in_use: used,
+    requested: null,
+    peak,
+    pool,
+    limit: device.memory?.limit ?? null,
+    points,
+    cursor: position,
+    span: null,
+  };
 }
 
 // The device that a step worked on.
@@ -30,8 +41,8 @@ function deviceOf(step) {
   return step.kind === 1 ? step.target : step.device;
 }
 
-// [in use, pool] after every step: what a step on this device left, else what was seen since (memory given back tells no
-// step), else null.
+// [in use, pool] after every step: what a step on this device left, else what was seen since (no step tells of memory
+// given back), else null.
 function memorySeries(state, device) {
   if (!SERIES.has(state)) SERIES.set(state, new Map());
   const kept = SERIES.get(state);

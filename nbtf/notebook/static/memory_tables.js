@@ -9,9 +9,19 @@ const NOTHING_MORE = [null, null, null, null, null];
 
 export function memoryTables(state, replayed) {
   const said = WORDS.memory;
-  const accounts = { caption: said.tableDevices, columns: heads(said.columnsDevices, 2), rows: accountRows(state), notes: accountNotes(state, replayed) };
+  const accounts = {
+    caption: said.tableDevices,
+    columns: heads(said.columnsDevices, 2),
+    rows: accountRows(state),
+    notes: accountNotes(state, replayed),
+  };
   const real = { caption: said.tableReal, columns: heads(said.columnsReal, 1), rows: realRows(state), notes: [] };
-  const changes = { caption: said.tableChanges, columns: heads(said.columnsChanges, 1), rows: changeRows(state), notes: changeNotes(state) };
+  const changes = {
+    caption: said.tableChanges,
+    columns: heads(said.columnsChanges, 1),
+    rows: changeRows(state),
+    notes: changeNotes(state),
+  };
   const maps = state.devices.filter((device) => device.map).map((device) => chunkTable(device, state.words));
   return [accounts, ...[real, changes].filter((one) => one.rows.length), ...maps];
 }
@@ -23,7 +33,11 @@ function heads(labels, from) {
 function accountRows(state) {
   const keys = ["in_use", "requested", "peak", "pool", "limit"];
   return state.devices.map((device) => [
-    device.name, WORDS.memory.kinds[device.kind], ...keys.map((key) => exact(device.memory?.[key])), exact(device.free), exact(device.largest_free),
+    device.name,
+    WORDS.memory.kinds[device.kind],
+    ...keys.map((key) => exact(device.memory?.[key])),
+    exact(device.free),
+    exact(device.largest_free),
   ]);
 }
 
@@ -34,20 +48,29 @@ function accountNotes(state, replayed) {
 }
 
 function realRows(state) {
-  const figure = (device, key) => (device.real?.[key] === null || device.real?.[key] === undefined ? WORDS.memory.notMeasured : exact(device.real[key]));
-  return state.devices.filter((device) => device.kind === "real")
+  const figure = (device, key) =>
+    device.real?.[key] === null || device.real?.[key] === undefined
+      ? WORDS.memory.notMeasured
+      : exact(device.real[key]);
+  return state.devices
+    .filter((device) => device.kind === "real")
     .map((device) => [device.name, ...["nbtf_pool", "process", "card"].map((key) => figure(device, key))]);
 }
 
 function changeRows(state) {
   const said = WORDS.memory;
-  return state.devices.flatMap((device) => (device.history || []).slice(-CHANGES)
-    .map(([ms, used, pool]) => [device.name, fill(said.milliseconds, { n: ms }), exact(used), exact(pool)]));
+  return state.devices.flatMap((device) =>
+    (device.history || [])
+      .slice(-CHANGES)
+      .map(([ms, used, pool]) => [device.name, fill(said.milliseconds, { n: ms }), exact(used), exact(pool)]),
+  );
 }
 
 function changeNotes(state) {
   const cut = state.devices.filter((device) => device.history?.length > CHANGES);
-  return cut.map((device) => fill(WORDS.memory.changesCut, { name: device.name, n: device.history.length, last: CHANGES }));
+  return cut.map((device) =>
+    fill(WORDS.memory.changesCut, { name: device.name, n: device.history.length, last: CHANGES }),
+  );
 }
 
 function chunkTable(device, words) {
@@ -66,8 +89,19 @@ function chunkTable(device, words) {
 function chunkRow(chunk, number) {
   const said = WORDS.memory;
   const region = fill(said.region, { number });
-  if (chunk.kind === "several") return [region, fill(said.several, { n: chunk.count }), exact(chunk.offset), exact(chunk.size), ...NOTHING_MORE];
+  if (chunk.kind === "several")
+    return [region, fill(said.several, { n: chunk.count }), exact(chunk.offset), exact(chunk.size), ...NOTHING_MORE];
   if (chunk.kind === "free") return [region, said.free, exact(chunk.offset), exact(chunk.size), ...NOTHING_MORE];
   const holder = chunk.holder === null ? said.nobody : chunk.holder || said.notLooked;
-  return [region, said.used, exact(chunk.offset), exact(chunk.size), exact(chunk.requested), chunk.out, holder, chunk.op, chunk.code];
+  return [
+    region,
+    said.used,
+    exact(chunk.offset),
+    exact(chunk.size),
+    exact(chunk.requested),
+    chunk.out,
+    holder,
+    chunk.op,
+    chunk.code,
+  ];
 }

@@ -41,14 +41,34 @@ export const memoryView = {
     this.legend.hidden = !state.devices.some((device) => device.map && device.memory?.peak);
     this.none.hidden = state.devices.some((device) => device.kind !== "host");
     const here = deviceOfStep(state, position);
-    keyed(this.cards, cardGroups(state.devices), (group) => group.key, makeMemoryCard, (card, group) => {
-      const moments = new Map(group.devices.map((device) => [device, memoryMoment(state, device, position)]));
-      updateMemoryCard(card, group.devices, group.devices.map((device) => ({ ...moments.get(device), name: device.name })));
-      keyed(card.nbtf.devices, group.devices, (device) => device.name, (device) => makeMemoryDevice(device, this), (node, device) =>
-        updateMemoryDevice(node, device, {
-          moment: moments.get(device), now: here === device.name, replayed: position !== null, alone: group.devices.length === 1, state,
-        }));
-    });
+    keyed(
+      this.cards,
+      cardGroups(state.devices),
+      (group) => group.key,
+      makeMemoryCard,
+      (card, group) => {
+        const moments = new Map(group.devices.map((device) => [device, memoryMoment(state, device, position)]));
+        updateMemoryCard(
+          card,
+          group.devices,
+          group.devices.map((device) => ({ ...moments.get(device), name: device.name })),
+        );
+        keyed(
+          card.nbtf.devices,
+          group.devices,
+          (device) => device.name,
+          (device) => makeMemoryDevice(device, this),
+          (node, device) =>
+            updateMemoryDevice(node, device, {
+              moment: moments.get(device),
+              now: here === device.name,
+              replayed: position !== null,
+              alone: group.devices.length === 1,
+              state,
+            }),
+        );
+      },
+    );
   },
 
   tables(state) {

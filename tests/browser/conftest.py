@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from tests.browser.lab_server import LabServer, start_lab
 
-# No GPU, no sandbox (a container's root has none), and nothing that asks the network by itself.
+# No GPU, no sandbox (a container's root has none), and no other machine: its name is not found.
 ARGUMENTS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--font-render-hinting=none"),
 )
+USUAL: dict[str, Any] = {
+    "viewport": {"width": 1000, "height": 760},
+    "reduced_motion": "reduce",
+    "locale": "en-US",
+    "timezone_id": "UTC",
+}
 
 
 @pytest.fixture(scope="package")
@@ -28,37 +34,44 @@ def server(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
 
 
 @pytest.fixture(scope="package")
-def chromium(browser: str) -> Iterator[Any]:
-    """The browser, once for all tests here, and no longer: playwright's event loop gets in the way of others."""
+def windows(browser: str) -> Iterator[Callable[..., Any]]:
+    """Returns a function that gives the browser's window of some kind, opened once: it keeps what it has fetched.
+
+    The browser is closed after these tests: playwright's event loop gets in the way of others.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=browser, args=ARGUMENTS)
-        yield running
+        opened: dict[str, Any] = {}
+
+        def window(**options: Any) -> Any:
+            if str(options) not in opened:
+                opened[str(options)] = running.new_context(**{**USUAL, **options})
+            return opened[str(options)]
+
+        yield window
         running.close()
 
 
 @pytest.fixture
-def new_lab(server: LabServer, chromium: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+def new_lab(
+    server: LabServer, windows: Callable[..., Any], request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Any]]:
     """Makes pages; each must end without an error on its console and without having asked another machine."""
     from tests.browser.lab import Lab
 
     pages: list[Lab] = []
-    options = {"viewport": {"width": 1100, "height": 760}, "reduced_motion": "reduce"}
-    options |= {"locale": "en-US", "timezone_id": "UTC"}
+    name = re.sub(r"\W+", "-", request.node.name).strip("-")
+    server.theme("Light")
 
-    with ExitStack() as stack:
+    def make(**options: Any) -> Lab:
+        pages.append(Lab(windows(**options).new_page(), server, f"{name}-{len(pages)}"))
+        return pages[-1]
 
-        def make(**more: Any) -> Lab:
-            context = chromium.new_context(**{**options, **more})
-            stack.callback(context.close)
-            name = re.sub(r"\W+", "-", request.node.name).strip("-")
-            pages.append(Lab(context.new_page(), server, f"{name}-{len(pages)}"))
-            return pages[-1]
-
-        yield make
-        for one in pages:
-            one.end()
+    yield make
+    for one in pages:
+        one.end()
     assert [] == [url for one in pages for url in one.asked]
     assert [] == [error for one in pages for error in one.errors]
 

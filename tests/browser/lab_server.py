@@ -57,6 +57,11 @@ class LabServer:
         config = self.home / "config" / "labconfig" / "page_config.json"
         write(config, {"disabledExtensions": dict.fromkeys([*NEVER, *extensions], True)})
 
+    def theme(self, name: str) -> None:
+        """Has the pages that are opened from now on look `Light` or `Dark`."""
+        settings = self.home / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+        write(settings, {"theme": f"JupyterLab {name}"})
+
     def stop(self) -> None:
         """Ends the server, and with it its kernels."""
         self.process.terminate()

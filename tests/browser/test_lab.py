@@ -20,4 +20,4 @@ def test_request_to_another_machine_is_refused_and_noticed(lab: Lab) -> None:
 
     asked, errors = lab.forget()
     assert (True, ["https://example.org/x.js"]) == (refused, asked)
-    assert ["net::ERR_FAILED" in error for error in errors] == [True]
+    assert ["net::ERR_NAME_NOT_RESOLVED" in error for error in errors] == [True]

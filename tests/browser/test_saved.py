@@ -73,13 +73,12 @@ def test_three_steps_of_replay_show_three_rooms(lab: Lab, saved: Saved) -> None:
 
 
 @pytest.mark.parametrize("look", [*THEMES, "forced"])
-def test_views_look_as_they_did(new_lab: Pages, saved: Saved, look: str, tmp_path: Path) -> None:
+def test_views_look_as_they_did(new_lab: Pages, server: LabServer, saved: Saved, look: str, tmp_path: Path) -> None:
     options = {"forced_colors": "active"} if look == "forced" else {}
+    server.theme("Dark" if look == "Dark" else "Light")
     states = frozen(saved.changed(freeze).states())
     lab = opened(new_lab(viewport={"width": 1000, "height": 2400}, **options), saved.with_states(states))
     lab.page.add_style_tag(content=FONTS)
-    if look in THEMES:
-        lab.theme(look)
 
     differ: list[str] = []
     for view in VIEWS:
@@ -93,9 +92,9 @@ def test_views_look_as_they_did(new_lab: Pages, saved: Saved, look: str, tmp_pat
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_axe_finds_nothing(new_lab: Pages, saved: Saved, theme: str) -> None:
+def test_axe_finds_nothing(new_lab: Pages, server: LabServer, saved: Saved, theme: str) -> None:
+    server.theme(theme)
     lab = opened(new_lab(viewport={"width": 1000, "height": 2400}), saved)
-    lab.theme(theme)
 
     found: list[str] = []
     for view in VIEWS:

@@ -1,0 +1,178 @@
+"""What a layer applies to its results, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf import nn
+from nbtf._ops.comparison import greater, where
+from nbtf._ops.elementwise import multiply
+from nbtf._ops.functions import exp
+from nbtf._ops.functions import sigmoid as _sigmoid
+from nbtf._ops.functions import tanh as _tanh
+from nbtf._ops.magnitude import clip_by_value
+from nbtf.keras.registry import deserialized, looked_up, serialized
+
+
+def linear(x: Any) -> Any:
+    """Returns the input as it is."""
+    return x
+
+
+def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+    """Returns the larger of each element and 0.
+
+    Args:
+      x: floats.
+      negative_slope: a factor of what is below `threshold`, instead of 0.
+      max_value: the largest result; None for no limit.
+      threshold: below it elements count as negative.
+
+    >>> tf.keras.activations.relu(tf.constant([-2.0, 3.0]), negative_slope=0.5).numpy()
+    array([-1.,  3.], dtype=float32)
+    """
+    if not negative_slope and max_value is None and not threshold:
+        return nn.relu(x)
+    if threshold:
+        above = where(greater(x, threshold), x, 0.0 * x)
+        below = multiply(nn.relu(threshold - x), -negative_slope)
+    else:
+        above, below = nn.relu(x), multiply(nn.relu(-x), -negative_slope)
+    if max_value is not None:
+        above = clip_by_value(above, 0.0, float(max_value))
+    return above + below if negative_slope else above
+
+
+def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
+    """Returns positive elements as they are, negative ones times a small slope."""
+    return nn.leaky_relu(x, negative_slope)
+
+
+def relu6(x: Any) -> Any:
+    """Returns the elements, but not less than 0 and not more than 6."""
+    return nn.relu6(x)
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    """Returns positive numbers that add up to 1 along an axis."""
+    return nn.softmax(x, axis=axis)
+
+
+def log_softmax(x: Any, axis: int = -1) -> Any:
+    """Returns the logarithm of `softmax`."""
+    return nn.log_softmax(x, axis=axis)
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """Returns positive elements as they are, of negative ones `alpha * (exp(x) - 1)`."""
+    made = nn.elu(x)
+    return made if alpha == 1.0 else where(greater(x, 0.0), made, multiply(made, alpha))
+
+
+def celu(x: Any, alpha: float = 1.0) -> Any:
+    """Returns positive elements as they are, of negative ones `alpha * (exp(x / alpha) - 1)`."""
+    return nn.relu(x) + multiply(nn.elu(-nn.relu(-x) / alpha), alpha)
+
+
+def selu(x: Any) -> Any:
+    """Returns `elu` with constants that keep mean and variance."""
+    return nn.selu(x)
+
+
+def softplus(x: Any) -> Any:
+    """Returns `log(exp(x) + 1)`."""
+    return nn.softplus(x)
+
+
+def softsign(x: Any) -> Any:
+    """Returns `x / (abs(x) + 1)`."""
+    return nn.softsign(x)
+
+
+def silu(x: Any) -> Any:
+    """Returns `x * sigmoid(x)`."""
+    return nn.silu(x)
+
+
+def gelu(x: Any, approximate: bool = False) -> Any:
+    """Returns each element times the probability that a normal number is smaller."""
+    return nn.gelu(x, approximate)
+
+
+def tanh(x: Any) -> Any:
+    """Returns the hyperbolic tangent."""
+    return _tanh(x)
+
+
+def sigmoid(x: Any) -> Any:
+    """Returns `1 / (1 + exp(-x))`."""
+    return _sigmoid(x)
+
+
+def exponential(x: Any) -> Any:
+    """Returns `exp(x)`."""
+    return exp(x)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """Returns `x / 6 + 0.5`, but not less than 0 and not more than 1."""
+    return clip_by_value(x / 6.0 + 0.5, 0.0, 1.0)
+
+
+def hard_silu(x: Any) -> Any:
+    """Returns `x * hard_sigmoid(x)`."""
+    return x * hard_sigmoid(x)
+
+
+def hard_tanh(x: Any) -> Any:
+    """Returns the elements, but not less than -1 and not more than 1."""
+    return clip_by_value(x, -1.0, 1.0)
+
+
+def log_sigmoid(x: Any) -> Any:
+    """Returns the logarithm of `sigmoid`."""
+    return -nn.softplus(-x)
+
+
+def mish(x: Any) -> Any:
+    """Returns `x * tanh(softplus(x))`."""
+    return x * _tanh(nn.softplus(x))
+
+
+swish, hard_swish = silu, hard_silu
+
+_KNOWN: dict[str, Any] = {
+    **{
+        one.__name__: one
+        for one in (linear, relu, leaky_relu, relu6, softmax, log_softmax, elu, celu, selu, softplus, softsign, silu)
+    },
+    **{
+        one.__name__: one
+        for one in (gelu, tanh, sigmoid, exponential, hard_sigmoid, hard_silu, hard_tanh, log_sigmoid, mish)
+    },
+    "swish": silu,
+    "hard_swish": hard_silu,
+}
+
+
+def get(identifier: Any) -> Callable[..., Any]:
+    """Returns an activation for a name, a config or a function; `linear` for None.
+
+    Raises:
+      ValueError: there is none of that name.
+
+    >>> tf.keras.activations.get("relu")(tf.constant([-1.0, 2.0])).numpy()
+    array([0., 2.], dtype=float32)
+    """
+    return linear if identifier is None else looked_up(identifier, _KNOWN, "activation function")
+
+
+def serialize(activation: Any) -> Any:
+    """Returns an activation as plain data: its name, if it is one of these."""
+    return serialized(activation)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """Returns the activation that `serialize` wrote down."""
+    return get(config) if isinstance(config, str) else deserialized(config, custom_objects, _KNOWN)

@@ -1,0 +1,286 @@
+"""How wrong a prediction is, one number for each example: the formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nn
+from nbtf._ops.broadcasting import reduce_sum, reshape
+from nbtf._ops.comparison import equal, less_equal, where
+from nbtf._ops.creation import zeros_like
+from nbtf._ops.elementwise import cast, multiply, subtract
+from nbtf._ops.functions import log, log1p, pow, sigmoid
+from nbtf._ops.magnitude import abs, clip_by_value, maximum, square
+from nbtf._ops.norms import l2_normalize
+from nbtf._ops.reduction import reduce_max, reduce_mean
+from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.dtypes import epsilon, floatx
+
+
+def same_rank(x: Tensor, y: Tensor, expand_vectors: bool = True) -> tuple[Tensor, Tensor]:
+    """Returns both with as many axes, if a last axis of length 1 is what one has more.
+
+    Args:
+      x: a tensor.
+      y: another.
+      expand_vectors: whether a vector gets an axis, instead of the other losing one.
+    """
+    more = len(x.shape) - len(y.shape)
+    if more == 1 and x.shape[-1] == 1:
+        return (x, expand_dims(y, -1)) if expand_vectors and len(y.shape) == 1 else (squeeze(x, [-1]), y)
+    if more == -1 and y.shape[-1] == 1:
+        return (expand_dims(x, -1), y) if expand_vectors and len(x.shape) == 1 else (x, squeeze(y, [-1]))
+    return x, y
+
+
+def _pair(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+    """Returns both as floats of one dtype and rank."""
+    predicted = as_tensor(y_pred)
+    if not predicted.dtype.is_floating:
+        predicted = cast(predicted, floatx())
+    wanted = as_tensor(y_true)
+    if wanted.dtype is not predicted.dtype:
+        wanted = cast(wanted, predicted.dtype)
+    return same_rank(wanted, predicted)
+
+
+# ---- of numbers
+
+
+def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `mean(square(y_true - y_pred))` over the last axis.
+
+    >>> tf.keras.losses.mean_squared_error([[1.0, 2.0]], [[1.0, 4.0]]).numpy()
+    array([2.], dtype=float32)
+    """
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(square(subtract(y_true, y_pred)), axis=-1)
+
+
+def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `mean(abs(y_true - y_pred))` over the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(abs(subtract(y_true, y_pred)), axis=-1)
+
+
+def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `100 * mean(abs((y_true - y_pred) / y_true))` over the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(abs((y_true - y_pred) / maximum(abs(y_true), epsilon())), axis=-1) * 100.0
+
+
+def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `mean(square(log(y_true + 1) - log(y_pred + 1)))` over the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    apart = log1p(maximum(y_pred, epsilon())) - log1p(maximum(y_true, epsilon()))
+    return reduce_mean(square(apart), axis=-1)
+
+
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
+    """Returns the cosine of the angle between vectors: 1 where they point the same way."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
+
+
+def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
+    """Returns half the squared error where it is below `delta`, beyond it grows straight; the mean of the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    error = abs(y_pred - y_true)
+    return reduce_mean(where(less_equal(error, delta), 0.5 * square(error), delta * error - 0.5 * delta**2), axis=-1)
+
+
+def log_cosh(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns the mean of the last axis of `log(cosh(y_pred - y_true))`."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    error = y_pred - y_true
+    return reduce_mean(error + nn.softplus(error * -2.0) - log(2.0), axis=-1)
+
+
+def poisson(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `mean(y_pred - y_true * log(y_pred))` over the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(y_pred - y_true * log(y_pred + epsilon()), axis=-1)
+
+
+def kl_divergence(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `sum(y_true * log(y_true / y_pred))` over the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = clip_by_value(y_true, epsilon(), 1.0), clip_by_value(y_pred, epsilon(), 1.0)
+    return reduce_sum(y_true * log(y_true / y_pred), axis=-1)
+
+
+# ---- of signs
+
+
+def _signs(y_true: Tensor) -> Tensor:
+    """Returns -1 and 1 where labels are 0 and 1."""
+    binary = equal(y_true, 0.0) | equal(y_true, 1.0)
+    return where(reduce_max(cast(~binary, "int32")) > 0, y_true, 2.0 * y_true - 1.0)
+
+
+def hinge(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `mean(maximum(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(nn.relu(1.0 - _signs(y_true) * y_pred), axis=-1)
+
+
+def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns `mean(square(maximum(1 - y_true * y_pred, 0)))` over the last axis."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    return reduce_mean(square(nn.relu(1.0 - _signs(y_true) * y_pred)), axis=-1)
+
+
+def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns how much another class comes near the right one: `maximum(neg - pos + 1, 0)`."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    right = reduce_sum(y_true * y_pred, axis=-1)
+    wrong = reduce_max((1.0 - y_true) * y_pred, axis=-1)
+    return nn.relu(wrong - right + 1.0)
+
+
+# ---- of classes
+
+
+def categorical_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+) -> Tensor:
+    """Returns the cross entropy of classes that are given as shares.
+
+    Args:
+      y_true: the shares of the classes, shape `[..., classes]`.
+      y_pred: the predicted shares, or logits.
+      from_logits: whether they are logits.
+      label_smoothing: takes this part of the labels and spreads it over all classes.
+      axis: of the classes.
+    """
+    y_true, y_pred = _pair(y_true, y_pred)
+    if tuple(y_true.shape) != tuple(y_pred.shape):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape. Received: "
+            f"target.shape={y_true.shape}, output.shape={y_pred.shape}"
+        )
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
+    if from_logits:
+        return nn.softmax_cross_entropy_with_logits(labels=y_true, logits=y_pred, axis=axis)
+    shares = clip_by_value(y_pred / reduce_sum(y_pred, axis=axis, keepdims=True), epsilon(), 1.0 - epsilon())
+    return -reduce_sum(y_true * log(shares), axis=axis)
+
+
+def sparse_categorical_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
+) -> Tensor:
+    """Returns the cross entropy of classes that are given by their numbers.
+
+    Args:
+      y_true: the numbers, shape `[...]`, or with a last axis of length 1.
+      y_pred: the predicted shares, or logits, shape `[..., classes]`.
+      from_logits: whether they are logits.
+      ignore_class: a number that costs nothing.
+      axis: of the classes; the last.
+
+    >>> tf.keras.losses.sparse_categorical_crossentropy([1], [[0.2, 0.8]]).numpy().round(4)
+    array([0.2231], dtype=float32)
+    """
+    predicted = as_tensor(y_pred)
+    labels = as_tensor(y_true)
+    if len(labels.shape) == len(predicted.shape) and labels.shape[-1] == 1:
+        labels = squeeze(labels, [-1])
+    if not labels.dtype.is_integer:
+        labels = cast(labels, "int64")
+    if not from_logits:
+        predicted = log(clip_by_value(predicted, epsilon(), 1.0 - epsilon()))
+    if ignore_class is None:
+        return _sparse(labels, predicted)
+    valid = ~equal(labels, cast(ignore_class, labels.dtype))
+    losses = _sparse(where(valid, labels, zeros_like(labels)), predicted)
+    made = where(valid, losses, zeros_like(losses))
+    made.__dict__["_keras_mask"] = valid  # what a mean is taken over
+    return made
+
+
+def _sparse(labels: Tensor, logits: Tensor) -> Tensor:
+    if len(logits.shape) == 2:
+        return nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    flat = nn.sparse_softmax_cross_entropy_with_logits(
+        labels=reshape(labels, [-1]), logits=reshape(logits, [-1, logits.shape[-1]])
+    )
+    return reshape(flat, labels.shape)
+
+
+def binary_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+) -> Tensor:
+    """Returns the mean cross entropy of yes-or-no answers over an axis.
+
+    Args:
+      y_true: 0 or 1, or probabilities.
+      y_pred: predicted probabilities, or logits.
+      from_logits: whether they are logits.
+      label_smoothing: takes this part of the labels and spreads it over both answers.
+      axis: whose mean is taken.
+    """
+    y_true, y_pred = _pair(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    return reduce_mean(_binary(y_true, y_pred, from_logits), axis=axis)
+
+
+def _binary(y_true: Tensor, y_pred: Tensor, from_logits: bool) -> Tensor:
+    if from_logits:
+        return nn.sigmoid_cross_entropy_with_logits(labels=y_true, logits=y_pred)
+    chance = clip_by_value(y_pred, epsilon(), 1.0 - epsilon())
+    return -(y_true * log(chance) + (1.0 - y_true) * log(1.0 - chance))
+
+
+def binary_focal_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    apply_class_balancing: bool = False,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> Tensor:
+    """Returns `binary_crossentropy` in which easy examples count less."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    chance = sigmoid(y_pred) if from_logits else y_pred
+    right = y_true * chance + (1.0 - y_true) * (1.0 - chance)
+    losses = multiply(pow(1.0 - right, gamma), _binary(y_true, chance, False))
+    if apply_class_balancing:
+        losses = losses * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
+    return reduce_mean(losses, axis=axis)
+
+
+def categorical_focal_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    alpha: float = 0.25,
+    gamma: float = 2.0,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> Tensor:
+    """Returns `categorical_crossentropy` in which easy examples count less."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
+    shares = nn.softmax(y_pred, axis=axis) if from_logits else y_pred
+    shares = clip_by_value(shares / reduce_sum(shares, axis=axis, keepdims=True), epsilon(), 1.0 - epsilon())
+    return reduce_sum(-y_true * log(shares) * pow(1.0 - shares, gamma) * alpha, axis=axis)
+
+
+# ---- of regions
+
+
+def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Tensor:
+    """Returns `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    common = reduce_sum(y_true * y_pred, axis=axis)
+    whole = reduce_sum(y_true, axis=axis) + reduce_sum(y_pred, axis=axis)
+    return 1.0 - (2.0 * common + epsilon()) / (whole + epsilon())

@@ -1,0 +1,192 @@
+"""What every loss does: it takes labels and predictions, and makes one number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf import nest
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import add, cast, multiply
+from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.dtypes import as_policy
+from nbtf.keras.naming import auto_name, snake_case
+from nbtf.keras.registry import deserialized, serialized
+
+REDUCTIONS = ("sum", "sum_over_batch_size", "mean", "mean_with_sample_weight", "none", None)
+
+
+class Reduction:
+    """The names that Keras 2 has for what becomes of the losses of single examples."""
+
+    AUTO = "auto"
+    NONE = "none"
+    SUM = "sum"
+    SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Returns all of them."""
+        return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
+
+
+class Loss:
+    """Subclass it and write `call(y_true, y_pred)`, which returns a loss for each example.
+
+    Args:
+      name: of the loss.
+      reduction: what becomes of the losses: their mean (`"sum_over_batch_size"`), `"sum"`, or `"none"`.
+      dtype: of the result; `floatx()` when None.
+
+    Raises:
+      ValueError: another reduction.
+
+    >>> class Distance(tf.keras.losses.Loss):
+    ...     def call(self, y_true, y_pred):
+    ...         return tf.reduce_mean(tf.abs(y_true - y_pred), axis=-1)
+    >>> Distance()(tf.constant([[1.0]]), tf.constant([[3.0]])).numpy()
+    np.float32(2.0)
+    """
+
+    def __init__(self, name: str | None = None, reduction: Any = "sum_over_batch_size", dtype: Any = None) -> None:
+        """Takes what is not said by the class."""
+        self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
+        reduction = "sum_over_batch_size" if reduction == "auto" else reduction
+        if reduction not in REDUCTIONS:
+            raise ValueError(
+                f"Invalid value for argument `reduction`. Expected one of {set(REDUCTIONS)}. "
+                f"Received: reduction={reduction}"
+            )
+        self.reduction = reduction
+        self._dtype = as_policy(dtype).compute_dtype
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the result."""
+        return self._dtype
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Returns a loss for each example."""
+        raise NotImplementedError
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Returns the loss of a batch.
+
+        Args:
+          y_true: labels, or a structure of them.
+          y_pred: predictions.
+          sample_weight: how much each example counts.
+        """
+        y_pred = (
+            nest.map_structure(self._as_floats, y_pred)
+            if isinstance(y_pred, list | tuple | dict)
+            else self._as_floats(y_pred)
+        )
+        y_true = nest.map_structure(as_tensor, y_true) if isinstance(y_true, dict) else as_tensor(y_true)
+        losses = self.call(y_true, y_pred)
+        mask = getattr(y_pred, "_keras_mask", None)
+        mask = getattr(losses, "_keras_mask", None) if mask is None else mask
+        return reduced(losses, sample_weight, self.reduction, self._dtype, mask)
+
+    def _as_floats(self, value: Any) -> Tensor:
+        tensor = as_tensor(value)
+        return tensor if tensor.dtype.name == self._dtype else cast(tensor, self._dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"name": self.name, "reduction": self.reduction}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Loss:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+class LossFunctionWrapper(Loss):
+    """A function of labels and predictions as a `Loss`.
+
+    Args:
+      fn: returns a loss for each example.
+      reduction: as for `Loss`.
+      name: as for `Loss`.
+      dtype: as for `Loss`.
+      **kwargs: passed to `fn`.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        reduction: Any = "sum_over_batch_size",
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the function and its options."""
+        super().__init__(name or getattr(fn, "__name__", None), reduction, dtype)
+        self.fn, self._fn_kwargs = fn, kwargs
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Returns a loss for each example."""
+        return self.fn(y_true, y_pred, **self._fn_kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        own = {"fn": serialized(self.fn)} if type(self) is LossFunctionWrapper else {}
+        return {**super().get_config(), **own, **self._fn_kwargs}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Loss:
+        """Makes one from what `get_config` gave."""
+        if "fn" in config:
+            config = {**config, "fn": deserialized(config["fn"])}
+        return cls(**config)
+
+
+def reduced(values: Any, sample_weight: Any, reduction: str | None, dtype: str, mask: Any = None) -> Tensor:
+    """Returns what a batch of losses comes to.
+
+    Args:
+      values: a loss for each example.
+      sample_weight: how much each counts; it may have fewer axes.
+      reduction: one of `REDUCTIONS`.
+      dtype: of the result.
+      mask: which examples there are at all; None for all.
+    """
+    losses = as_tensor(values)
+    if losses.dtype.name != dtype:
+        losses = cast(losses, dtype)
+    weights = None
+    if sample_weight is not None:
+        weights = weights_like(sample_weight, losses)
+        losses = multiply(losses, weights)
+    if mask is not None:
+        present = weights_like(mask, losses)
+        losses = multiply(losses, present)
+    else:
+        present = None
+    if reduction in ("none", None):
+        return losses
+    total = reduce_sum(losses) if losses.shape else losses
+    if reduction == "sum" or not losses.shape:
+        return total
+    if reduction == "mean_with_sample_weight" and weights is not None:
+        whole = reduce_sum(add(weights, losses * 0.0)) if weights.shape != losses.shape else reduce_sum(weights)
+        return divide_no_nan(total, whole)
+    if present is not None:
+        return divide_no_nan(total, reduce_sum(add(present, losses * 0.0)))
+    return divide_no_nan(total, cast(losses.shape.num_elements() or 0, losses.dtype))
+
+
+def weights_like(sample_weight: Any, values: Tensor) -> Tensor:
+    """Returns weights that broadcast to values: as many axes, in their dtype."""
+    weights = as_tensor(sample_weight)
+    if weights.dtype is not values.dtype:
+        weights = cast(weights, values.dtype)
+    if len(weights.shape) == len(values.shape) + 1 and weights.shape[-1] == 1:
+        weights = squeeze(weights, [-1])
+    while 0 < len(weights.shape) < len(values.shape):
+        weights = expand_dims(weights, -1)
+    return weights

@@ -5,7 +5,14 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from types import FrameType, GetSetDescriptorType, MemberDescriptorType, ModuleType, WrapperDescriptorType
+from types import (
+    FrameType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 _CLASS_DICT, _CLASS_NAME, _MRO = (type.__dict__[name].__get__ for name in ("__dict__", "__name__", "__mro__"))
@@ -60,18 +67,18 @@ def defined(kind: type, name: str) -> Any:
 
 def is_plain(kind: type, *methods: str) -> bool:
     """Says whether methods are those of Python's own types, not a user's."""
-    return all(isinstance(defined(kind, name), WrapperDescriptorType | type(None) | _Builtin) for name in methods)
+    return all(type(defined(kind, name)) in _PLAIN for name in methods)
 
 
-_Builtin = type(str.upper)
-"""`dict.__getitem__` and `list.__getitem__` are methods, not wrappers of slots."""
+_PLAIN = (WrapperDescriptorType, MethodDescriptorType, type(None))
+"""What methods written in C are: of most a wrapper, of `dict.__getitem__` and `list.__getitem__` a method."""
 
 
 def attributes_of(thing: Any) -> Any:
     """Returns the dictionary of an object's attributes; None where it has none."""
     for one in _MRO(type(thing)):
-        found = class_dict(one).get("__dict__")
-        if isinstance(found, GetSetDescriptorType | MemberDescriptorType):
+        found: Any = class_dict(one).get("__dict__")
+        if type(found) in (GetSetDescriptorType, MemberDescriptorType):
             names: Any = found.__get__(thing)
             return names if issubclass(type(names), dict) else None
     return None
@@ -82,7 +89,7 @@ def slots_of(thing: Any) -> Iterator[tuple[str, Any]]:
     for one in _MRO(type(thing)):
         names = class_dict(one)
         for name, found in names.items() if "__slots__" in names else ():
-            if isinstance(found, MemberDescriptorType):
+            if type(found) is MemberDescriptorType:
                 try:
                     yield name, found.__get__(thing)
                 except AttributeError:  # nothing was put there
@@ -106,3 +113,22 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
     if sys.getrefcount(seen) <= 3 and found.keys() <= {*code.co_varnames, *code.co_cellvars, *code.co_freevars}:
         seen.clear()
     return found
+
+
+def running_frames() -> list[FrameType]:
+    """Returns the frames that run now, in all threads, but for nbtf's: one of them would have itself among these."""
+    found: list[FrameType] = []
+    for frame in list(sys._current_frames().values()):
+        one: FrameType | None = frame
+        while one is not None:
+            if not is_ours(one):
+                found.append(one)
+            one = one.f_back
+        del frame  # it may be this one, and a frame that has itself lives until the collector comes by
+    return found
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Says whether a frame is one of nbtf's functions."""
+    module: Any = frame.f_globals.get("__name__")
+    return type(module) is str and module.partition(".")[0] == "nbtf"

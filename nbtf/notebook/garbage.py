@@ -60,10 +60,7 @@ def _dead(things: list[Any], deadline: float) -> set[int]:
     if not _add_what_leads_to(things, deadline):
         return set()
     numbers = {id(thing): number for number, thing in enumerate(things)}
-    known, gauge = [0] * len(things), [object()]
-    for refers_to in map(gc.get_referents, things):
-        for key in filter(numbers.__contains__, map(id, refers_to)):
-            known[numbers[key]] += 1
+    known, gauge = _references_among(things, numbers), [object()]
     own = sys.getrefcount(gauge[0])
     alive = {number for number in range(len(things)) if sys.getrefcount(things[number]) - own != known[number]}
     waiting = list(alive)
@@ -76,17 +73,31 @@ def _dead(things: list[Any], deadline: float) -> set[int]:
     return {key for key, number in numbers.items() if number not in alive}
 
 
+def _references_among(things: list[Any], numbers: dict[int, int]) -> list[int]:
+    """Returns how many references from among some objects each of them has."""
+    known = [0] * len(things)
+    for refers_to in map(gc.get_referents, things):
+        for key in filter(numbers.__contains__, map(id, refers_to)):
+            known[numbers[key]] += 1
+    return known
+
+
 def _add_what_leads_to(things: list[Any], deadline: float) -> bool:
     """Adds to a list all objects that lead to those in it; says whether it came to an end."""
     seen, start = {id(things), *map(id, things)}, 0
+    gauge = object()
+    own = sys.getrefcount(gauge)
     while start < len(things):
         if len(things) > _MOST or time.monotonic() > deadline:
             return False
         last = things[start:]
         start, seen = len(things), seen | {id(last)}
-        # Modules and classes live on. What they lead to has a reference more than is found, which tells that it lives.
-        for one in gc.get_referrers(*last):
-            if id(one) not in seen and not issubclass(type(one), ModuleType | type):
+        found = gc.get_referrers(*last)
+        while found:
+            one = found.pop()
+            # Modules and classes live on: what they lead to has a reference more than is found, which tells that it
+            # lives. To the arguments of the question, a tuple, nobody refers but this function.
+            if id(one) not in seen and not issubclass(type(one), ModuleType | type) and sys.getrefcount(one) > own:
                 seen.add(id(one))
                 things.append(one)
     return True

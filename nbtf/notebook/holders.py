@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import time
-from collections.abc import Iterator
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook import last_error
-from nbtf.notebook.anatomy import items_of, kind_of, names_in
+from nbtf.notebook.anatomy import items_of, kind_of, names_in, running_frames
 from nbtf.notebook.freeing import Freeing
 from nbtf.notebook.garbage import Piece, garbage
 from nbtf.notebook.naming import MOVING, OUTPUTS, UNDERSCORES, Names, Place
@@ -49,7 +47,7 @@ class Holders:
         start = time.monotonic()
         self._deadline = start + seconds
         modules = users_modules()
-        running = list(_running(shell, modules))
+        running = _running(shell, modules)
         hidden = [shell.user_ns, shell.user_global_ns, shell.user_ns_hidden, _outputs(shell), shell, session]
         self._graph = Graph(_roots(shell, running, modules), running, hidden)
         self._graph.search(start + seconds * _SEARCHING)
@@ -192,12 +190,11 @@ def _last_result(shell: Any) -> list[tuple[str, object]]:
     return [] if last is None else [("", last.result)]
 
 
-def _running(shell: Any, modules: Modules) -> Iterator[FrameType]:
-    """Yields the frames of users' functions that run now, in all threads."""
+def _running(shell: Any, modules: Modules) -> list[FrameType]:
+    """Returns the frames of users' functions that run now, in all threads."""
     names = {id(shell.user_ns), *(id(names_in(module)) for _, module in modules)}
-    for frame in list(sys._current_frames().values()):
-        one: FrameType | None = frame
-        while one is not None:
-            if id(one.f_globals) in names and one.f_code.co_flags & inspect.CO_OPTIMIZED:
-                yield one
-            one = one.f_back
+    return [
+        frame
+        for frame in running_frames()
+        if id(frame.f_globals) in names and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    ]

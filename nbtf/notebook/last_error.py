@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-from nbtf.notebook.anatomy import attributes_of, class_dict
+from nbtf.notebook.anatomy import attributes_of, class_dict, running_frames
 
 _NAMES = ("last_type", "last_value", "last_traceback", "last_exc")
 """Where Python keeps it, in `sys`."""
@@ -35,7 +35,7 @@ def frames(shell: Any) -> list[FrameType]:
 
     Not those that still run, and not those of generators: clearing one that waits would end it.
     """
-    running = {id(frame) for thread in list(sys._current_frames().values()) for frame in _stack(thread)}
+    running = {id(frame) for frame in running_frames()}
     found: dict[int, FrameType] = {}
     for traceback in _tracebacks(value for _, value in references(shell)):
         frame = traceback.tb_frame
@@ -84,7 +84,7 @@ def _tracebacks(found: Iterable[object]) -> Iterator[TracebackType]:
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        if isinstance(one, TracebackType):
+        if type(one) is TracebackType:
             yield one
             waiting.append(one.tb_next)
         elif issubclass(type(one), BaseException):
@@ -94,9 +94,3 @@ def _tracebacks(found: Iterable[object]) -> Iterator[TracebackType]:
 
 
 _of_errors = class_dict(BaseException)
-
-
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back

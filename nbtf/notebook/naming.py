@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from nbtf.notebook.anatomy import class_name, kind_of, module_of
 from nbtf.notebook.reach import Graph, Root
-from nbtf.notebook.ways import Way, key_text, others, ways
+from nbtf.notebook.ways import OURS, Way, key_text, others, ways
 
 LONGEST = 100
 """Characters of a name, and of a code line that is to be copied."""
@@ -69,12 +69,10 @@ class Names:
 
     def of(self, number: int) -> list[Place]:
         """Returns the names of an object, those first that a user knows best."""
-        found: dict[str, Place] = {}
-        for place in self._places(number, 3):
-            found.setdefault(place.text, place)
-        ranked = sorted(found.values(), key=lambda place: place.rank)
-        known = {place.origin for place in ranked if place.rank < INNER}
-        return [p for p in ranked if not known or p.rank < INNER or (p.rank == INNER and p.origin not in known)]
+        ranked = sorted(self._places(number, 3), key=lambda place: place.rank)
+        known = [place for place in ranked if place.rank < INNER]
+        inner = [place for place in ranked if place.rank == INNER and all(place.origin != one.origin for one in known)]
+        return [*known, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
 
     def steps(self, parent: int, child: int, places: list[Place] | None = None) -> list[tuple[Place, Way]]:
         """Returns the places of an object below one that refers to it, and how it does.
@@ -110,7 +108,7 @@ class Names:
         while number not in self._best:
             chain.append(number)
             parent = self.graph.into[number][0]
-            if isinstance(self.graph.objects[parent], Root):
+            if type(self.graph.objects[parent]) is Root:
                 break
             number = parent
         for one in reversed(chain):
@@ -118,19 +116,22 @@ class Names:
         return self._best[chain[0] if chain else number]
 
     def _places(self, number: int, depth: int) -> list[Place]:
-        found: list[Place] = []
+        found: dict[str, Place] = {}
         for parent in dict.fromkeys(self.graph.into[number]):
-            thing = self.graph.objects[parent]
-            if isinstance(thing, Root):
-                found += self.below_root(parent, number)
-            elif depth:
+            if type(self.graph.objects[parent]) is Root:
+                places = self.below_root(parent, number)
+            elif depth == 0:
+                places = [place for place, _ in self.steps(parent, number)]
+            elif parent != number:
                 above = [place for place in self._places(parent, depth - 1) if number not in place.via]
-                found += [place for place, _ in self.steps(parent, number, above)]
+                places = [place for place, _ in self.steps(parent, number, above)]
             else:
-                found += [place for place, _ in self.steps(parent, number)]
+                continue
+            for place in places:
+                found.setdefault(place.text, place)
             if depth == 0 or len(found) >= _NAMES:  # the first that refers to it is the nearest
                 break
-        return found
+        return list(found.values())
 
     def _of(self, number: int, place: Place) -> dict[int, list[Way]]:
         known = self._ways.get(number)
@@ -155,7 +156,7 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
     if not origin and (way.local_of or not way.shown):
         origin = next((f"{text}`{place.body}`" for text, one in _ORIGINS if issubclass(kind, one)), "")
     if way.local_of:
-        rank = INNER if way.local_of.startswith("nbtf's") else PLAIN
+        rank = INNER if way.local_of.startswith(OURS) else PLAIN
         after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
         return Place(way.shown, None, "local `", after, way.shown, rank, origin)
     if class_name(kind) == "GradientTape" and module_of(kind).startswith("nbtf."):

@@ -36,6 +36,9 @@ _INNER = ("nbtf._devices", "nbtf._runtime", "nbtf.notebook", "nbtf.runtime")
 _AT_ONCE = 1 << 16
 """References looked at between two looks at the clock: some milliseconds."""
 
+_UNTRACKED = (np.ndarray, FrameType)
+"""What the collector does not know as long as it cannot be in a cycle, and still leads somewhere."""
+
 Look = Callable[[], Iterable[tuple[str, object]]]
 
 
@@ -98,7 +101,7 @@ class Graph:
     def _take(self, parent: int, found: list[Any], numbers: dict[int, int]) -> None:
         is_tracked, objects, into = gc.is_tracked, self.objects, self.into
         for thing in found:
-            if not is_tracked(thing) and type(thing) is not np.ndarray:
+            if not is_tracked(thing) and type(thing) not in _UNTRACKED:
                 continue
             known = numbers.get(id(thing))
             if known is not None:

@@ -27,6 +27,7 @@ from nbtf.notebook.anatomy import (
     class_dict,
     class_name,
     defined,
+    is_ours,
     is_plain,
     items_of,
     kind_of,
@@ -38,6 +39,9 @@ from nbtf.notebook.anatomy import (
 
 LONGEST_KEY = 60
 """Characters of a dictionary's key that are shown."""
+
+OURS = "nbtf's "
+"""Stands before the name of a function of nbtf."""
 
 ITEM = "[…]"
 """Stands for any index, where many entries of a list are told as one."""
@@ -246,9 +250,7 @@ def _of_frame(thing: FrameType) -> Iterator[tuple[object, Way]]:
 
 def function_of(frame: FrameType) -> str:
     """Returns how the function of a frame is told."""
-    module = frame.f_globals.get("__name__")
-    whose = "nbtf's " if type(module) is str and module.partition(".")[0] == "nbtf" else ""
-    return f"{whose}`{frame.f_code.co_qualname}`"
+    return f"{OURS if is_ours(frame) else ''}`{frame.f_code.co_qualname}`"
 
 
 def _as_locals(thing: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Way]]:

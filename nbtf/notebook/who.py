@@ -54,7 +54,7 @@ def add_hint(session: Session) -> None:
 
     def hint(result: Any) -> None:
         error = None if result is None else result.error_in_exec
-        gpu = _full_gpu(error) if isinstance(error, errors.ResourceExhaustedError) else None
+        gpu = _full_gpu(error) if issubclass(type(error), errors.ResourceExhaustedError) else None
         if gpu is not None:
             say(f"%gpu_memory --who lists what holds the memory of {gpu}.")
 
@@ -62,9 +62,9 @@ def add_hint(session: Session) -> None:
     session.on_stop(lambda: session.shell.events.unregister("post_run_cell", hint))
 
 
-def _full_gpu(error: errors.ResourceExhaustedError) -> str | None:
+def _full_gpu(error: Any) -> str | None:
     """Returns the first GPU that the text of an error names."""
-    text = error.message
+    text: str = error.message
     found = [(text.find(one.name), one.name) for one in runtime.devices() if one.device_type == "GPU"]
     return min(((at, name) for at, name in found if at >= 0), default=(0, None))[1]
 
@@ -110,7 +110,7 @@ def who(session: Session, devices: Collection[str], seconds: float = SECONDS) ->
         if first is not None and len(group) > _FEW:
             rows.append(_row_of_many(session, holders, first, group))
         else:
-            rows += [_row(session, held[part.piece], part, part.piece in dead) for part in group]
+            rows += [_row(session, holders, held[part.piece], part, part.piece in dead) for part in group]
     rows.sort(key=lambda row: -row["nbytes"])
     return Table(COLUMNS, rows, _notes(gpus, rows, holders, seconds))
 
@@ -136,9 +136,9 @@ def _kind(part: _Part, held: Held | None) -> object:
     return part.piece if names == tuple(p.text for p in held.names) else (part.piece[0], names, part.label)
 
 
-def _row(session: Session, held: Held | None, part: _Part, dead: bool) -> dict[str, Any]:
+def _row(session: Session, holders: Holders, held: Held | None, part: _Part, dead: bool) -> dict[str, Any]:
     return _described(session, part) | {
-        "holder": GARBAGE if dead else _holder(held, part),
+        "holder": GARBAGE if dead else _holder(held, part, holders.late or not holders.finished),
         "nbytes": part.nbytes,
         "pieces": 1,
         "names": [] if held is None else [place.text for place in held.names],
@@ -169,11 +169,11 @@ def _described(session: Session, part: _Part) -> dict[str, Any]:
     }
 
 
-def _holder(held: Held | None, part: _Part) -> str:
+def _holder(held: Held | None, part: _Part, late: bool) -> str:
     if held is None:
         if _is_scratch(part):
             return "nbtf itself, as TensorFlow does, from the first op on"
-        return "not found: held by something the search did not reach"
+        return "not found in time" if late else "not found: held by something the search did not reach"
     told = _named([place.text for place in held.names]) or "something without a name"
     if held.views:
         told += f"; the same memory: {_named([place.text for place in held.views])}"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import nbtf as tf
+from nbtf._runtime.context import CURRENT
+from nbtf.notebook.who import GARBAGE
 from tests.machines import SCRATCH
 from tests.notebook.conftest import Shell
 
@@ -141,3 +146,251 @@ def test_holder_is_named_and_the_line_beside_it_frees_it(shell: Shell, kind: str
     assert in_use() == before + row["nbytes"]
     run(shell, row["frees"])
     assert before == in_use()
+
+
+# Where a search begins
+
+
+def test_local_of_a_failed_function_is_named_and_freed(shell: Shell) -> None:
+    shell.run("def train(batch):", "    loss = tf.reduce_sum(batch)", "    raise ValueError('no')")
+    shell.run(f"train({MAKE})")
+    (row,) = rows(shell)
+
+    assert ("local `batch` of `train` (last error)", ["%gpu_memory --forget-last-error"]) == (
+        row["holder"],
+        row["frees"],
+    )
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_errors_that_caused_the_last_one_are_forgotten_with_it(shell: Shell) -> None:
+    shell.run(
+        "def inner():",
+        f"    x = {MAKE}",
+        "    1/0",
+        "def outer():",
+        "    try:",
+        "        inner()",
+        "    except ZeroDivisionError:",
+        "        raise KeyError",
+        "outer()",
+    )
+    (row,) = rows(shell)
+
+    assert "local `x` of `inner` (last error)" == row["holder"]
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_inputs_of_an_op_that_failed_are_those_of_nbtf(shell: Shell) -> None:
+    shell.run(f"tf.matmul({MAKE}, {MAKE})")
+    found = rows(shell)
+
+    assert 2 == len(found)
+    assert all(row["holder"].endswith("(last error)") and "nbtf's `" in row["holder"] for row in found)
+    run(shell, found[0]["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_garbage_that_was_not_collected_yet_is_told(shell: Shell) -> None:
+    code = (
+        f"    x = {MAKE}",
+        "    try:",
+        "        1/0",
+        "    except ZeroDivisionError as error:",
+        "        kept = error",
+    )
+    gc.disable()
+    try:
+        shell.run("def f():", *code, "f()")
+        (row,) = rows(shell)
+    finally:
+        gc.enable()
+
+    assert (GARBAGE, ["import gc; gc.collect()"]) == (row["holder"], row["frees"])
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_variable_of_a_module_of_the_user_is_named(shell: Shell) -> None:
+    Path("mymodel.py").write_text(f"import nbtf as tf\nweights = {MAKE}\ndef use(): pass\n")
+    shell.run("import sys; sys.path.insert(0, '')", "from mymodel import use")
+    try:
+        (row,) = rows(shell)
+
+        assert ("mymodel.weights", ["import mymodel; del mymodel.weights"]) == (row["holder"], row["frees"])
+        run(shell, row["frees"])
+        assert SCRATCH == in_use()
+    finally:
+        del sys.modules["mymodel"]
+        sys.path.remove("")
+
+
+def test_variable_of_a_script_is_freed_from_where_ipython_keeps_it(shell: Shell) -> None:
+    Path("script.py").write_text(f"import nbtf as tf\nx = {MAKE}\n")
+    shell.run("%run script.py")
+    (row,) = rows(shell)
+
+    assert ("x", ["%xdel x"]) == (row["holder"], row["frees"])
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_variable_of_a_function_that_runs_has_no_line_that_frees_it(shell: Shell) -> None:
+    ran = shell.run(
+        "def f():",
+        f"    x = {MAKE}",
+        "    return get_ipython().run_line_magic('gpu_memory', '--who')",
+        "f()",
+    )
+    row = ran.result.to_dict()["rows"][0]
+
+    assert ("local `x` of `f` (running)", None) == (row["holder"], row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_variable_of_another_thread_is_named_and_not_kept_alive(shell: Shell) -> None:
+    shell.run(
+        "import threading",
+        "ready, go, gone = threading.Event(), threading.Event(), threading.Event()",
+        "def work():",
+        f"    x = {MAKE}",
+        "    ready.set(); go.wait()",
+        "    x = None",
+        "    gone.set(); done.wait()",
+        "done = threading.Event()",
+        "thread = threading.Thread(target=work)",
+        "thread.start(); ready.wait();",
+    )
+    (row,) = rows(shell)
+    shell.run("go.set(); gone.wait();")
+    left = in_use()
+    shell.run("done.set(); thread.join()")
+
+    assert "local `x` of `work` (running)" == row["holder"]
+    assert SCRATCH == left
+
+
+def test_looking_into_a_generator_keeps_nothing_alive(shell: Shell) -> None:
+    shell.run("def g():", f"    x = {MAKE}", "    yield 1", "    x = None", "    yield 2", "it = g()", "next(it);")
+    found = rows(shell)
+    shell.run("next(it);")
+
+    assert "local `x` of `g` (generator `it`)" == found[0]["holder"]
+    assert SCRATCH == in_use()
+
+
+def test_what_nobody_reachable_holds_is_told_with_op_shape_and_line(shell: Shell) -> None:
+    code = "import atexit", f"keep = lambda x={MAKE}: x", "atexit.register(keep)", "del keep"
+    shell.run(*code)
+    try:
+        (row,) = rows(shell)
+    finally:
+        atexit._clear()
+
+    assert "not found: held by something the search did not reach" == row["holder"]
+    assert (None, "[500, 100] float32", "Fill") == (row["frees"], row["tensor"], row["op"])
+    assert "cell 1, line 2: keep = lambda" in row["code"]
+
+
+def test_holder_that_something_else_holds_too_has_no_line(shell: Shell) -> None:
+    shell.run(f"x = {MAKE}", "import atexit", "atexit.register(lambda x=x: x)")
+    try:
+        (row,) = rows(shell)
+    finally:
+        atexit._clear()
+
+    assert ("x, Out[1].<default> x; and something the search did not reach", None) != (row["holder"], row["frees"])
+
+
+# What is told
+
+
+def test_what_was_made_while_nobody_recorded_is_told_without_its_line(bare: Shell) -> None:
+    bare.run(f"x = {MAKE}")
+    bare.run("%load_ext nbtf")
+    table = bare.run("%gpu_memory --who").result
+    (row,) = [row for row in table.to_dict()["rows"] if row["nbytes"] >= BIG]
+
+    assert ("x", "Fill", "[500, 100] float32", "") == (row["holder"], row["op"], row["tensor"], row["code"])
+    assert "Code lines are known of what was made while a recorder was on" in repr(table)
+
+
+def test_many_entries_of_a_list_are_one_row(shell: Shell) -> None:
+    shell.run(f"losses = [{MAKE} for _ in range(20)]")
+    (row,) = rows(shell)
+
+    assert ("losses[…] (20 pieces)", ["%xdel losses"]) == (row["holder"], row["frees"])
+    assert in_use() == SCRATCH + row["nbytes"]
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_largest_comes_first(shell: Shell) -> None:
+    shell.run("a = tf.ones([500, 100]); b = tf.ones([900, 100]); c = tf.ones([700, 100])")
+
+    assert ["b", "c", "a"] == [row["holder"] for row in rows(shell)]
+
+
+def test_only_the_gpus_that_are_named_are_told(shell: Shell) -> None:
+    shell.run(f"x = {MAKE}")
+    shell.run("%%device GPU:1", f"y = {MAKE}")
+
+    assert ["y"] == [row["holder"] for row in rows(shell, "GPU:1")]
+    assert ["x"] == [row["holder"] for row in rows(shell, "GPU:0")]
+
+
+def test_names_are_data(shell: Shell) -> None:
+    name = "<img src=x onerror=alert(1)>"
+    shell.run(f"d = {{{name!r}: {MAKE}}}", f"globals()[{name!r}] = {MAKE}")
+    table = shell.run("%gpu_memory --who").result
+
+    assert {f"d['{name}']", f"globals()['{name}']"} == {row["holder"] for row in rows(shell)}
+    assert "<img" not in table._repr_html_()
+    for row in rows(shell):
+        run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_nothing_is_started_or_fixed_by_looking(shell: Shell) -> None:
+    assert "Nothing is in use." == repr(shell.run("%gpu_memory --who").result)
+    assert None is CURRENT.context.machine
+
+
+def test_cell_that_runs_out_of_memory_ends_with_where_to_look(shell: Shell) -> None:
+    ran = shell.run("%%device GPU:1", "x = tf.ones([1024, 1024, 1024])")
+
+    assert isinstance(ran.error, tf.errors.ResourceExhaustedError)
+    assert ran.out.endswith("%gpu_memory --who lists what holds the memory of GPU:1.\n")
+
+
+def test_cell_that_fails_otherwise_ends_as_it_does(shell: Shell) -> None:
+    assert "--who" not in shell.run("1/0").out
+
+
+def test_forgetting_says_what_it_freed(shell: Shell) -> None:
+    shell.run("def f():", "    x = tf.ones([1024, 256])", "    1/0", "f()")
+
+    out = shell.run("%gpu_memory --forget-last-error").out
+    assert "The last error is forgotten: 1 MiB (1,048,576 B) of GPU:0 (simulated) freed.\n" == out
+    assert "There is no error to forget.\n" == shell.run("%gpu_memory --forget-last-error").out
+    assert "No traceback available to show." in shell.run("%tb").out
+
+
+def test_forgetting_leaves_a_generator_alone_that_still_waits(shell: Shell) -> None:
+    shell.run(
+        "def g():",
+        "    try:",
+        "        yield 1",
+        "    except ValueError as error:",
+        "        kept.append(error)",
+        "        yield 2",
+        "    yield 3",
+        "kept, it = [], g()",
+        "next(it); it.throw(ValueError('thrown'));",
+    )
+    shell.run("raise kept[0]")
+    shell.run("%gpu_memory --forget-last-error")
+
+    assert 3 == shell.run("next(it)").result

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf.notebook import feed
 from nbtf.notebook import pump as pump_module
 from nbtf.notebook.audience import Audience, Patience, request_date
 from nbtf.notebook.feed import HEARTBEAT
 from nbtf.notebook.pump import INTERVAL, MOST_FAILURES, NEVER, Pump, pump_of
 from nbtf.notebook.session import SESSIONS
+from tests.machines import SCRATCH
 from tests.notebook.conftest import Shell
 
 
@@ -365,6 +367,7 @@ def test_holders_are_looked_for_only_when_a_memory_view_is_looked_at(
 def test_memory_view_is_told_nothing_new_when_the_holders_are_the_same(
     start: Start, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(feed, "_holder_names", lambda session, seconds: {("GPU:0", 0, SCRATCH): "a"})
     pump = start("inline")
     model = view(pump, maps=True)
     pump.shown(model)

@@ -19,6 +19,8 @@ from tests.notebook.conftest import Shell
 pytest.importorskip("anywidget", reason="needs the lab extra")
 comm = pytest.importorskip("comm")
 
+pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in traitlets 4.1:DeprecationWarning")  # by ipywidgets 8.0
+
 Message = tuple[str, dict[str, Any]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,3 +118,43 @@ def test_completion_offers_only_what_fits(kernel: Kernel) -> None:
     reply = kernel.client.complete(line, len(line), reply=True, timeout=SECONDS)
 
     assert {"on", "off"} == set(reply["content"]["matches"])
+
+
+WHO = (
+    "rows = get_ipython().run_line_magic('gpu_memory', '--who').rows",
+    "print([(row['holder'], row['frees']) for row in rows if row['nbytes'] > 100_000])",
+)
+USED = "tf.runtime.devices()[1].in_use"
+
+
+def test_displayed_then_deleted_tensor_is_named_and_freed(kernel: Kernel) -> None:
+    before = kernel.run(USED).result
+    kernel.run("x = tf.ones([500, 100])")
+    kernel.run("x")
+    number = kernel.run("print([number for number, shown in Out.items() if shown is x][0])", "del x").text.strip()
+    ran = kernel.run(*WHO)
+
+    assert [(f"Out[{number}], one of _, __, ___, _{number}", [f"%xdel _{number}"])] == ast.literal_eval(ran.text)
+    kernel.run(f"%xdel _{number}")
+    assert before == kernel.run(USED).result
+
+
+@pytest.mark.parametrize("waiting", ["pass", "import asyncio; await asyncio.sleep(0)"])
+def test_local_of_a_failed_function_is_named_and_freed(kernel: Kernel, waiting: str) -> None:
+    kernel.run("%gpu_memory --forget-last-error")
+    kernel.run("import gc; gc.collect();")
+    before = kernel.run(USED).result
+    kernel.run(waiting, "def train(batch): raise ValueError('no')", "train(tf.ones([500, 100]))")
+    ran = kernel.run(*WHO)
+
+    assert [("local `batch` of `train` (last error)", ["%gpu_memory --forget-last-error"])] == ast.literal_eval(
+        ran.text
+    )
+    kernel.run("%gpu_memory --forget-last-error")
+    assert before == kernel.run(USED).result
+
+
+def test_cell_that_runs_out_of_memory_says_where_to_look(kernel: Kernel) -> None:
+    ran = kernel.run("x = tf.ones([1 << 20, 1 << 20])")
+
+    assert ("error", "%gpu_memory --who lists what holds the memory of GPU:0.\n") == (ran.status, ran.text)

@@ -17,6 +17,9 @@ CAPACITY = 100_000
 _BATCH = 1000
 """Notes that are counted together: less than a millisecond of work."""
 
+_THREADS = 32
+"""Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
+
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
 
@@ -221,11 +224,11 @@ class Recorder:
 
 def _last_events(batches: list[list[Note]], wanted: int) -> tuple[Event, ...]:
     """Returns the last events, in order: a note may have been taken after those of ops that began later."""
-    notes: list[Note] = []
-    while batches and len(notes) < wanted:
-        notes += reversed(batches.pop())
-    notes = notes[:wanted][::-1]
-    events = chain.from_iterable([note[SUBJECT].events(note) for note in notes])
+    events: list[Event] = []
+    for note in chain.from_iterable(map(reversed, reversed(batches))):
+        if len(events) >= wanted + _THREADS:
+            break
+        events += reversed(note[SUBJECT].events(note))
     return tuple(sorted(events, key=attrgetter("seq"))[-wanted:] if wanted else ())
 
 

@@ -97,7 +97,8 @@ def _public_module(obj: Any) -> tuple[str, bool]:
     """Returns where an object is found, and whether it is one of ours."""
     module: str = getattr(obj, "__module__", "") or ""
     ours = module.startswith("nbtf.keras.")
-    return (".".join(module.split(".")[1:3]) if ours else module), ours
+    depth = 4 if module.endswith(".schedules") else 3  # the one public module below those of keras
+    return (".".join(module.split(".")[1:depth]) if ours else module), ours
 
 
 def deserialized(

@@ -1,0 +1,55 @@
+"""`tf.keras.optimizers`: how weights are changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf.keras.optimizers import schedules as schedules
+from nbtf.keras.optimizers.formulas import SGD as SGD
+from nbtf.keras.optimizers.formulas import Adadelta as Adadelta
+from nbtf.keras.optimizers.formulas import Adagrad as Adagrad
+from nbtf.keras.optimizers.formulas import Adam as Adam
+from nbtf.keras.optimizers.formulas import Adamax as Adamax
+from nbtf.keras.optimizers.formulas import AdamW as AdamW
+from nbtf.keras.optimizers.formulas import Ftrl as Ftrl
+from nbtf.keras.optimizers.formulas import Lion as Lion
+from nbtf.keras.optimizers.formulas import Nadam as Nadam
+from nbtf.keras.optimizers.formulas import RMSprop as RMSprop
+from nbtf.keras.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
+from nbtf.keras.optimizers.optimizer import Optimizer as Optimizer
+from nbtf.keras.registry import deserialized, get_registered_object, serialized
+
+_KNOWN: dict[str, Any] = {
+    name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Optimizer)
+}
+_BY_LOWER_NAME = {name.lower(): one for name, one in _KNOWN.items()}
+
+
+def get(identifier: Any) -> Any:
+    """Returns an optimizer for a name, a config or an object; None for None.
+
+    Raises:
+      ValueError: there is none of that name.
+
+    >>> tf.keras.optimizers.get("sgd").name.partition("_")[0]
+    'sgd'
+    """
+    if identifier is None or isinstance(identifier, Optimizer):
+        return identifier
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
+    if isinstance(identifier, str):
+        found = get_registered_object(identifier) or _BY_LOWER_NAME.get(identifier.lower())
+        if found is not None:
+            return found()
+    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
+
+
+def serialize(optimizer: Any) -> Any:
+    """Returns an optimizer as plain data."""
+    return serialized(optimizer)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """Makes an optimizer of what `serialize` returned."""
+    return deserialized(config, custom_objects, _KNOWN)

@@ -1,0 +1,418 @@
+"""The optimizers: by what formula each changes a weight."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.elementwise import add, multiply, subtract
+from nbtf._ops.functions import pow, sqrt
+from nbtf._ops.magnitude import abs, clip_by_value, maximum, sign, square
+from nbtf.keras.optimizers.optimizer import Optimizer, Step
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if wanted.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      momentum: how much of the last change is made again.
+      nesterov: whether the gradient is looked at after that change.
+      **kwargs: as for `Optimizer`.
+
+    >>> w = tf.Variable(1.0)
+    >>> _ = tf.keras.optimizers.SGD(0.5).apply_gradients([(tf.constant(1.0), w)])
+    >>> w.numpy()
+    np.float32(0.5)
+    """
+
+    def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
+        """Takes the options."""
+        if not 0 <= momentum <= 1:
+            raise ValueError("`momentum` must be a float between [0, 1].")
+        self.momentum, self.nesterov = momentum, nesterov
+        self.SLOTS = ("momentum",) if momentum else ()
+        super().__init__(learning_rate, **kwargs)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step down the gradient."""
+        change = multiply(gradient, step.rate)
+        if not self.momentum:
+            variable.assign_sub(change)
+            return
+        moving = subtract(multiply(slots[0], self.momentum), change)
+        slots[0].assign(moving)
+        variable.assign_add(subtract(multiply(moving, self.momentum), change) if self.nesterov else moving)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
+
+
+class Adam(Optimizer):
+    """Steps of about equal size for all elements: running means of the gradient and of its square.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      beta_1: how slowly the mean of the gradient follows.
+      beta_2: how slowly that of its square follows.
+      epsilon: keeps the division finite.
+      amsgrad: whether the largest mean of squares so far counts.
+      **kwargs: as for `Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the options."""
+        self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
+        self.SLOTS = ("momentum", "velocity", "velocity_hat") if amsgrad else ("momentum", "velocity")
+        super().__init__(learning_rate, **kwargs)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        mean, squares = slots[0], slots[1]
+        rate = step.rate * math.sqrt(1 - self.beta_2**step.number) / (1 - self.beta_1**step.number)
+        mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
+        squares.assign_add(multiply(subtract(square(gradient), squares), 1 - self.beta_2))
+        if self.amsgrad:
+            slots[2].assign(maximum(slots[2], squares))
+            squares = slots[2]
+        variable.assign_sub(multiply(mean, rate) / add(sqrt(squares), self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            **super().get_config(),
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "amsgrad": self.amsgrad,
+        }
+
+
+class AdamW(Adam):
+    """`Adam` whose weights decay.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      weight_decay: how much of each weight is taken away in a step, times the learning rate.
+      **kwargs: as for `Adam`.
+    """
+
+    def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, **kwargs: Any) -> None:
+        """Takes the options."""
+        super().__init__(learning_rate, weight_decay=weight_decay, **kwargs)
+        if self.weight_decay is None:
+            raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
+
+
+class Adamax(Optimizer):
+    """`Adam` with the largest gradient instead of the mean of squares.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      beta_1: how slowly the mean of the gradient follows.
+      beta_2: how slowly the largest one is forgotten.
+      epsilon: keeps the division finite.
+      **kwargs: as for `Optimizer`.
+    """
+
+    SLOTS = ("momentum", "norm")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the options."""
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        super().__init__(learning_rate, **kwargs)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        mean, largest = slots
+        mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
+        largest.assign(maximum(multiply(largest, self.beta_2), abs(gradient)))
+        rate = step.rate / (1 - self.beta_1**step.number)
+        variable.assign_sub(multiply(mean, rate) / add(largest, self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
+
+
+class Nadam(Optimizer):
+    """`Adam` that looks one step ahead, as Nesterov's momentum does.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      beta_1: how slowly the mean of the gradient follows.
+      beta_2: how slowly that of its square follows.
+      epsilon: keeps the division finite.
+      **kwargs: as for `Optimizer`.
+    """
+
+    SLOTS = ("momentum", "velocity")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the options."""
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        super().__init__(learning_rate, **kwargs)
+
+    def _share(self, number: int) -> float:
+        return self.beta_1 * (1.0 - 0.5 * 0.96**number)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        mean, squares = slots
+        now, ahead = self._share(step.number), self._share(step.number + 1)
+        product = math.prod(self._share(number) for number in range(1, step.number + 1))
+        mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
+        squares.assign_add(multiply(subtract(square(gradient), squares), 1 - self.beta_2))
+        direction = add(multiply(mean, ahead / (1 - product * ahead)), multiply(gradient, (1 - now) / (1 - product)))
+        spread = multiply(squares, 1 / (1 - self.beta_2**step.number))
+        variable.assign_sub(multiply(direction, step.rate) / add(sqrt(spread), self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
+
+
+class RMSprop(Optimizer):
+    """Gradients divided by the root of a running mean of their squares.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      rho: how slowly the mean follows.
+      momentum: how much of the last change is made again.
+      epsilon: keeps the division finite.
+      centered: whether the spread around the mean gradient counts, instead of the mean square.
+      **kwargs: as for `Optimizer`.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the options."""
+        self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
+        self.SLOTS = (
+            "velocity",
+            *(("momentum",) if momentum else ()),
+            *(("average_gradient",) if centered else ()),
+        )
+        super().__init__(learning_rate, **kwargs)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        squares = slots[0]
+        squares.assign(add(multiply(squares, self.rho), multiply(square(gradient), 1 - self.rho)))
+        spread: Any = squares
+        if self.centered:
+            slots[-1].assign(add(multiply(slots[-1], self.rho), multiply(gradient, 1 - self.rho)))
+            spread = subtract(squares, square(slots[-1]))
+        change = multiply(gradient, step.rate) / sqrt(add(spread, self.epsilon))
+        if self.momentum:
+            slots[1].assign(add(multiply(slots[1], self.momentum), change))
+            change = slots[1]
+        variable.assign_sub(change)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            **super().get_config(),
+            "rho": self.rho,
+            "momentum": self.momentum,
+            "epsilon": self.epsilon,
+            "centered": self.centered,
+        }
+
+
+class Adagrad(Optimizer):
+    """Gradients divided by the root of the sum of all their squares so far.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      initial_accumulator_value: what the sum begins with.
+      epsilon: keeps the division finite.
+      **kwargs: as for `Optimizer`.
+    """
+
+    SLOTS = ("accumulator",)
+
+    def __init__(
+        self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7, **kwargs: Any
+    ) -> None:
+        """Takes the options."""
+        self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
+        super().__init__(learning_rate, **kwargs)
+
+    def first(self, slot: str, variable: Any) -> Any:
+        """Returns what a slot begins with."""
+        start = self.initial_accumulator_value if slot == "accumulator" else 0.0
+        return super().first(slot, variable) + convert_to_tensor(start, variable.dtype)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        slots[0].assign_add(square(gradient))
+        variable.assign_sub(multiply(gradient, step.rate) / sqrt(add(slots[0], self.epsilon)))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            **super().get_config(),
+            "initial_accumulator_value": self.initial_accumulator_value,
+            "epsilon": self.epsilon,
+        }
+
+
+class Adadelta(Optimizer):
+    """Steps in proportion to the size of the last ones.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      rho: how slowly the means follow.
+      epsilon: keeps the division finite.
+      **kwargs: as for `Optimizer`.
+    """
+
+    SLOTS = ("accumulated_grad", "accumulated_delta_var")
+
+    def __init__(self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **kwargs: Any) -> None:
+        """Takes the options."""
+        self.rho, self.epsilon = rho, epsilon
+        super().__init__(learning_rate, **kwargs)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        squares, changes = slots
+        squares.assign(add(multiply(squares, self.rho), multiply(square(gradient), 1 - self.rho)))
+        change = multiply(multiply(gradient, sqrt(add(changes, self.epsilon)) / sqrt(add(squares, self.epsilon))), -1.0)
+        changes.assign(add(multiply(changes, self.rho), multiply(square(change), 1 - self.rho)))
+        variable.assign_add(multiply(change, step.rate))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "rho": self.rho, "epsilon": self.epsilon}
+
+
+class Lion(Optimizer):
+    """Steps of equal size for all elements: the sign of a running mean.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      beta_1: how much of the mean counts beside the gradient.
+      beta_2: how slowly the mean follows.
+      **kwargs: as for `Optimizer`.
+    """
+
+    SLOTS = ("momentum",)
+
+    def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
+        """Takes the options."""
+        if not 0 < beta_1 <= 1:
+            raise ValueError(
+                "Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "
+                f"Received: beta_1={beta_1}."
+            )
+        self.beta_1, self.beta_2 = beta_1, beta_2
+        super().__init__(learning_rate, **kwargs)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        direction = sign(add(multiply(slots[0], self.beta_1), multiply(gradient, 1 - self.beta_1)))
+        variable.assign_sub(multiply(direction, step.rate))
+        slots[0].assign(add(multiply(slots[0], self.beta_2), multiply(gradient, 1 - self.beta_2)))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2}
+
+
+class Ftrl(Optimizer):
+    """Follows the regularised leader: weights that stay small or become zero.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      learning_rate_power: by which power of the sum of squares steps shrink.
+      initial_accumulator_value: what the sum begins with.
+      l1_regularization_strength: what sizes cost.
+      l2_regularization_strength: what squares cost.
+      l2_shrinkage_regularization_strength: what squares cost in the gradient alone.
+      beta: added to the root of the sum.
+      **kwargs: as for `Optimizer`.
+    """
+
+    SLOTS = ("accumulator", "linear")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        l2_shrinkage_regularization_strength: float = 0.0,
+        beta: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the options."""
+        self.learning_rate_power, self.initial_accumulator_value = learning_rate_power, initial_accumulator_value
+        self.l1_regularization_strength = l1_regularization_strength
+        self.l2_regularization_strength = l2_regularization_strength
+        self.l2_shrinkage_regularization_strength, self.beta = l2_shrinkage_regularization_strength, beta
+        super().__init__(learning_rate, **kwargs)
+
+    def first(self, slot: str, variable: Any) -> Any:
+        """Returns what a slot begins with."""
+        start = self.initial_accumulator_value if slot == "accumulator" else 0.0
+        return super().first(slot, variable) + convert_to_tensor(start, variable.dtype)
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Takes a step."""
+        sums, linear = slots
+        power = -self.learning_rate_power
+        ridge = self.l2_regularization_strength + self.beta / (2.0 * step.rate)
+        pulled = add(gradient, multiply(variable, 2.0 * self.l2_shrinkage_regularization_strength))
+        grown = add(sums, square(gradient))
+        change = multiply(subtract(pow(grown, power), pow(sums, power)), 1 / step.rate)
+        linear.assign_add(subtract(pulled, multiply(change, variable)))
+        quadratic = add(multiply(pow(grown, power), 1 / step.rate), 2 * ridge)
+        limit = self.l1_regularization_strength
+        variable.assign(subtract(clip_by_value(linear, -limit, limit), linear) / quadratic)
+        sums.assign(grown)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            **super().get_config(),
+            "learning_rate_power": self.learning_rate_power,
+            "initial_accumulator_value": self.initial_accumulator_value,
+            "l1_regularization_strength": self.l1_regularization_strength,
+            "l2_regularization_strength": self.l2_regularization_strength,
+            "l2_shrinkage_regularization_strength": self.l2_shrinkage_regularization_strength,
+            "beta": self.beta,
+        }

@@ -1,0 +1,118 @@
+"""Training with half precision: losses are scaled up, so that small gradients do not vanish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nbtf import distribute
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.elementwise import multiply
+from nbtf.keras.naming import inside
+from nbtf.keras.optimizers.optimizer import Optimizer
+from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.variables import Variable
+
+
+class LossScaleOptimizer(Optimizer):
+    """Wraps an optimizer: gradients of a scaled loss are divided by the scale, and left out when they overflow.
+
+    Args:
+      inner_optimizer: the optimizer that makes the steps.
+      initial_scale: the first scale; it is halved after an overflow.
+      dynamic_growth_steps: after how many steps without one it is doubled.
+      **kwargs: as for `Optimizer`.
+    """
+
+    def __init__(
+        self, inner_optimizer: Any, initial_scale: float = 2.0**15, dynamic_growth_steps: int = 2000, **kwargs: Any
+    ) -> None:
+        """Takes the optimizer."""
+        if not isinstance(inner_optimizer, Optimizer):
+            inner_optimizer = deserialized(inner_optimizer)
+        self.inner_optimizer: Optimizer = inner_optimizer
+        self.initial_scale, self.dynamic_growth_steps = initial_scale, dynamic_growth_steps
+        super().__init__(0.0, **kwargs)
+        with inside(self.name):
+            self.dynamic_scale = Variable(
+                initial_scale,
+                dtype="float32",
+                trainable=False,
+                name="dynamic_scale",
+                aggregation="only_first_replica",
+            )
+            self.step_counter = Variable(
+                0, dtype="int32", trainable=False, name="step_counter", aggregation="only_first_replica"
+            )
+
+    @property
+    def learning_rate(self) -> Any:
+        """That of the inner optimizer."""
+        return self.inner_optimizer.learning_rate if hasattr(self, "inner_optimizer") else None
+
+    @learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        self.inner_optimizer.learning_rate = value
+
+    @property
+    def iterations(self) -> Variable:
+        """How many steps were made."""
+        return self.inner_optimizer.iterations
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The scale, its counter, and all numbers of the inner optimizer."""
+        return [self.step_counter, self.dynamic_scale, *self.inner_optimizer.variables]
+
+    def build(self, variables: Iterable[Any]) -> None:
+        """Makes what the inner optimizer keeps beside each weight."""
+        self.inner_optimizer.build(variables)
+        self.built = True
+
+    def scale_loss(self, loss: Any) -> Any:
+        """Returns the loss times the scale: what gradients are taken of."""
+        return multiply(loss, self.dynamic_scale.value)
+
+    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
+        """Divides gradients by the scale and applies them, unless one has overflowed."""
+        scale = float(self.dynamic_scale)
+        given = [one for one in grads if one is not None]
+        whole = [part for one in given for part in (getattr(one, "values", None) or (one,))]
+        if not all(_is_finite(one) for one in whole):
+            self.dynamic_scale.assign(max(1.0, scale / 2.0))
+            self.step_counter.assign(0)
+            return
+        self.inner_optimizer.apply([_divided(one, scale) for one in grads], trainable_variables)
+        if int(self.step_counter) + 1 >= self.dynamic_growth_steps:
+            self.dynamic_scale.assign(scale * 2.0)
+            self.step_counter.assign(0)
+        else:
+            self.step_counter.assign_add(1)
+
+    def finalize_variable_values(self, var_list: Any) -> None:
+        """Gives the weights their averages, if the inner optimizer keeps them."""
+        self.inner_optimizer.finalize_variable_values(var_list)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "name": self.name,
+            "inner_optimizer": serialized(self.inner_optimizer),
+            "initial_scale": self.initial_scale,
+            "dynamic_growth_steps": self.dynamic_growth_steps,
+        }
+
+
+def _is_finite(grad: Any) -> bool:
+    total = float(reduce_sum(grad))
+    return total - total == 0.0
+
+
+def _divided(grad: Any, scale: float) -> Any:
+    if grad is None:
+        return None
+    if isinstance(grad, distribute.DistributedValues):
+        return distribute.get_strategy().experimental_distribute_values_from_function(
+            lambda context: multiply(grad.values[context.replica_id_in_sync_group], 1.0 / scale)
+        )
+    return multiply(grad, 1.0 / scale)

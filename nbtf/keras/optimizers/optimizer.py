@@ -1,0 +1,418 @@
+"""What every optimizer does: it keeps numbers beside each weight, and changes the weights against their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+from nbtf import distribute
+from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.elementwise import add, multiply
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.magnitude import clip_by_value
+from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
+from nbtf._runtime.device import device
+from nbtf.keras.naming import auto_name, inside, snake_case
+from nbtf.keras.optimizers.schedules import LearningRateSchedule
+from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
+from nbtf.keras.registry import serialized
+from nbtf.keras.variables import Variable
+
+
+class Step(NamedTuple):
+    """What the formula of an optimizer needs to know of a step: its number, from 1, and the learning rate."""
+
+    number: int
+    rate: float
+
+
+class Optimizer:
+    """Subclass it, name the numbers kept beside each weight in `SLOTS`, and write `update`.
+
+    In a replica of a strategy gradients are added up over all replicas first, and each changes its own copy of the
+    weights; across replicas all copies are changed.
+
+    Args:
+      learning_rate: a number, a schedule, or a function without arguments.
+      weight_decay: how much of each weight is taken away in a step, times the learning rate.
+      clipnorm: the longest gradient of a weight.
+      clipvalue: the largest element of a gradient.
+      global_clipnorm: the longest gradient of all weights together.
+      use_ema: whether averages of the weights are kept.
+      ema_momentum: how slowly these follow.
+      ema_overwrite_frequency: after how many steps the weights become their averages.
+      loss_scale_factor: by which the loss was multiplied, and gradients are divided.
+      gradient_accumulation_steps: how many gradients are averaged for one step.
+      name: of the optimizer.
+
+    Raises:
+      ValueError: two ways of clipping at once, or an argument that nobody knows.
+    """
+
+    SLOTS: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        loss_scale_factor: float | None = None,
+        gradient_accumulation_steps: int | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Makes the counter of steps and the learning rate; what is kept beside weights comes with `build`."""
+        if "lr" in kwargs:
+            learning_rate = kwargs.pop("lr")  # as Keras 2 has it
+        if kwargs:
+            raise ValueError(f"Argument(s) not recognized: {kwargs}")
+        given = [one for one in (clipnorm, clipvalue, global_clipnorm) if one is not None]
+        if len(given) > 1:
+            raise ValueError(
+                "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
+                f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
+            )
+        self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
+        self.weight_decay, self.clipnorm, self.clipvalue = weight_decay, clipnorm, clipvalue
+        self.global_clipnorm, self.loss_scale_factor = global_clipnorm, loss_scale_factor
+        self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
+        self.gradient_accumulation_steps = gradient_accumulation_steps
+        self.built = False
+        self._no_decay: list[str] = []
+        self._weights: list[Any] = []
+        self._places: dict[int, int] = {}
+        self._slots: list[list[Variable]] = []
+        with inside(self.name):
+            self._iterations = Variable(
+                0, dtype="int64", trainable=False, name="iteration", aggregation="only_first_replica"
+            )
+            self._rate = self._as_rate(learning_rate)
+
+    def _as_rate(self, learning_rate: Any) -> Any:
+        if isinstance(learning_rate, LearningRateSchedule) or callable(learning_rate):
+            return learning_rate
+        if isinstance(learning_rate, dict):
+            return _schedule_of(learning_rate)
+        return Variable(
+            float(learning_rate),
+            dtype="float32",
+            trainable=False,
+            name="learning_rate",
+            aggregation="only_first_replica",
+        )
+
+    # ---- what it keeps
+
+    @property
+    def iterations(self) -> Variable:
+        """How many steps were made."""
+        return self._iterations
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate: a variable, or the present value of a schedule. A number or a schedule can be set."""
+        if isinstance(self._rate, Variable):
+            return self._rate
+        return self._rate(self._iterations) if isinstance(self._rate, LearningRateSchedule) else self._rate()
+
+    @learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        if isinstance(self._rate, Variable) and not callable(value):
+            self._rate.assign(value)
+        else:
+            with inside(self.name):
+                self._rate = self._as_rate(value)
+
+    lr = learning_rate  # as Keras 2 calls it
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All numbers it keeps: steps, learning rate, and what is kept beside each weight, weight by weight."""
+        first = [self._iterations, *([self._rate] if isinstance(self._rate, Variable) else [])]
+        return first + [slot for slots in self._slots for slot in slots]
+
+    def build(self, variables: Iterable[Any]) -> None:
+        """Makes what is kept beside each weight.
+
+        Args:
+          variables: the weights, as Keras or as `tf.Variable`.
+        """
+        if self.built:
+            return
+        self.built = True
+        self._weights = list(variables)
+        self._places = {id(bare(weight)): place for place, weight in enumerate(self._weights)}
+        names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
+        names += ("gradient_accumulator",) if self.gradient_accumulation_steps else ()
+        for weight in self._weights:
+            strategy = getattr(bare(weight), "distribute_strategy", None)
+            with nullcontext() if strategy is None else strategy.scope():
+                self._slots.append([self._slot(weight, name) for name in names])
+
+    def _slot(self, weight: Any, name: str) -> Variable:
+        """Makes one number beside each element of a weight."""
+        value = bare(weight)
+        path = getattr(weight, "path", None) or value.name
+        with inside(self.name), device(value.device):
+            return Variable(
+                value.read_value() if name == "average" else self.first(name, value),
+                trainable=False,
+                name=f"{path.replace('/', '_').replace(':', '_')}_{name}",
+            )
+
+    def first(self, slot: str, variable: Any) -> Any:
+        """Returns what a slot begins with."""
+        return convert_to_tensor(0.0, variable.dtype) + variable * 0.0
+
+    def exclude_from_weight_decay(self, var_list: Any = None, var_names: Sequence[str] | None = None) -> None:
+        """Has weights not decay: those given, and those whose names contain a text."""
+        self._no_decay += [*(one.path for one in var_list or ()), *(var_names or ())]
+
+    # ---- steps
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], **ignored: Any) -> Variable:
+        """Changes weights against their gradients.
+
+        Args:
+          grads_and_vars: pairs of gradient and weight; pairs without a gradient are left out.
+          **ignored: accepted for older programs.
+
+        Returns:
+          The counter of steps.
+
+        Raises:
+          ValueError: there is no gradient at all, or a weight that is not one of those it was built for.
+        """
+        pairs = list(grads_and_vars)
+        self.apply([grad for grad, _ in pairs], [weight for _, weight in pairs])
+        return self._iterations
+
+    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
+        """Changes weights against their gradients.
+
+        Args:
+          grads: the gradients; None for a weight that has none.
+          trainable_variables: the weights; those it was built for when None.
+
+        Raises:
+          ValueError: there is no gradient at all, or a weight that is not one of those it was built for.
+        """
+        weights = self._weights if trainable_variables is None else list(trainable_variables)
+        if len(grads) != len(weights):
+            raise ValueError(
+                f"There are {len(grads)} gradients for {len(weights)} variables; each variable takes one, or None."
+            )
+        if all(grad is None for grad in grads):
+            raise ValueError("No gradients provided for any variable.")
+        context = distribute.get_replica_context()
+        if context is not None and context.num_replicas_in_sync > 1:
+            context.merge_in_the_end(self._apply_all, args=(list(grads), weights))
+        else:
+            self._apply_all(distribute.get_strategy(), grads, weights)
+
+    def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
+        """Is called outside of replicas: all copies are within reach."""
+        if not self.built:
+            self.build(weights)
+        given = [(grad, self._place(weight)) for grad, weight in zip(grads, weights, strict=True) if grad is not None]
+        apply = self._apply_here if strategy.num_replicas_in_sync == 1 else partial(self._apply_across, strategy)
+        apply([grad for grad, _ in given], [place for _, place in given])
+
+    def _place(self, weight: Any) -> int:
+        place = self._places.get(id(bare(weight)))
+        if place is None:
+            raise ValueError(
+                f"Unknown variable: {weight}. This optimizer can only be called for the variables it was originally "
+                "built with. When working with a new set of variables, you should recreate a new optimizer instance."
+            )
+        return place
+
+    def _apply_across(self, strategy: Any, grads: Sequence[Any], places: Sequence[int]) -> None:
+        """Adds the gradients of all replicas up, and changes all copies."""
+        weights = [bare(self._weights[place]) for place in places]
+        together = [place for place, grad in enumerate(grads) if isinstance(grad, distribute.DistributedValues)]
+        summed = list(grads)
+        made = strategy.extended.batch_reduce_to("SUM", [(grads[place], weights[place]) for place in together])
+        for place, grad in zip(together, made, strict=True):
+            summed[place] = grad
+        self._apply_here(summed, places)
+
+    def _apply_here(self, grads: Sequence[Any], places: Sequence[int]) -> None:
+        number = int(self._iterations.numpy()) + 1
+        if self.gradient_accumulation_steps:
+            grads = self._accumulated(grads, places, number)
+        if grads:
+            step = Step(self._made(number), float(self.learning_rate))
+            weights = [self._weights[place] for place in places]
+            for copies in self._copies(grads, places):
+                with device(copies[1][0].device) if self._spread else nullcontext():
+                    self._change(step, weights, *copies)
+        self._iterations.assign_add(1)
+
+    def _made(self, number: int) -> int:
+        every = self.gradient_accumulation_steps
+        return number // every if every else number
+
+    @property
+    def _spread(self) -> bool:
+        """Whether weights have copies on several devices."""
+        return isinstance(bare(self._weights[0]), distribute.DistributedValues)
+
+    def _copies(self, grads: Sequence[Any], places: Sequence[int]) -> Iterable[tuple[list[Any], list[Any], list[Any]]]:
+        """Yields gradients, weights and slots for each copy; most have one."""
+        weights = [_copies_of(bare(self._weights[place])) for place in places]
+        slots = [[_copies_of(bare(slot)) for slot in self._slots[place]] for place in places]
+        for number in range(len(weights[0])):
+            own = [grad.values[number] if isinstance(grad, distribute.DistributedValues) else grad for grad in grads]
+            yield own, [one[number] for one in weights], [[slot[number] for slot in some] for some in slots]
+
+    def _change(self, step: Step, named: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
+        """Changes the copies of all weights on one device."""
+        own = len(self.SLOTS)
+        grads = self._clipped([_dense(grad) for grad in grads])
+        for name, grad, weight, beside in zip(named, grads, weights, slots, strict=True):
+            if self.loss_scale_factor is not None:
+                grad = multiply(grad, 1.0 / self.loss_scale_factor)
+            if self.weight_decay is not None and self._decays(getattr(name, "path", weight.name)):
+                weight.assign_sub(multiply(weight, self.weight_decay * step.rate))
+            self.update(step, grad, weight, *beside[:own])
+            if self.use_ema:
+                self._average(step, weight, beside[own])
+            constraint = getattr(name, "constraint", None)
+            if constraint is not None:
+                weight.assign(constraint(weight.value()))
+
+    def _average(self, step: Step, weight: Any, average: Any) -> None:
+        momentum = 0.0 if step.number == 1 else self.ema_momentum
+        average.assign(add(multiply(average, momentum), multiply(weight, 1.0 - momentum)))
+        if self.ema_overwrite_frequency and step.number % self.ema_overwrite_frequency == 0:
+            weight.assign(average.value())
+
+    def _decays(self, path: str) -> bool:
+        return not any(text in path for text in self._no_decay)
+
+    def _clipped(self, grads: list[Any]) -> list[Any]:
+        if self.clipnorm is not None:
+            return [clip_by_norm(grad, self.clipnorm) for grad in grads]
+        if self.global_clipnorm is not None:
+            return list(clip_by_global_norm(grads, self.global_clipnorm)[0])
+        if self.clipvalue is not None:
+            return [clip_by_value(grad, -self.clipvalue, self.clipvalue) for grad in grads]
+        return grads
+
+    def _accumulated(self, grads: Sequence[Any], places: Sequence[int], number: int) -> list[Any]:
+        """Returns the mean of the last gradients when it is time for a step; nothing before."""
+        every = self.gradient_accumulation_steps or 1
+        last = number % every == 0
+        means: list[Any] = []
+        for grad, place in zip(grads, places, strict=True):
+            sums = self._slots[place][-1]
+            sums.value.assign_add(grad if isinstance(grad, distribute.DistributedValues) else _dense(grad))
+            if last:
+                means.append(multiply(sums.value, 1.0 / every))
+                sums.value.assign(sums.value * 0.0)
+        return means
+
+    def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
+        """Changes one weight in place: the formula of the optimizer.
+
+        Args:
+          step: its number and the learning rate.
+          gradient: of the weight's shape.
+          variable: the weight, a `tf.Variable` on one device.
+          *slots: what is kept beside it, in the order of `SLOTS`.
+        """
+        raise NotImplementedError
+
+    def minimize(self, loss: Any, var_list: Any, tape: Any = None, **ignored: Any) -> Variable:
+        """Computes gradients and applies them.
+
+        Args:
+          loss: a function without arguments; or a tensor, with the tape that recorded it.
+          var_list: the weights, or a function that returns them.
+          tape: the tape that recorded a tensor `loss`.
+          **ignored: accepted for older programs.
+
+        Returns:
+          The counter of steps.
+
+        Raises:
+          ValueError: `loss` is a tensor and there is no tape.
+        """
+        from nbtf import GradientTape
+
+        if not callable(loss) and tape is None:
+            raise ValueError("`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape=None.")
+        if callable(loss):
+            with tape or GradientTape() as tape:
+                made: Any = loss()
+        else:
+            made = loss
+        wanted: Any = var_list() if callable(var_list) else var_list
+        weights: list[Any] = list(wanted)
+        return self.apply_gradients(zip(tape.gradient(made, weights), weights, strict=True))
+
+    def scale_loss(self, loss: Any) -> Any:
+        """Returns the loss times `loss_scale_factor`: what gradients are taken of."""
+        return loss if self.loss_scale_factor is None else multiply(loss, self.loss_scale_factor)
+
+    def finalize_variable_values(self, var_list: Any) -> None:
+        """Gives the weights their averages at the end of training, if these are kept."""
+        if self.use_ema:
+            for weight in var_list:
+                average = self._slots[self._place(weight)][len(self.SLOTS)]
+                bare(weight).assign(bare(average).read_value())
+
+    # ---- saving
+
+    def save_own_variables(self, store: dict[str, Any]) -> None:
+        """Writes the values of all variables into a dictionary."""
+        for number, variable in enumerate(self.variables):
+            store[str(number)] = variable.numpy()
+
+    def load_own_variables(self, store: dict[str, Any]) -> None:
+        """Takes the values of all variables from a dictionary."""
+        for number, variable in enumerate(self.variables):
+            variable.assign(store[str(number)])
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        rate = self._rate
+        return {
+            "name": self.name,
+            "learning_rate": float(rate) if isinstance(rate, Variable) else serialized(rate),
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "global_clipnorm": self.global_clipnorm,
+            "clipvalue": self.clipvalue,
+            "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "loss_scale_factor": self.loss_scale_factor,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Optimizer:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+def bare(weight: Any) -> Any:
+    """Returns the `tf.Variable` behind a weight, with all its copies."""
+    return weight.handle if isinstance(weight, Variable) else weight
+
+
+def _copies_of(variable: Any) -> tuple[Any, ...]:
+    return variable.values if isinstance(variable, distribute.DistributedValues) else (variable,)
+
+
+def _dense(grad: Any) -> Any:
+    return convert_to_tensor(grad) if isinstance(grad, IndexedSlices) else grad

@@ -1,0 +1,313 @@
+"""Learning rates that change with the number of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._ops.creation import constant
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.registry import deserialized, serialized
+
+
+class LearningRateSchedule:
+    """Is called with the number of steps, and returns the learning rate. Subclass it and write `__call__`."""
+
+    def __call__(self, step: Any) -> Any:
+        """Returns the learning rate of a step."""
+        raise NotImplementedError(
+            f"Learning rate schedule '{type(self).__name__}' must override `__call__(self, step)`."
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        raise NotImplementedError(
+            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` in order to be serializable."
+        )
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+class _Formula(LearningRateSchedule):
+    """A schedule that is a formula of a Python number."""
+
+    def __call__(self, step: Any) -> Tensor:
+        """Returns the learning rate of a step."""
+        return constant(self._at(float(step)), "float32")
+
+    def _at(self, step: float) -> float:
+        raise NotImplementedError
+
+
+class ExponentialDecay(_Formula):
+    """`initial_learning_rate * decay_rate ** (step / decay_steps)`.
+
+    Args:
+      initial_learning_rate: at step 0.
+      decay_steps: after how many steps the factor has been applied once.
+      decay_rate: the factor.
+      staircase: whether it is applied at once, every `decay_steps` steps.
+      name: accepted and kept.
+
+    >>> rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)
+    >>> rate(20).numpy()
+    np.float32(0.025)
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str = "ExponentialDecay",
+    ) -> None:
+        """Takes the numbers."""
+        if decay_steps <= 0:
+            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def _at(self, step: float) -> float:
+        times = step / self.decay_steps
+        return self.initial_learning_rate * self.decay_rate ** (math.floor(times) if self.staircase else times)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "decay_steps": self.decay_steps,
+            "decay_rate": self.decay_rate,
+            "staircase": self.staircase,
+            "name": self.name,
+        }
+
+
+class InverseTimeDecay(_Formula):
+    """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
+
+    Args:
+      initial_learning_rate: at step 0.
+      decay_steps: how long a unit of time is.
+      decay_rate: how fast it falls.
+      staircase: whether it falls at once, every `decay_steps` steps.
+      name: accepted and kept.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str = "InverseTimeDecay",
+    ) -> None:
+        """Takes the numbers."""
+        if decay_steps <= 0:
+            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+
+    def _at(self, step: float) -> float:
+        times = step / self.decay_steps
+        return self.initial_learning_rate / (1 + self.decay_rate * (math.floor(times) if self.staircase else times))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "decay_steps": self.decay_steps,
+            "decay_rate": self.decay_rate,
+            "staircase": self.staircase,
+            "name": self.name,
+        }
+
+
+class PiecewiseConstantDecay(_Formula):
+    """One rate up to each boundary, then the next.
+
+    Args:
+      boundaries: numbers of steps, rising.
+      values: one rate more than there are boundaries.
+      name: accepted and kept.
+    """
+
+    def __init__(self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant") -> None:
+        """Takes the numbers."""
+        if len(boundaries) != len(values) - 1:
+            raise ValueError(
+                "The length of boundaries should be 1 less than the length of values. Received: "
+                f"boundaries={boundaries} of length {len(boundaries)}, and values={values} of length {len(values)}."
+            )
+        self.boundaries, self.values, self.name = boundaries, values, name
+
+    def _at(self, step: float) -> float:
+        return self.values[sum(step > boundary for boundary in self.boundaries)]
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"boundaries": list(self.boundaries), "values": list(self.values), "name": self.name}
+
+
+class PolynomialDecay(_Formula):
+    """From one rate to another along a power of the remaining steps.
+
+    Args:
+      initial_learning_rate: at step 0.
+      decay_steps: when the end is reached.
+      end_learning_rate: there.
+      power: 1 is a straight line.
+      cycle: whether it begins anew, more slowly, at the end.
+      name: accepted and kept.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str = "PolynomialDecay",
+    ) -> None:
+        """Takes the numbers."""
+        if decay_steps <= 0:
+            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
+        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
+        self.end_learning_rate, self.power, self.cycle, self.name = end_learning_rate, power, cycle, name
+
+    def _at(self, step: float) -> float:
+        length = self.decay_steps
+        if self.cycle:
+            length *= max(1, math.ceil(step / self.decay_steps))
+        part = min(step, length) / length
+        return (self.initial_learning_rate - self.end_learning_rate) * (1 - part) ** self.power + self.end_learning_rate
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "decay_steps": self.decay_steps,
+            "end_learning_rate": self.end_learning_rate,
+            "power": self.power,
+            "cycle": self.cycle,
+            "name": self.name,
+        }
+
+
+class CosineDecay(_Formula):
+    """Along half a wave of the cosine down to `alpha`, after an optional straight way up.
+
+    Args:
+      initial_learning_rate: where the way down begins, or the way up if there is one.
+      decay_steps: how long the way down is.
+      alpha: what is left at the end, as a part of the rate where it began.
+      name: accepted and kept.
+      warmup_target: where the way up ends; None for no way up.
+      warmup_steps: how long it is.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        alpha: float = 0.0,
+        name: str = "CosineDecay",
+        warmup_target: float | None = None,
+        warmup_steps: float = 0,
+    ) -> None:
+        """Takes the numbers."""
+        if decay_steps <= 0:
+            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
+        self.initial_learning_rate, self.decay_steps, self.alpha, self.name = (
+            initial_learning_rate,
+            decay_steps,
+            alpha,
+            name,
+        )
+        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
+
+    def _at(self, step: float) -> float:
+        top = self.initial_learning_rate
+        if self.warmup_target is not None:
+            if step < self.warmup_steps:
+                return top + (self.warmup_target - top) * step / self.warmup_steps
+            top, step = self.warmup_target, step - self.warmup_steps
+        wave = 0.5 * (1 + math.cos(math.pi * min(step, self.decay_steps) / self.decay_steps))
+        return top * ((1 - self.alpha) * wave + self.alpha)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "decay_steps": self.decay_steps,
+            "alpha": self.alpha,
+            "name": self.name,
+            "warmup_target": self.warmup_target,
+            "warmup_steps": self.warmup_steps,
+        }
+
+
+class CosineDecayRestarts(_Formula):
+    """Waves of `CosineDecay`, each longer and lower than the one before.
+
+    Args:
+      initial_learning_rate: at step 0.
+      first_decay_steps: the length of the first wave.
+      t_mul: how much longer each wave is.
+      m_mul: how high each begins, as a part of the one before.
+      alpha: what is left at the end of each, as a part of the first rate.
+      name: accepted and kept.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        first_decay_steps: float,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str = "SGDRDecay",
+    ) -> None:
+        """Takes the numbers."""
+        if first_decay_steps <= 0:
+            raise ValueError(f"Argument `first_decay_steps` must be > 0. Received: {first_decay_steps}")
+        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
+        self.t_mul, self.m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
+
+    def _at(self, step: float) -> float:
+        length, height = self.first_decay_steps, 1.0
+        while step >= length:
+            step, length, height = step - length, length * self.t_mul, height * self.m_mul
+        wave = 0.5 * height * (1 + math.cos(math.pi * step / length))
+        return self.initial_learning_rate * ((1 - self.alpha) * wave + self.alpha)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "first_decay_steps": self.first_decay_steps,
+            "t_mul": self.t_mul,
+            "m_mul": self.m_mul,
+            "alpha": self.alpha,
+            "name": self.name,
+        }
+
+
+_KNOWN: dict[str, Any] = {
+    name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, LearningRateSchedule)
+}
+
+
+def serialize(learning_rate_schedule: Any) -> Any:
+    """Returns a schedule as plain data."""
+    return serialized(learning_rate_schedule)
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """Makes a schedule of what `serialize` returned."""
+    return deserialized(config, custom_objects, _KNOWN)

@@ -1,0 +1,161 @@
+"""Do optimizers change weights by their formulas, on one device and on several?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbtf as tf
+from nbtf.keras import optimizers
+from nbtf.keras.constraints import NonNeg
+from nbtf.keras.optimizers import schedules
+from nbtf.keras.variables import Variable
+from tests.machines import machine
+
+
+def gradient(number: int) -> Any:
+    return tf.constant(np.sin(np.arange(4, dtype=np.float32).reshape(2, 2) + number))
+
+
+def after(optimizer: Any, steps: int = 5, **traits: Any) -> list[float]:
+    weight = Variable([[1.0, -2.0], [0.5, 3.0]], name="w")
+    for name, value in traits.items():
+        setattr(weight, name, value)
+    for number in range(steps):
+        optimizer.apply_gradients([(gradient(number), weight)])
+    return weight.numpy().ravel().round(5).tolist()
+
+
+def test_a_step_goes_down_the_gradient() -> None:
+    weight = tf.Variable([1.0, 2.0])
+    count = optimizers.SGD(0.5).apply_gradients([(tf.constant([1.0, -1.0]), weight)])
+
+    assert weight.numpy().tolist() == [0.5, 2.5]
+    assert int(count) == 1
+
+
+def test_what_is_kept_beside_a_weight_is_named_after_it() -> None:
+    optimizer = optimizers.Adam(name="adam")
+    optimizer.build([Variable([1.0], name="kernel")])
+
+    assert [one.path for one in optimizer.variables] == [
+        "adam/iteration",
+        "adam/learning_rate",
+        "adam/kernel_momentum",
+        "adam/kernel_velocity",
+    ]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "AdamW", "Lion"])
+def test_what_get_config_says_makes_the_same_optimizer(name: str) -> None:
+    optimizer = getattr(optimizers, name)(0.1)
+    again = optimizers.deserialize(optimizers.serialize(optimizer))
+
+    assert type(again) is type(optimizer)
+    assert after(again) == after(optimizer)
+
+
+def test_gradients_are_clipped_one_way() -> None:
+    assert after(optimizers.SGD(1.0, clipvalue=0.0)) == [1.0, -2.0, 0.5, 3.0]
+    with pytest.raises(ValueError, match="Only one of `clipnorm`"):
+        optimizers.SGD(clipnorm=1.0, clipvalue=1.0)
+
+
+def test_a_schedule_is_asked_at_each_step() -> None:
+    halved = schedules.PiecewiseConstantDecay([1], [1.0, 0.0])
+
+    assert after(optimizers.SGD(halved), steps=2) == after(optimizers.SGD(1.0), steps=2)
+    assert after(optimizers.SGD(halved), steps=5) == after(optimizers.SGD(1.0), steps=2)
+
+
+def test_a_constraint_holds_after_each_step() -> None:
+    assert min(after(optimizers.SGD(0.1), constraint=NonNeg())) >= 0.0 > min(after(optimizers.SGD(0.1)))
+
+
+def test_accumulated_gradients_make_one_step_of_their_mean() -> None:
+    weight = Variable([0.0])
+    optimizer = optimizers.SGD(1.0, gradient_accumulation_steps=2)
+    for value in (1.0, 3.0):
+        optimizer.apply_gradients([(tf.constant([value]), weight)])
+
+    assert weight.numpy().tolist() == [-2.0]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "text"),
+    [([], "No gradients provided"), ([(None, Variable([1.0]))], "No gradients provided")],
+)
+def test_a_step_needs_a_gradient(pairs: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        optimizers.SGD().apply_gradients(pairs)
+
+
+def test_a_weight_that_it_was_not_built_for_is_refused() -> None:
+    optimizer = optimizers.SGD()
+    optimizer.build([Variable([1.0])])
+
+    with pytest.raises(ValueError, match="Unknown variable"):
+        optimizer.apply_gradients([(tf.constant([1.0]), Variable([1.0]))])
+
+
+def test_unknown_arguments_and_names_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"Argument\(s\) not recognized: {'speed': 1}"):
+        optimizers.SGD(speed=1)
+    with pytest.raises(ValueError, match="Could not interpret optimizer identifier: nope"):
+        optimizers.get("nope")
+
+
+def test_rows_of_a_gradient_change_rows_of_the_weight() -> None:
+    weight = tf.Variable([[1.0], [2.0], [3.0]])
+    rows = tf.IndexedSlices(tf.constant([[1.0], [1.0]]), tf.constant([0, 0]), tf.constant([3, 1]))
+    optimizers.SGD(0.5).apply_gradients([(rows, weight)])
+
+    assert weight.numpy().ravel().tolist() == [0.0, 2.0, 3.0]
+
+
+# Half precision
+
+
+def test_an_overflow_makes_no_step_and_halves_the_scale() -> None:
+    weight = Variable([1.0])
+    optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(1.0), initial_scale=8.0)
+    optimizer.apply_gradients([(tf.constant([float("inf")]), weight)])
+
+    assert (weight.numpy().tolist(), float(optimizer.dynamic_scale)) == ([1.0], 4.0)
+    optimizer.apply_gradients([(optimizer.scale_loss(tf.constant([0.25])), weight)])
+    assert weight.numpy().tolist() == [0.75]
+
+
+# On several devices
+
+
+@pytest.mark.parametrize("make", [lambda: optimizers.SGD(0.1, momentum=0.9), lambda: optimizers.Adam(0.1)])
+@pytest.mark.parametrize("inside", [True, False])
+def test_replicas_add_their_gradients_up_and_stay_equal(make: Any, inside: bool) -> None:
+    alone: Any = tf.Variable([1.0, 2.0])
+    single = make()
+    for number in range(3):
+        single.apply_gradients([(tf.constant([1.0 + number, 3.0]), alone)])
+
+    with machine(2):
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            weight: Any = tf.Variable([1.0, 2.0])
+            optimizer = make()
+        for number in range(3):
+            grads = strategy.experimental_distribute_values_from_function(
+                lambda context, number=number: tf.constant(
+                    [float(number), 2.0] if context.replica_id_in_sync_group else [1.0, 1.0]
+                )
+            )
+            if inside:
+                strategy.run(lambda grad: optimizer.apply_gradients([(grad, weight)]), args=(grads,))
+            else:
+                with strategy.scope():
+                    optimizer.apply_gradients([(grads, weight)])
+
+        assert [one.numpy().tolist() for one in weight.values] == [alone.numpy().tolist()] * 2
+        assert int(optimizer.iterations) == 3
+        assert {one.device[-5:] for one in optimizer.variables[-1].handle.values} == {"GPU:0", "GPU:1"}

@@ -70,7 +70,7 @@ class Feed:
         self._rev += 1
         self._note(snapshot.events, found, now)
         self._words = words = Words()
-        rows = steps(snapshot.events, words, self._code_line, self._session.began, busy)
+        rows = steps(snapshot.events, words, self._code_line, self._session.began)
         counts = _counts(snapshot)
         return {
             "schema": SCHEMA,

@@ -91,7 +91,6 @@ class _Story:
         self._doing: dict[runtime.Site, str] = {}
         self._copies: dict[tuple[str, runtime.Site], int] = {}
         self._memory: dict[tuple[str, runtime.Site], tuple[int, int]] = {}
-        self._newest: runtime.OpPlaced | None = None
 
     def take(self, event: Any) -> None:
         kind = event.__class__
@@ -105,19 +104,17 @@ class _Story:
         else:
             self._allocated(event)
 
-    def finish(self, busy: bool) -> list[_Step]:
-        """Adds the ops that have no end: they failed, but for the last one, which may still run while a cell does."""
+    def finish(self) -> list[_Step]:
+        """Adds the ops that have no end: they failed. What still runs is not recorded yet."""
         for placed in [one for some in self._waiting.values() for one in some]:
-            kind = OP if busy and placed is self._newest else FAILED
             why = reason_in_words(placed.op, placed.device, placed.reason)
-            self.steps.append(_Step(placed.seq, kind, placed, why, NOBODY))
+            self.steps.append(_Step(placed.seq, FAILED, placed, why, NOBODY))
         self.steps.sort(key=lambda step: step.seq)
         return self.steps
 
     def _begin(self, event: Any) -> None:
         self._waiting.setdefault((event.op, event.device, event.site), []).append(event)
         self._doing[event.site] = event.op
-        self._newest = event
 
     def _end(self, event: Any) -> None:
         placed = self._waiting.get((event.op, event.device, event.site))
@@ -136,10 +133,10 @@ class _Story:
             self.steps[copy] = self.steps[copy]._replace(memory=memory)
 
     def _copied_for(self, event: Any) -> str | None:
-        op = self._doing.get(event.site)
-        if op is not None:
-            return "a Python value" if op == "_EagerConst" else f"input of {op}"
-        return "read by Python" if "device:CPU" in event.target else None
+        if event.kind == "move":
+            op = self._doing.get(event.site)
+            return None if op is None else f"input of {op}"
+        return "a Python value" if event.kind == "upload" else "read by Python"
 
 
 def steps(
@@ -147,7 +144,6 @@ def steps(
     words: Words,
     code_line: Callable[[runtime.Site], str],
     since: float,
-    busy: bool,
 ) -> list[list[Any]]:
     """Returns the last rows, the oldest first, as `COLUMNS` names them.
 
@@ -156,12 +152,11 @@ def steps(
       words: takes the texts; rows hold their numbers.
       code_line: tells a code line in words.
       since: when the clock of the view began, in seconds since the epoch.
-      busy: whether a cell runs, so that an op without an end may still have one.
     """
     story = _Story()
     for event in events:
         story.take(event)
-    return [_row(step, words, code_line, since) for step in story.finish(busy)[-MOST:]]
+    return [_row(step, words, code_line, since) for step in story.finish()[-MOST:]]
 
 
 def _row(step: _Step, words: Words, code_line: Callable[[runtime.Site], str], since: float) -> list[Any]:

@@ -129,8 +129,8 @@ class Pump:
         self._due = 0.0 if looked_at else NEVER
         if self.mode == "thread" and self._thread is None and looked_at:
             self._start_thread()
-        if self.mode == "inline":
-            self._listen(looked_at)
+        if self.mode == "inline" and looked_at:
+            self._listen()
         self._wake.set()
 
     # Sending
@@ -216,19 +216,15 @@ class Pump:
 
     # Between ops
 
-    def _listen(self, wanted: bool) -> None:
-        if wanted and self._deafen is None:
-            self._deafen = runtime.observe(self._hear)
-        elif not wanted and self._deafen is not None:
-            deafen, self._deafen = self._deafen, None
-            deafen()
+    def _listen(self) -> None:
+        if self._deafen is None:
+            self._deafen = runtime.start_recorder(_Ear(self._hear))
 
-    def _hear(self, _: runtime.Event) -> None:
+    def _hear(self) -> None:
         if monotonic() >= self._due and threading.current_thread() is threading.main_thread():
             self.tick()
             if self._failures >= MOST_FAILURES:
-                self.mode = "off"
-                self._listen(False)
+                self.mode, self._due = "off", NEVER
 
     # Cells
 
@@ -253,7 +249,8 @@ class Pump:
         """Ends the thread, and says so to all views."""
         self._end_thread()
         atexit.unregister(self._end_thread)
-        self._listen(False)
+        if self._deafen is not None:
+            self._deafen()
         try:
             with self._lock:
                 self._state = self.feed.state(busy=False, ended=True)
@@ -262,6 +259,19 @@ class Pump:
                         self._tell(model, fresh=True)
         except Exception as error:  # a view that cannot be told says by itself that it is not live
             self.failure = error
+
+
+class _Ear(runtime.Recorder):
+    """A recorder that keeps nothing: it is called after every op, and no events are made for it."""
+
+    def __init__(self, hear: Callable[[], None]) -> None:
+        """Takes what is called."""
+        super().__init__(0)
+        self._hear = hear
+
+    def take(self, note: Any) -> None:
+        """Calls, whatever has happened."""
+        self._hear()
 
 
 def pump_of(session: Session) -> Pump:

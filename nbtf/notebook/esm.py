@@ -1,7 +1,9 @@
 """How do the modules of `static/` become the one ES module and the one style sheet of a widget?
 
 They stay valid ES modules of their own, which node and editors can check. A widget gets them joined: what is imported
-comes first, and neither `import` nor `export` is left. So top-level names must differ over all files.
+comes first, and neither `import` nor `export` is left. So top-level names must differ over all files. A notebook is
+saved with the text of its widgets: comments and indentation are left out, a sixth of it, and no text of a program may
+have several lines.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from importlib.resources.abc import Traversable
 IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./(\w+)\.js";[ \t]*\n?', re.MULTILINE)
 EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|class|const|let)\b)", re.MULTILINE)
 
+NEEDLESS = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE)
+
 
 @cache
 def script(name: str, view: str) -> str:
@@ -23,7 +27,7 @@ def script(name: str, view: str) -> str:
       name: the file in `static/` that has the view, without its ending.
       view: the view that it exports.
     """
-    parts = [f"// {one}.js\n{EXPORT.sub('', IMPORT.sub('', _read(f'{one}.js')))}" for one in in_order(name)]
+    parts = [f"// {one}.js\n{_bare(_read(f'{one}.js'))}" for one in in_order(name)]
     return "\n".join([*parts, f"export default {{ render: (context) => frame(context, {view}) }};\n"])
 
 
@@ -31,6 +35,12 @@ def script(name: str, view: str) -> str:
 def style(name: str) -> str:
     """Returns the style sheet of a widget: those of its modules that have one."""
     return "\n".join(_read(f"{one}.css") for one in in_order(name) if (_static() / f"{one}.css").is_file())
+
+
+def _bare(text: str) -> str:
+    for needless in (IMPORT, NEEDLESS, EXPORT):
+        text = needless.sub("", text)
+    return text
 
 
 def in_order(name: str) -> list[str]:

@@ -43,6 +43,19 @@ def test_one_module_is_left_that_needs_no_other(name: str, view: str) -> None:
     assert {"frame", view} <= set(DECLARED.findall(script))
 
 
+@pytest.mark.parametrize("file", sorted(STATIC.glob("*.js")), ids=lambda file: file.name)
+def test_no_text_of_a_program_has_several_lines(file: Path) -> None:
+    assert [] == [text for text in re.findall(r"`[^`]*`", file.read_text(encoding="utf-8")) if "\n" in text]
+
+
+@pytest.mark.parametrize(("name", "view"), VIEWS)
+def test_comments_and_indentation_are_left_out(name: str, view: str) -> None:
+    lines = esm.script(name, view).splitlines()
+
+    assert [f"// {module}.js" for module in esm.in_order(name)] == [line for line in lines if line.startswith("//")]
+    assert [] == [line for line in lines if line.startswith((" ", "\t"))]
+
+
 @pytest.mark.parametrize(("name", "view"), VIEWS)
 def test_nothing_is_fetched_from_elsewhere(name: str, view: str) -> None:
     text = esm.script(name, view) + esm.style(name)

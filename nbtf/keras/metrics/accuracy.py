@@ -1,0 +1,159 @@
+"""How many predictions are right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.comparison import equal, greater
+from nbtf._ops.elementwise import cast
+from nbtf._ops.ordering import in_top_k
+from nbtf._ops.positions import argmax
+from nbtf._ops.reduction import reduce_mean
+from nbtf._ops.shape import squeeze
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.dtypes import floatx
+from nbtf.keras.losses.functions import same_rank
+from nbtf.keras.metrics.metric import MeanMetricWrapper
+
+
+def _like(y_true: Any, dtype: Any) -> Tensor:
+    tensor = as_tensor(y_true)
+    return tensor if tensor.dtype is dtype else cast(tensor, dtype)
+
+
+def accuracy(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns 1 where both are equal, 0 elsewhere."""
+    predicted = as_tensor(y_pred)
+    wanted, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
+    return cast(equal(wanted, predicted), floatx())
+
+
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
+    """Returns the part of the last axis where labels are predicted: 1 above the threshold, 0 below."""
+    predicted = as_tensor(y_pred)
+    wanted, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
+    right = equal(wanted, cast(greater(predicted, threshold), wanted.dtype))
+    return reduce_mean(cast(right, floatx()), axis=-1)
+
+
+def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns 1 where the largest prediction is that of the largest label."""
+    labels, predicted = as_tensor(y_true), as_tensor(y_pred)
+    return cast(equal(argmax(labels, axis=-1), argmax(predicted, axis=-1)), floatx())
+
+
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+    """Returns 1 where the largest prediction is that of the class whose number is the label.
+
+    >>> from nbtf.keras.metrics import sparse_categorical_accuracy
+    >>> sparse_categorical_accuracy([1, 0], [[0.1, 0.9], [0.2, 0.8]]).numpy()
+    array([1., 0.], dtype=float32)
+    """
+    labels, predicted = as_tensor(y_true), as_tensor(y_pred)
+    if len(labels.shape) == len(predicted.shape) and labels.shape[-1] == 1:
+        labels = squeeze(labels, [-1])
+    found = argmax(predicted, axis=-1)
+    return cast(equal(_like(labels, found.dtype), found), floatx())
+
+
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+    """Returns 1 where the largest label is among the `k` largest predictions."""
+    return sparse_top_k_categorical_accuracy(argmax(as_tensor(y_true), axis=-1), y_pred, k)
+
+
+def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False) -> Tensor:
+    """Returns 1 where the class whose number is the label is among the `k` largest predictions."""
+    labels, predicted = as_tensor(y_true), as_tensor(y_pred)
+    if len(labels.shape) == len(predicted.shape):
+        labels = squeeze(labels, [-1])
+    shape = labels.shape
+    flat = reshape(_like(labels, as_tensor(0).dtype), [-1])
+    right = in_top_k(flat, reshape(predicted, [-1, predicted.shape[-1]]), k)
+    return reshape(cast(right, floatx()), shape)
+
+
+class Accuracy(MeanMetricWrapper):
+    """The part of predictions that equal their labels.
+
+    Args:
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(accuracy, name, dtype)
+
+
+class BinaryAccuracy(MeanMetricWrapper):
+    """The part of yes-or-no answers that are right.
+
+    Args:
+      name: of the metric.
+      dtype: of its numbers.
+      threshold: above it a prediction means yes.
+    """
+
+    def __init__(self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5) -> None:
+        """Begins with nothing."""
+        super().__init__(binary_accuracy, name, dtype, threshold=threshold)
+
+
+class CategoricalAccuracy(MeanMetricWrapper):
+    """The part of examples whose largest prediction is that of the largest label.
+
+    Args:
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    def __init__(self, name: str = "categorical_accuracy", dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(categorical_accuracy, name, dtype)
+
+
+class SparseCategoricalAccuracy(MeanMetricWrapper):
+    """The part of examples whose largest prediction is that of the right class; labels are numbers.
+
+    Args:
+      name: of the metric.
+      dtype: of its numbers.
+
+    >>> accuracy = tf.keras.metrics.SparseCategoricalAccuracy()
+    >>> float(accuracy([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
+    0.5
+    """
+
+    def __init__(self, name: str = "sparse_categorical_accuracy", dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(sparse_categorical_accuracy, name, dtype)
+
+
+class TopKCategoricalAccuracy(MeanMetricWrapper):
+    """The part of examples whose right class is among the `k` largest predictions.
+
+    Args:
+      k: how many.
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    def __init__(self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
+
+
+class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
+    """As `TopKCategoricalAccuracy`; labels are numbers.
+
+    Args:
+      k: how many.
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    def __init__(self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k)

@@ -1,0 +1,268 @@
+"""How often yes and no are right and wrong, at one threshold or at many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.broadcasting import reduce_sum, reshape
+from nbtf._ops.comparison import greater
+from nbtf._ops.creation import constant
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.functions import sigmoid
+from nbtf._ops.logic import logical_and, logical_not
+from nbtf._ops.magnitude import minimum
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.losses.functions import same_rank
+from nbtf.keras.losses.loss import weights_like
+from nbtf.keras.metrics.metric import Metric
+
+
+class _Counts(Metric):
+    """Counts answers by what they should be and what they are, one count for each threshold."""
+
+    def __init__(self, thresholds: Any, name: str | None, dtype: Any, counted: Sequence[str]) -> None:
+        super().__init__(dtype, name)
+        self._given = thresholds
+        given: list[float] = [0.5] if thresholds is None else list(np.atleast_1d(np.asarray(thresholds, float)))
+        wrong = [one for one in given if not 0 <= one <= 1 and not np.isinf(one) and not -1e-6 <= one <= 1 + 1e-6]
+        if wrong:
+            raise ValueError(f"Threshold values must be in [0, 1]. Received: {wrong}")
+        self._thresholds = given
+        names = ["accumulator"] if len(counted) == 1 else counted
+        shape = (len(given),)
+        self._counts = {one: self.add_weight(shape=shape, name=name) for one, name in zip(counted, names, strict=True)}
+
+    def _gather(self, y_true: Any, y_pred: Any, sample_weight: Any) -> None:
+        predicted = self._as_floats(y_pred)
+        wanted, predicted = same_rank(self._as_floats(y_true), predicted)
+        weights = None if sample_weight is None else weights_like(sample_weight, predicted)
+        if weights is not None:
+            weights = reshape(multiply(weights, predicted * 0.0 + 1.0), [1, -1])
+        said = greater(reshape(predicted, [1, -1]), constant(self._thresholds, predicted.dtype)[:, None])
+        right = greater(reshape(wanted, [1, -1]), 0.5)
+        for name, count in self._counts.items():
+            yes, no = said if "positives" in name else logical_not(said), right
+            agree = ("true" in name) == ("positives" in name)
+            hits = cast(logical_and(yes, no if agree else logical_not(no)), self.dtype)
+            count.handle.assign_add(reduce_sum(hits if weights is None else multiply(hits, weights), axis=1))
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts the answers of a batch."""
+        self._gather(y_true, y_pred, sample_weight)
+
+    def _count(self, name: str) -> Tensor:
+        return as_tensor(self._counts[name])
+
+    def _shaped(self, values: Tensor) -> Tensor:
+        return values[0] if len(self._thresholds) == 1 else values
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "thresholds": self._given}
+
+
+class _OneCount(_Counts):
+    COUNTED = ""
+
+    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(thresholds, name, dtype, [self.COUNTED])
+
+    def result(self) -> Any:
+        """Returns the count."""
+        return self._shaped(self._count(self.COUNTED))
+
+
+class TruePositives(_OneCount):
+    """How often yes was right.
+
+    Args:
+      thresholds: above them a prediction means yes; 0.5 when None.
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    COUNTED = "true_positives"
+
+
+class TrueNegatives(_OneCount):
+    """How often no was right; arguments as for `TruePositives`."""
+
+    COUNTED = "true_negatives"
+
+
+class FalsePositives(_OneCount):
+    """How often yes was wrong; arguments as for `TruePositives`."""
+
+    COUNTED = "false_positives"
+
+
+class FalseNegatives(_OneCount):
+    """How often no was wrong; arguments as for `TruePositives`."""
+
+    COUNTED = "false_negatives"
+
+
+class Precision(_Counts):
+    """The part of yes that was right.
+
+    Args:
+      thresholds: above them a prediction means yes; 0.5 when None.
+      top_k: not supported.
+      class_id: looks at this column alone.
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    def __init__(
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        """Begins with nothing."""
+        if top_k is not None:
+            raise NotImplementedError("`top_k` is not supported here; leave it out and use `thresholds`.")
+        super().__init__(thresholds, name, dtype, ["true_positives", "false_positives"])
+        self.class_id = class_id
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts the answers of a batch."""
+        if self.class_id is not None:
+            y_true, y_pred = as_tensor(y_true)[..., self.class_id], as_tensor(y_pred)[..., self.class_id]
+        self._gather(y_true, y_pred, sample_weight)
+
+    def result(self) -> Any:
+        """Returns the part."""
+        right, wrong = (self._count(name) for name in self._counts)
+        return self._shaped(divide_no_nan(right, right + wrong))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "top_k": None, "class_id": self.class_id}
+
+
+class Recall(Precision):
+    """The part of what should be yes that was found; arguments as for `Precision`."""
+
+    def __init__(
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        """Begins with nothing."""
+        if top_k is not None:
+            raise NotImplementedError("`top_k` is not supported here; leave it out and use `thresholds`.")
+        _Counts.__init__(self, thresholds, name, dtype, ["true_positives", "false_negatives"])
+        self.class_id = class_id
+
+
+class AUC(_Counts):
+    """The area under the curve that yes and no make over all thresholds.
+
+    Args:
+      num_thresholds: how many thresholds, evenly spread.
+      curve: `"ROC"` or `"PR"`.
+      summation_method: `"interpolation"`, `"minoring"` or `"majoring"`.
+      name: of the metric.
+      dtype: of its numbers.
+      thresholds: other thresholds instead.
+      multi_label: not supported.
+      num_labels: not supported.
+      label_weights: not supported.
+      from_logits: whether predictions are logits.
+    """
+
+    def __init__(
+        self,
+        num_thresholds: int = 200,
+        curve: str = "ROC",
+        summation_method: str = "interpolation",
+        name: str | None = None,
+        dtype: Any = None,
+        thresholds: Any = None,
+        multi_label: bool = False,
+        num_labels: int | None = None,
+        label_weights: Any = None,
+        from_logits: bool = False,
+    ) -> None:
+        """Begins with nothing."""
+        if multi_label:
+            raise NotImplementedError("`multi_label` is not supported here; make one AUC for each label.")
+        if curve not in ("ROC", "PR"):
+            raise ValueError(f'Invalid `curve` argument value "{curve}". Expected one of: ["PR", "ROC"]')
+        if summation_method not in ("interpolation", "minoring", "majoring"):
+            raise ValueError(
+                f'Invalid `summation_method` argument value "{summation_method}". '
+                'Expected one of: ["interpolation", "majoring", "minoring"]'
+            )
+        inner = [(one + 1) / (num_thresholds - 1) for one in range(num_thresholds - 2)]
+        inner = sorted(thresholds) if thresholds is not None else inner
+        all_four = ["true_positives", "false_positives", "true_negatives", "false_negatives"]
+        super().__init__([-1e-7, *inner, 1 + 1e-7], name, dtype, all_four)
+        self._own_thresholds = thresholds
+        self.curve, self.summation_method, self._from_logits = curve, summation_method, from_logits
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Counts the answers of a batch."""
+        self._gather(y_true, sigmoid(self._as_floats(y_pred)) if self._from_logits else y_pred, sample_weight)
+
+    def result(self) -> Any:
+        """Returns the area."""
+        found, wrong, no, missed = (self._count(name) for name in self._counts)
+        if self.curve == "PR" and self.summation_method == "interpolation":
+            return self._interpolated(found.numpy(), wrong.numpy(), missed.numpy())
+        recall = divide_no_nan(found, found + missed)
+        x, y = (
+            (divide_no_nan(wrong, wrong + no), recall)
+            if self.curve == "ROC"
+            else (recall, divide_no_nan(found, found + wrong))
+        )
+        first, second = y[:-1], y[1:]
+        heights = {
+            "interpolation": (first + second) / 2.0,
+            "minoring": minimum(first, second),
+            "majoring": first + second - minimum(first, second),
+        }
+        return reduce_sum((x[:-1] - x[1:]) * heights[self.summation_method])
+
+    def _interpolated(self, found: Any, wrong: Any, missed: Any) -> Tensor:
+        """Returns the area under precision over recall, where precision is interpolated by counts (Davis, 2006)."""
+        said = found + wrong
+        step = found[:-1] - found[1:]
+        slope = _quotient(step, np.maximum(said[:-1] - said[1:], 0))
+        start = found[1:] - slope * said[1:]
+        both = (said[:-1] > 0) & (said[1:] > 0)
+        ratio = np.where(both, _quotient(said[:-1], np.maximum(said[1:], 0)), 1.0)
+        areas: Any = _quotient(slope * (step + start * np.log(ratio)), np.maximum(found[1:] + missed[1:], 0))
+        return constant(areas.sum(), self.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        own = {"thresholds": self._own_thresholds} if self._own_thresholds is not None else {}
+        return {
+            "name": self.name,
+            "dtype": self.dtype,
+            "num_thresholds": len(self._thresholds),
+            "curve": self.curve,
+            "summation_method": self.summation_method,
+            "multi_label": False,
+            "num_labels": None,
+            "label_weights": None,
+            "from_logits": self._from_logits,
+            **own,
+        }
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    return np.divide(x, y, out=np.zeros_like(x), where=y != 0)

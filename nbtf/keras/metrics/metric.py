@@ -1,0 +1,250 @@
+"""What every metric does: it gathers numbers batch by batch, and tells what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf import distribute
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.reduction import reduce_mean
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras.dtypes import as_policy
+from nbtf.keras.initializers import get as initializer_of
+from nbtf.keras.losses.loss import weights_like
+from nbtf.keras.naming import auto_name, inside, snake_case
+from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.variables import Variable
+
+
+class Metric:
+    """Subclass it, make variables in `__init__`, and write `update_state` and `result`.
+
+    Under a strategy each replica gathers for itself, and the result is that of all.
+
+    Args:
+      dtype: of its numbers; `floatx()` when None.
+      name: of the metric.
+
+    >>> class Largest(tf.keras.metrics.Metric):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.largest = self.add_weight(name="largest")
+    ...     def update_state(self, values, sample_weight=None):
+    ...         self.largest.assign(tf.maximum(self.largest, tf.reduce_max(values)))
+    ...     def result(self):
+    ...         return self.largest.value
+    >>> metric = Largest()
+    >>> metric.update_state([1.0, 5.0, 2.0])
+    >>> float(metric.result())
+    5.0
+    """
+
+    def __init__(self, dtype: Any = None, name: str | None = None) -> None:
+        """Takes what is not said by the class."""
+        self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
+        self._policy = as_policy(dtype)
+        self._variables: list[Variable] = []
+        self._inner: list[Metric] = []
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Keeps a list of the metrics inside this one."""
+        if isinstance(value, Metric):
+            self.__dict__.setdefault("_inner", []).append(value)
+        super().__setattr__(name, value)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of its numbers."""
+        return self._policy.compute_dtype
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All numbers that it gathers, those of inner metrics behind."""
+        return [*self._variables, *(one for inner in self._inner for one in inner.variables)]
+
+    weights = variables
+
+    def add_variable(
+        self, shape: Any, initializer: Any, dtype: Any = None, aggregation: str = "sum", name: str | None = None
+    ) -> Variable:
+        """Makes a number to gather; it begins anew with `reset_state`.
+
+        Args:
+          shape: of its value.
+          initializer: what it begins with.
+          dtype: of its value.
+          aggregation: what the numbers of several replicas come to.
+          name: the last part of its path.
+        """
+        with inside(self.name):
+            variable = Variable(
+                initializer_of(initializer),
+                shape=shape,
+                dtype=dtype or self._policy.variable_dtype,
+                trainable=False,
+                aggregation=aggregation,
+                synchronization="on_read" if distribute.has_strategy() else "auto",
+                name=name,
+            )
+        self._variables.append(variable)
+        return variable
+
+    def add_weight(
+        self, shape: Any = (), initializer: Any = None, dtype: Any = None, name: str | None = None, **kwargs: Any
+    ) -> Variable:
+        """Makes a number to gather, zero at first; see `add_variable`."""
+        if isinstance(shape, str):  # Keras 2 has the name first
+            shape, name = (), shape
+        return self.add_variable(shape, initializer or "zeros", dtype, kwargs.get("aggregation") or "sum", name)
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Gathers what a batch has to say."""
+        raise NotImplementedError
+
+    def result(self) -> Any:
+        """Returns what was gathered comes to."""
+        raise NotImplementedError
+
+    def reset_state(self) -> None:
+        """Forgets everything."""
+        for variable in self.variables:
+            variable.assign(variable.value * 0)
+
+    def reset_states(self) -> None:
+        """Forgets everything; Keras 2 calls it so."""
+        self.reset_state()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Gathers what a batch has to say, and returns the result so far."""
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"name": self.name, "dtype": self.dtype}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Metric:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+    def __repr__(self) -> str:
+        """Returns `<Mean name=mean>`."""
+        return f"<{type(self).__name__} name={self.name}>"
+
+    __str__ = __repr__
+
+    # For subclasses
+
+    def _as_floats(self, value: Any) -> Tensor:
+        tensor = as_tensor(value)
+        return tensor if tensor.dtype.name == self.dtype else cast(tensor, self.dtype)
+
+
+class Sum(Metric):
+    """The sum of everything.
+
+    Args:
+      name: of the metric.
+      dtype: of its numbers.
+    """
+
+    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+        """Begins with 0."""
+        super().__init__(dtype, name)
+        self.total = self.add_weight(name="total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Adds values, times their weights."""
+        values = self._as_floats(values)
+        if sample_weight is not None:
+            values = multiply(values, weights_like(sample_weight, values))
+        self.total.handle.assign_add(reduce_sum(values))
+
+    def result(self) -> Any:
+        """Returns the sum."""
+        return self.total.handle.read_value()
+
+
+class Mean(Metric):
+    """The mean of everything.
+
+    Args:
+      name: of the metric.
+      dtype: of its numbers.
+
+    >>> mean = tf.keras.metrics.Mean()
+    >>> mean.update_state([1.0, 3.0])
+    >>> float(mean.result())
+    2.0
+    """
+
+    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
+        """Begins with nothing."""
+        super().__init__(dtype, name)
+        self.total = self.add_weight(name="total")
+        self.count = self.add_weight(name="count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Gathers values; they count as their weights say."""
+        values = self._as_floats(values)
+        if sample_weight is None:
+            self._gather(reduce_sum(values) if values.shape else values, values.shape.num_elements() or 0)
+            return
+        axes = len(as_tensor(sample_weight).shape)
+        if 0 < axes < len(values.shape):  # one weight for many values: it weighs their mean
+            values = reduce_mean(values, list(range(axes, len(values.shape))))
+        weights = multiply(weights_like(sample_weight, values), values * 0.0 + 1.0)
+        self._gather(reduce_sum(multiply(values, weights)), reduce_sum(weights))
+
+    def _gather(self, total: Any, count: Any) -> None:
+        self.total.handle.assign_add(total)
+        self.count.handle.assign_add(float(count) if isinstance(count, int) else count)
+
+    def result(self) -> Any:
+        """Returns the mean; 0 before there is anything."""
+        return divide_no_nan(self.total.handle, self.count.handle)
+
+
+class MeanMetricWrapper(Mean):
+    """The mean of a function of labels and predictions.
+
+    Args:
+      fn: returns a number for each example.
+      name: of the metric.
+      dtype: of its numbers.
+      **kwargs: passed to `fn`.
+    """
+
+    def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        """Takes the function and its options."""
+        super().__init__(name or getattr(fn, "__name__", "mean_metric_wrapper"), dtype)
+        self._fn, self._fn_kwargs = fn, kwargs
+
+    def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # Keras has it so
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
+        """Gathers what the function says of a batch."""
+        values = self._fn(y_true, y_pred, **self._fn_kwargs)
+        mask = getattr(values, "_keras_mask", None)
+        mask = getattr(y_pred, "_keras_mask", None) if mask is None else mask
+        if mask is not None:
+            present = weights_like(mask, self._as_floats(values))
+            sample_weight = (
+                present if sample_weight is None else multiply(weights_like(sample_weight, present), present)
+            )
+        super().update_state(values, sample_weight)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        own = {"fn": serialized(self._fn)} if type(self) is MeanMetricWrapper else {}
+        return {**super().get_config(), **own, **self._fn_kwargs}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Metric:
+        """Makes one from what `get_config` gave."""
+        return cls(**({**config, "fn": deserialized(config["fn"])} if "fn" in config else config))

@@ -24,6 +24,11 @@ def kind_of(thing: object) -> type[Any]:
     return type(thing)
 
 
+def is_sequence(thing: object) -> bool:
+    """Says whether an object is a list or a tuple, and not of a class of its own."""
+    return type(thing) is list or type(thing) is tuple
+
+
 def items_of(thing: Any) -> list[tuple[Any, Any]]:
     """Returns the items of a dictionary, whatever its class says."""
     return list(dict.items(thing))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
@@ -67,7 +72,7 @@ def defined(kind: type, name: str) -> Any:
 
 def is_plain(kind: type, *methods: str) -> bool:
     """Says whether methods are those of Python's own types, not a user's."""
-    return all(type(defined(kind, name)) in _PLAIN for name in methods)
+    return all(any(type(defined(kind, name)) is one for one in _PLAIN) for name in methods)
 
 
 _PLAIN = (WrapperDescriptorType, MethodDescriptorType, type(None))
@@ -78,7 +83,7 @@ def attributes_of(thing: Any) -> Any:
     """Returns the dictionary of an object's attributes; None where it has none."""
     for one in _MRO(type(thing)):
         found: Any = class_dict(one).get("__dict__")
-        if type(found) in (GetSetDescriptorType, MemberDescriptorType):
+        if type(found) is GetSetDescriptorType or type(found) is MemberDescriptorType:
             names: Any = found.__get__(thing)
             return names if issubclass(type(names), dict) else None
     return None
@@ -130,5 +135,5 @@ def running_frames() -> list[FrameType]:
 
 def is_ours(frame: FrameType) -> bool:
     """Says whether a frame is one of nbtf's functions."""
-    module: Any = frame.f_globals.get("__name__")
+    module: Any = dict.get(frame.f_globals, "__name__")
     return type(module) is str and module.partition(".")[0] == "nbtf"

@@ -52,10 +52,16 @@ class Holders:
         self._graph = Graph(_roots(shell, running, modules), running, hidden)
         self._graph.search(start + seconds * _SEARCHING)
         self._names = Names(self._graph)
+        self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
         self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns)
         self.by_piece: dict[Piece, list[int]] = {}
         for number, held in self._graph.holdings.items():
             self.by_piece.setdefault((held.device, held.region, held.offset), []).append(number)
+
+    @property
+    def largest_first(self) -> list[Piece]:
+        """The pieces of memory whose holders were found."""
+        return sorted(self.by_piece, key=lambda piece: -self._graph.holdings[self.by_piece[piece][0]].nbytes)
 
     @property
     def looked(self) -> int:
@@ -116,7 +122,7 @@ def holder_names(session: Session, seconds: float) -> dict[Piece, str]:
     if not any(device.in_use for device in runtime.devices()):
         return {}
     found, labels = Holders(session, seconds), dict[Piece, str]()
-    for piece in found.by_piece:
+    for piece in found.largest_first:
         if found.late:
             break
         names = found.names(piece)

@@ -29,7 +29,8 @@ class Place(NamedTuple):
     """How an object is reached: `before`, `body` and `after` are its name, `code` an expression for it.
 
     `pattern` is the body with any index for each index. `origin` says whose local variables these are, `needs` which
-    module the code needs, `via` through which objects it leads. Below what is `sealed` nothing more is told.
+    module the code needs, `via` through which objects it leads. What is `inside` of an object of nbtf is not taken from
+    it. Below what is `sealed` nothing more is told.
     """
 
     body: str
@@ -43,6 +44,7 @@ class Place(NamedTuple):
     role: str = ""
     names: tuple[str, ...] = ()
     via: tuple[int, ...] = ()
+    inside: bool = False
     sealed: bool = False
 
     @property
@@ -66,6 +68,7 @@ class Names:
         self._best: dict[int, Place | None] = {}
         self._ways: dict[int, dict[int, list[Way]]] = {}
         self._roots: dict[int, dict[int, list[str]]] = {}
+        self._above: dict[tuple[int, int], list[Place]] = {}
 
     def of(self, number: int) -> list[Place]:
         """Returns the names of an object, those first that a user knows best."""
@@ -88,7 +91,9 @@ class Names:
         thing = self.graph.objects[parent]
         found: list[tuple[Place, Way]] = []
         for place in places:
-            for way in self._of(parent, place).get(id(self.graph.objects[child]), ()):
+            other = others(thing)
+            known = self._of(parent, place).get(id(self.graph.objects[child]))
+            for way in known or ([] if other is None else [other]):
                 found.append((_below(place, thing, way)._replace(via=(*place.via[-32:], parent)), way))
         return found
 
@@ -123,7 +128,9 @@ class Names:
             elif depth == 0:
                 places = [place for place, _ in self.steps(parent, number)]
             elif parent != number:
-                above = [place for place in self._places(parent, depth - 1) if number not in place.via]
+                if (parent, depth) not in self._above:
+                    self._above[parent, depth] = self._places(parent, depth - 1)
+                above = [place for place in self._above[parent, depth] if number not in place.via]
                 places = [place for place, _ in self.steps(parent, number, above)]
             else:
                 continue
@@ -140,10 +147,6 @@ class Names:
             thing = self.graph.objects[number]
             for value, way in ways(thing, place.role, place.names):
                 known.setdefault(id(value), []).append(way)
-            other = others(thing)
-            if other is not None:
-                for one in self.graph.referents(thing):
-                    known.setdefault(id(one), [other])
         return known
 
 
@@ -159,8 +162,10 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
         rank = INNER if way.local_of.startswith(OURS) else PLAIN
         after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
         return Place(way.shown, None, "local `", after, way.shown, rank, origin)
-    if class_name(kind) == "GradientTape" and module_of(kind).startswith("nbtf."):
-        return place._replace(code=None, after=f"{place.after} (GradientTape)", sealed=True, role=way.role)
+    inside = place.inside or module_of(kind).startswith("nbtf.")
+    if inside and class_name(kind) == "GradientTape":
+        after = f"{place.after} (GradientTape)"
+        return place._replace(code=None, after=after, inside=True, sealed=True, role=way.role, names=way.names)
     return place._replace(
         body=place.body + way.shown,
         code=None if place.code is None or way.code is None else place.code + way.code,
@@ -168,6 +173,7 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
         origin=origin,
         role=way.role,
         names=way.names,
+        inside=inside,
     )
 
 

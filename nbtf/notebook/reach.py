@@ -12,6 +12,7 @@ import site
 import sys
 import sysconfig
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -20,12 +21,12 @@ import numpy as np
 
 import nbtf
 from nbtf import runtime
-from nbtf.notebook.anatomy import class_dict, kind_of, locals_of, module_of, names_in
+from nbtf.notebook.anatomy import class_dict, is_sequence, kind_of, locals_of, module_of, names_in
 
 HOLDERS = (nbtf.Tensor, nbtf.Variable)
 """What can hold device memory; everything else only leads there."""
 
-OTHERS = frozenset({"IPython", "ipykernel", "traitlets", "zmq", "tornado", "jupyter_client", "ipywidgets", "anywidget"})
+OTHERS = frozenset({"IPython", "ipykernel", "traitlets", "comm", "zmq", "tornado", "jupyter_client"})
 """Packages of the notebook itself: their objects lead everywhere, and what they keep for users is looked at by name."""
 
 OURS = ("nbtf._runtime.tensor", "nbtf._runtime.tape")
@@ -34,10 +35,7 @@ OURS = ("nbtf._runtime.tensor", "nbtf._runtime.tape")
 _INNER = ("nbtf._devices", "nbtf._runtime", "nbtf.notebook", "nbtf.runtime")
 
 _AT_ONCE = 1 << 16
-"""References looked at between two looks at the clock: some milliseconds."""
-
-_UNTRACKED = (np.ndarray, FrameType)
-"""What the collector does not know as long as it cannot be in a cycle, and still leads somewhere."""
+"""Entries of a list that are looked at between two looks at the clock: some milliseconds."""
 
 Look = Callable[[], Iterable[tuple[str, object]]]
 
@@ -77,20 +75,24 @@ class Graph:
 
     def search(self, deadline: float) -> None:
         """Looks until everything is found or `time.monotonic()` says `deadline`; then counts references."""
-        found: list[Any] | None = None
         numbers = {id(thing): number for number, thing in enumerate(self.objects)}
         objects, number = self.objects, 1
-        while number < len(objects):
-            if number % 256 == 0 and time.monotonic() > deadline:
+        rest = deque[tuple[int, int]]()  # long lists: each waits for its next part until all else was looked at
+        while number < len(objects) or rest:
+            if (number % 256 == 0 or number == len(objects)) and time.monotonic() > deadline:
                 break
-            found = self.referents(objects[number])
-            for start in range(0, len(found), _AT_ONCE):
-                if start and time.monotonic() > deadline:
-                    break
-                self._take(number, found[start : start + _AT_ONCE], numbers)
+            if number == len(objects):
+                parent, start = rest.popleft()
+                self._take(parent, objects[parent][start : start + _AT_ONCE], numbers)
+                if start + _AT_ONCE < len(objects[parent]):
+                    rest.append((parent, start + _AT_ONCE))
+                continue
+            if is_sequence(objects[number]) and len(objects[number]) > _AT_ONCE:
+                rest.append((number, 0))
+            else:
+                self._take(number, self.referents(objects[number]), numbers)
             number += 1
-        self.finished = number == len(objects)
-        found = None
+        self.finished = number == len(objects) and not rest
         self._count()
 
     @property
@@ -98,10 +100,11 @@ class Graph:
         """How many objects were found."""
         return len(self.objects)
 
-    def _take(self, parent: int, found: list[Any], numbers: dict[int, int]) -> None:
+    def _take(self, parent: int, found: Iterable[Any], numbers: dict[int, int]) -> None:
         is_tracked, objects, into = gc.is_tracked, self.objects, self.into
         for thing in found:
-            if not is_tracked(thing) and type(thing) not in _UNTRACKED:
+            # Arrays and frames that run lead somewhere although the collector does not know them.
+            if not is_tracked(thing) and type(thing) is not np.ndarray and type(thing) is not FrameType:
                 continue
             known = numbers.get(id(thing))
             if known is not None:
@@ -145,7 +148,7 @@ class _Border:
 
     def __init__(self, hidden: Iterable[object]) -> None:
         self._places = _installed()
-        self._kinds: dict[type, bool] = {}
+        self._kinds: dict[int, tuple[bool, type]] = {}  # by id: what a class is equal to, its own class says
         self._outside = {id(one) for one in hidden}
         for _, module in modules():
             if not self.is_users(module):
@@ -156,12 +159,12 @@ class _Border:
         if id(thing) in self._outside:
             return False
         kind = kind_of(thing)
-        known = self._kinds.get(kind)
+        known = self._kinds.get(id(kind))
         if known is None:
-            known = self._kinds[kind] = self._enters(kind)
-        if known and issubclass(kind, type):
+            known = self._kinds[id(kind)] = (self._enters(kind), kind)
+        if known[0] and issubclass(kind, type):
             return self._is_users_class(thing)
-        return known and not (issubclass(kind, ModuleType) and not self.is_users(thing))
+        return known[0] and not (issubclass(kind, ModuleType) and not self.is_users(thing))
 
     def is_users(self, module: ModuleType) -> bool:
         """Says whether a user wrote a module: its file is not where packages are installed, or it has none."""

@@ -43,6 +43,9 @@ LONGEST_KEY = 60
 OURS = "nbtf's "
 """Stands before the name of a function of nbtf."""
 
+_LONG = 100_000
+"""Entries of a container that are told apart, at most."""
+
 ITEM = "[…]"
 """Stands for any index, where many entries of a list are told as one."""
 
@@ -76,6 +79,8 @@ def ways(thing: Any, role: str, names: tuple[str, ...]) -> Iterator[tuple[object
         yield from _ROLES[role](thing, names)
         return
     kind = kind_of(thing)
+    if _is_long(thing):
+        return
     if class_name(kind) == "Reference" and module_of(kind) == "nbtf._runtime.tensor":
         yield thing.deref(), Way(".deref()", ".deref()")
         return
@@ -114,7 +119,7 @@ def _of_dict(thing: dict[Any, Any]) -> Iterator[tuple[object, Way]]:
 
 def _of_list(thing: Any) -> Iterator[tuple[object, Way]]:
     kind = kind_of(thing)
-    base, is_tuple = _base(kind), issubclass(kind, tuple)
+    base, is_tuple = base_of(kind), issubclass(kind, tuple)
     readable = is_plain(kind, "__getitem__")
     # Not `del`: the entries behind would move, and the next line would free another one.
     removal = "None" if not is_tuple and is_plain(kind, "__setitem__") else ""
@@ -126,12 +131,18 @@ def _of_list(thing: Any) -> Iterator[tuple[object, Way]]:
             yield value, Way(f"[{index}]", f"[{index}]" if readable else None, removal, ITEM)
 
 
-def _base(kind: Any) -> Any:
-    return next(one for one in (list, deque, tuple, set, frozenset) if issubclass(kind, one))
+def base_of(kind: type[Any]) -> Any:
+    """Returns Python's own container that a class is; None for others."""
+    return next((one for one in (dict, list, deque, tuple, set, frozenset) if issubclass(kind, one)), None)
+
+
+def _is_long(thing: Any) -> bool:
+    base = base_of(kind_of(thing))
+    return base is not None and base.__len__(thing) > _LONG
 
 
 def _of_set(thing: Any) -> Iterator[tuple[object, Way]]:
-    for value in list(_base(kind_of(thing)).__iter__(thing)):
+    for value in list(base_of(kind_of(thing)).__iter__(thing)):
         yield value, Way(".<member>", pattern=".<member>")
 
 
@@ -187,7 +198,7 @@ def _of_class(thing: type) -> Iterator[tuple[object, Way]]:
         yield names, Way(code="", role="attributes", names=("del",) if changeable else ())
     for name, value in list(class_dict(thing).items()):
         yield value, attribute(name, True, changeable)
-        if type(value) in (staticmethod, classmethod):
+        if type(value) is staticmethod or type(value) is classmethod:
             yield value, Way(f".{name}", f".__dict__[{name!r}]", "del" if changeable else "")
 
 
@@ -315,6 +326,8 @@ def others(thing: Any) -> Way | None:
     kind = kind_of(thing)
     if issubclass(kind, _KNOWN):
         return None
+    if _is_long(thing):
+        return Way(ITEM)
     if class_name(kind) == "_lru_cache_wrapper" and module_of(kind) == "functools":
         return Way(".<cache>", removal="clear")
     return Way(f".<inside {class_name(kind)}>")

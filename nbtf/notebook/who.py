@@ -116,9 +116,13 @@ def who(session: Session, devices: Collection[str], seconds: float = SECONDS) ->
 
 
 def _parts(gpu: runtime.DeviceInfo) -> list[_Part]:
+    try:
+        regions = runtime.memory_map(gpu.name)
+    except ValueError:  # its allocator keeps no map
+        return []
     return [
         _Part((gpu.name, region.region, chunk.offset), chunk.size, chunk.label)
-        for region in runtime.memory_map(gpu.name)
+        for region in regions
         for chunk in region.chunks
         if chunk.in_use
     ]

@@ -145,6 +145,13 @@ def test_nothing_is_kept_alive(session: Session, shell: Shell) -> None:
         gc.enable()
 
 
+def test_long_lists_wait_until_all_else_was_looked_at(session: Session, shell: Shell) -> None:
+    shell.run("a = [[] for _ in range(100_000)]; x = [[tf.ones([10])]]")
+    found = Holders(session, 0.0)
+
+    assert (False, 1) == (found.finished, len(found.by_piece))
+
+
 def test_search_that_is_cut_says_how_far_it_came(session: Session, shell: Shell) -> None:
     shell.run("a = [[[] for _ in range(10)] for _ in range(1000)]; x = [[[[tf.ones([10])]]]]")
     found = Holders(session, 0.0)

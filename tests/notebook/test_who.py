@@ -116,6 +116,22 @@ KINDS = {
         "step.<closure> x",
         ["%xdel step", "import gc; gc.collect()"],
     ),
+    "a part of a variable": (
+        ["v = tf.Variable(tf.ones([500, 100]))", "part = v[:0]", "del v"],
+        "part.assign.func.__self__",
+        ["%xdel part"],
+    ),
+    "an object of nbtf": (
+        ["r = tf.IndexedSlices({}, [0])"],
+        "r._values",
+        ["%xdel r"],
+    ),
+    "a long list": (["a = [0] * 200_000", "a.append({})"], "a[…]", ["%xdel a"]),
+    "a tape": (
+        ["class GradientTape: __module__ = 'nbtf.autodiff'", "tape = GradientTape()", "tape.calls = [(0, {})]"],
+        "tape (GradientTape)",
+        ["%xdel tape"],
+    ),
     "a caught error": (
         ["def f():", "    x = {}", "    1/0", "try:", "    f()", "except ZeroDivisionError as e:", "    err = e"],
         "local `x` of `f` (error `err`)",

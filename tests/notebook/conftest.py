@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
+import gc
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +37,16 @@ class Shell:
         return Ran(done.result, said.out + said.err, done.error_in_exec or done.error_before_exec)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_collections() -> Iterator[None]:
+    """Leaves what is there now out of garbage collections: IPython makes one for every shell that is reset."""
+    importlib.import_module("IPython.core.interactiveshell")
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture
 def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A shell that has not loaded the extension."""
@@ -52,6 +65,7 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
         yield Shell(shell, capsys)
         tf.unload_ipython_extension(shell)
     shell.reset(new_session=False)
+    atexit.unregister(shell.atexit_operations)  # else every shell stays, and is reset again when Python ends
     InteractiveShell.clear_instance()
     get_asyncio_loop().close()  # cells with `await` ran in it
     for name in set(vars(builtins)) - before:  # IPython leaves its mark there, by which the placement log knows it

@@ -53,6 +53,7 @@ class SimulatedMemory:
     def __init__(self, allocator: BFCAllocator) -> None:
         """Reads an allocator."""
         self._allocator = allocator
+        self.level = allocator.level
 
     def stats(self) -> MemoryStats:
         """Returns the account of this moment."""
@@ -67,10 +68,6 @@ class SimulatedMemory:
             largest_alloc=stats.largest_alloc_size,
             largest_free=stats.largest_free_chunk,
         )
-
-    def level(self) -> tuple[int, int]:
-        """Returns bytes in use and bytes of the pool."""
-        return self._allocator.level()
 
     def reset_peak(self) -> None:
         """Sets the peak to what is in use now, and counts allocations anew, as TensorFlow's reset does."""

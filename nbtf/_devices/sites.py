@@ -29,13 +29,13 @@ def whereabouts(replica: int | None, inner: int = 0) -> Where:
       replica: the number of the replica that runs.
       inner: how many of the innermost frames are known to be of the package.
     """
-    frame: Any = sys._getframe(1 + inner)
     try:
+        frame: Any = sys._getframe(1 + inner)
         while _IS_OURS[frame.f_globals["__name__"]]:
             frame = frame.f_back
         return frame.f_code, frame.f_lasti, replica
-    except (KeyError, AttributeError):  # a module that is seen for the first time, or the end of the stack
-        frame = _outside(frame)
+    except (KeyError, AttributeError, ValueError):  # a module seen for the first time, or the end of the stack
+        frame = _outside(sys._getframe(1))
         return (None, 0, replica) if frame is None else (frame.f_code, frame.f_lasti, replica)
 
 

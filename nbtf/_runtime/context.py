@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from nbtf._devices.base import Device, Runnable
+from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.bfc import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 4096
 """Decisions kept at most; a loop over made-up device names must not fill the memory."""
+
+
+class Begins(Runnable, Protocol):
+    """An op, as far as telling of its begin goes."""
+
+    host_inputs: tuple[str, ...]
 
 
 class Settings:
@@ -202,7 +208,13 @@ class Context:
             self.settle()
 
     def begin(
-        self, op: Runnable, device: Device, reason: Reason, scope: Scope | None, constants: int = 0, frames: int = 0
+        self,
+        op: Begins,
+        device: Device,
+        reason: Reason,
+        scope: Scope | None,
+        given: Mapping[str, Any],
+        frames: int,
     ) -> Begun | None:
         """Tells the log, and whoever listens, where an op will run; an observer's own ops are not told.
 
@@ -211,7 +223,7 @@ class Context:
           device: where it will run.
           reason: why there.
           scope: what is open.
-          constants: how many of its inputs TensorFlow makes constants of.
+          given: its attributes; of those that stand in host memory TensorFlow makes constants.
           frames: how many of the callers are of the package.
 
         Returns:
@@ -220,13 +232,16 @@ class Context:
         observers = self.observers
         if observers.functions and observers.telling:
             return None
+        constants = 0
+        if op.host_inputs and not (reason.kind == "explicit scope" and device is self.host):
+            constants = sum([not isinstance(given[attr], Buffer) for attr in op.host_inputs])
         if self.log is not None:
             for name in [*["_EagerConst"] * constants, op.type]:
                 self.log(name, device.name)
         if not observers.note_takers and not observers.functions:
             return None
         where = whereabouts(None if scope is None else scope.replica, frames)
-        numbers = tuple([next_number() for _ in range(2 * constants)]) if constants else ()
+        numbers = [next_number() for _ in range(constants)] if constants else None
         start = where, next_number(), time(), numbers
         if observers.functions:
             observers.tell(OpSubject(op, device, reason).begin(start))

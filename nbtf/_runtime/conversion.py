@@ -12,7 +12,7 @@ from nbtf._devices.sites import Where
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
-from nbtf._runtime.notes import Begun, note_of_copy, note_of_op
+from nbtf._runtime.notes import Begun, note_of_copy, take_note_of_op
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
@@ -23,6 +23,7 @@ class EagerConst:
 
     type = "_EagerConst"
     kernel: Any = None
+    host_inputs: tuple[str, ...] = ()
     shares_memory = True
     """The copy to a device takes the memory; the op itself does nothing."""
 
@@ -105,7 +106,7 @@ def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None) -> T
     device, reason = context.place(EAGER_CONST, (dtype,), None, scope)
     host = dtype in HOST_DTYPES and device is not context.host
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
-    start = context.begin(EAGER_CONST, device, reason, scope) if context.watched and not silent else None
+    start = context.begin(EAGER_CONST, device, reason, scope, {}, 0) if context.watched and not silent else None
     try:
         tensor = _put(array, dtype, device, host, None if start is None else start[0])
     except BaseException:
@@ -135,8 +136,8 @@ def _tell(context: Context, tensor: Tensor, reason: Reason, start: Begun) -> Non
     runner = host if tensor._host else device
     if runner.type != "CPU":
         context.observers.take(note_of_copy(host, device, "upload", tensor._array.nbytes, 0.0, start[0]))
-    note = note_of_op(EAGER_CONST, device, reason, start, runner, (tensor,), (tensor._dtype,), 0.0, (), ())
-    context.observers.take(note)
+    placed = device, runner, reason
+    take_note_of_op(context.observers, EAGER_CONST, placed, start, (tensor,), (tensor._dtype,), 0.0, (), ())
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:

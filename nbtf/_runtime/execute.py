@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Protocol
 
-from nbtf._devices.base import Buffer, Device, Spec
+from nbtf._devices.base import Device, Spec
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import check_current, check_policy, moved
 from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import Begun, note_of_op
+from nbtf._runtime.notes import take_note_of_op
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType
@@ -65,8 +65,8 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     given, attrs = attrs, op.normalised(attrs)
     dtypes = op.check(tensors, attrs)
     results = op.output_dtypes(dtypes, attrs, 1)
-    device, runner, reason = _place(context, op, tensors, dtypes, results, scope, name)
-    start = _begin(context, op, device, reason, scope, given) if context.watched else None
+    device, runner, reason = placed = _place(context, op, tensors, dtypes, results, scope, name)
+    start = context.begin(op, device, reason, scope, given, _FRAMES) if context.watched else None
     where = None if start is None else start[0]
     try:
         if context.settings.device_policy != "silent":
@@ -77,9 +77,9 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
             else moved(context, op, tensor, runner, where)
             for tensor in tensors
         ]
-        started = 0.0 if where is None else perf_counter()
+        started = 0.0 if where is None or runner.simulated else perf_counter()
         try:
-            specs = None if runner.memory is None else op.specs(tensors, attrs)
+            specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)
             made = runner.run(op, buffers, attrs, specs, where)
         except FAILURES as error:
             raise _explained(error, op, tensors, attrs, device, name) from (error.__cause__ or error)
@@ -94,8 +94,7 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
     if runner is not device:
         _keep_on_host(outputs)
     if start is not None:
-        note = note_of_op(op, device, reason, start, runner, outputs, results, started, buffers, dtypes)
-        context.observers.take(note)
+        take_note_of_op(context.observers, op, placed, start, outputs, results, started, shapes, dtypes)
     result = outputs if op.many else outputs[0]
     if scope is not None:
         for tape in scope.tapes:
@@ -147,20 +146,33 @@ def _keep_on_host(outputs: list[Tensor]) -> None:
         output._host = True
 
 
-# Telling
+# Before it runs
 
 _FRAMES = 4
-"""From `Context.begin` to the public function: none of these frames is a place in a user's program."""
+"""From `Context.begin` to the public function, which is ours, too: no place in a user's program."""
+
+_SPECS: dict[tuple[Any, ...], list[Spec] | None] = {}
+_REMEMBERED = 4096
 
 
-def _begin(
-    context: Context, op: OpRecord, device: Device, reason: Reason, scope: Scope | None, given: Mapping[str, Any]
-) -> Begun | None:
-    """Tells where an op will run, after the constants that TensorFlow makes of its host-memory inputs."""
-    constants = 0
-    if op.host_inputs and not (reason.kind == "explicit scope" and device is context.host):
-        constants = sum([not isinstance(given[attr], Buffer) for attr in op.host_inputs])
-    return context.begin(op, device, reason, scope, constants, _FRAMES)
+def _specs(
+    op: OpRecord, tensors: Sequence[Any], dtypes: tuple[DType, ...], attrs: dict[str, Any]
+) -> tuple[list[Spec] | None, tuple[tuple[int, ...], ...]]:
+    """Returns what the results will be, remembered where the inputs say it all, and the shapes of the inputs."""
+    try:
+        shapes = tuple([tensor._array.shape for tensor in tensors])
+    except AttributeError:  # lists among them
+        flat = [one for tensor in tensors for one in (tensor if tensor.__class__ is list else (tensor,))]
+        return op.specs(tensors, attrs), tuple([one._array.shape for one in flat])
+    if attrs:
+        return op.specs(tensors, attrs), shapes
+    key = op, dtypes, shapes
+    known = _SPECS.get(key)
+    if known is None:
+        if len(_SPECS) >= _REMEMBERED:
+            _SPECS.clear()
+        known = _SPECS[key] = op.specs(tensors, attrs)
+    return known, shapes
 
 
 # Failing

@@ -5,14 +5,18 @@ at hand, and whoever looks makes events of it. First in a note stands its subjec
 op, where it ran and on what shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
 devices, records of ops, and code.
 
-    subject, how it began, number and time of the last event, seconds as measured,
-    in use and pool of the device afterwards, number of the allocation (a list where there are several)
+    subject, code and instruction and replica (the place in the program), number and time of its begin,
+    number and time of its end, seconds as measured (None where time is modelled),
+    in use and pool of the device afterwards (None where nothing was taken),
+    None, or the numbers of constants before an op and of its allocations where there are several
+
+Numbers are even; the odd one before belongs to the same note.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter, time
 from typing import Any, Protocol, TypeAlias
 
@@ -21,13 +25,13 @@ from nbtf._devices.sites import Site, Where, site_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
-SUBJECT, NUMBER, LEVEL = 0, 2, 5
+SUBJECT, NUMBER, IN_USE = 0, 6, 9
 
-Begun: TypeAlias = "tuple[Where, int, float, tuple[int, ...]]"
-"""Of an op that is about to run: place, number and time of its first event, numbers of the events of its constants."""
+Begun: TypeAlias = "tuple[Where, int, float, Sequence[int] | None]"
+"""Of an op that is about to run: place, number, time, numbers of the events of its constants."""
 
-next_number = itertools.count(1).__next__
-"""Returns the next number of an event, unique in the process."""
+next_number = itertools.count(2, 2).__next__
+"""Returns the next number, unique in the process, as is the odd one before it."""
 
 _REMEMBERED = 4096
 """Subjects kept; a loop over ever new shapes must not fill the memory."""
@@ -41,6 +45,9 @@ class Subject(Protocol):
     holder: str
     """The name of the device that keeps it."""
 
+    sample: Sequence[Event]
+    """What every note of it stands for, but for numbers, times and places."""
+
     def events(self, note: Note) -> list[Event]:
         """Returns what the note stands for, in order."""
         ...
@@ -50,26 +57,32 @@ class Subject(Protocol):
         ...
 
 
+def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int = 1) -> list[Event]:
+    more = [0] * constants, [0] * results
+    return subject.events((subject, None, 0, None, 0, 0.0, 0, 0.0, 0.0, 0, 0, more))
+
+
 # Ops
 
 
 class OpSubject:
     """An op that ran on a device, on inputs of certain shapes; `runner` is None if it has failed."""
 
-    __slots__ = ("_device", "_op", "_outputs", "_reason", "_runner", "_timed", "holder", "memory")
+    __slots__ = ("_device", "_op", "_outputs", "_reason", "_runner", "_timed", "holder", "memory", "sample")
 
     def __init__(
         self,
         op: Runnable,
         device: Device,
         reason: Reason,
+        constants: int | None = None,
         runner: Device | None = None,
         shapes: Any = (),
         dtypes: Any = (),
         input_shapes: Sequence[tuple[int, ...]] | None = None,
         input_dtypes: Sequence[Any] = (),
     ) -> None:
-        """Takes shapes and dtypes of the results as `note_of_op` has them: bare if there is but one."""
+        """Takes shapes and dtypes of the results as `take_note_of_op` has them: bare if there is but one."""
         self._op, self._device, self._reason, self._runner = op, device, reason, runner
         self.memory = None if runner is None or op.shares_memory else runner.memory
         self.holder = "" if runner is None else runner.name
@@ -79,6 +92,7 @@ class OpSubject:
         if input_shapes is not None and runner is not None:
             inputs = list(zip(input_shapes, input_dtypes, strict=False))  # what takes nothing is placed by its result
             self._timed = runner.time_of(op, inputs, made, 0.0)
+        self.sample = _sample(self, constants or 0, len(made))
 
     def begin(self, start: Begun) -> list[Event]:
         """Returns what is told before it runs: its constants, and where it will be."""
@@ -86,29 +100,31 @@ class OpSubject:
         place = _place(where)
         name, reason = self._device.name, self._reason
         found: list[Event] = []
-        for first, second in zip(numbers[::2], numbers[1::2], strict=True):  # the host has the value: nothing is made
-            found.append(OpPlaced("_EagerConst", name, reason, first, now, *place))
-            found.append(OpExecuted("_EagerConst", name, (), 0.0, "finished", second, now, *place))
+        for number in numbers or ():  # the host has the value: nothing is made
+            found.append(OpPlaced("_EagerConst", name, reason, number - 1, now, *place))
+            found.append(OpExecuted("_EagerConst", name, (), 0.0, "finished", number, now, *place))
         return [*found, OpPlaced(self._op.type, name, reason, seq, now, *place)]
 
     def events(self, note: Note) -> list[Event]:
         """Returns what the note stands for, in order."""
-        return [*self.begin(note[1]), *self.events_afterwards(note)]
+        _, code, instruction, replica, first, began, *_, more = note
+        start = (code, instruction, replica), first, began, more and more[0]
+        return [*self.begin(start), *self.events_afterwards(note)]
 
     def events_afterwards(self, note: Note) -> list[Event]:
         """Returns what is told when the op has run."""
         if self._runner is None:
             return []
-        _, start, seq, now, seconds, level, number = note
-        place = _place(start[0])
+        last, now, seconds, in_use, pool, more = note[NUMBER:]
+        place = _place(note[1:4])
         found: list[Event] = []
-        if level is not None:
-            in_use, pool = level
-            for spec, one in zip(self._outputs, [number] if isinstance(number, int) else number, strict=True):
+        if self.memory is not None:
+            numbers = [last - 1] if len(self._outputs) == 1 else more[1]
+            for spec, number in zip(self._outputs, numbers, strict=True):
                 if spec.nbytes:
-                    found.append(Allocated(self.holder, spec.nbytes, in_use, pool, one, now, *place))
+                    found.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *place))
         timed = self._timed or self._runner.time_of(self._op, (), (), seconds)
-        return [*found, OpExecuted(self._op.type, self._device.name, self._outputs, *timed, seq, now, *place)]
+        return [*found, OpExecuted(self._op.type, self._device.name, self._outputs, *timed, last, now, *place)]
 
 
 _SUBJECTS: dict[tuple[Any, ...], OpSubject] = {}
@@ -123,60 +139,78 @@ def _new_subject(key: tuple[Any, ...]) -> OpSubject:
 
 def note_of_failure(op: Runnable, device: Device, reason: Reason, start: Begun) -> Note:
     """Returns the note of an op that did not finish."""
-    return OpSubject(op, device, reason), start, 0, 0.0, 0.0, None, None
+    where, first, began, constants = start
+    subject = OpSubject(op, device, reason, len(constants or ()))
+    return subject, *where, first, began, next_number(), began, None, None, None, (constants, None)
 
 
-def note_of_op(
+class Desk(Protocol):
+    """Where notes go."""
+
+    due: int
+    """After a note with a number above this, `count` is called."""
+
+    @property
+    def takers(self) -> Sequence[Callable[[Note], object]]:
+        """What is called with every note."""
+        ...
+
+    def count(self) -> None:
+        """Counts what was taken."""
+        ...
+
+
+def take_note_of_op(
+    desk: Desk,
     op: Runnable,
-    device: Device,
-    reason: Reason,
+    placed: tuple[Device, Device, Reason],
     start: Begun,
-    runner: Device,
     outputs: Sequence[Any],
     dtypes: Sequence[Any],
     started: float,
-    inputs: Sequence[Any],
-    input_dtypes: Sequence[Any],
-) -> Note:
-    """Returns the note of an op that has just run; its results remember their number.
+    input_shapes: tuple[tuple[int, ...], ...] | None,
+    input_dtypes: tuple[Any, ...],
+) -> None:
+    """Takes a note of an op that has just run; its results remember their number.
 
     Args:
+      desk: who gets it.
       op: its record.
-      device: where it belongs.
-      reason: why there.
+      placed: where it belongs, which device ran the kernel, whose account is that of this moment, and why.
       start: how it began.
-      runner: the device that ran the kernel; its account is that of this moment.
       outputs: the results.
       dtypes: their dtypes.
       started: when the kernel did, by `perf_counter`; 0 where there was none.
-      inputs: what the kernel took: buffers, and lists of them.
-      input_dtypes: their dtypes, lists flattened.
+      input_shapes: what the kernel took, lists flattened; not needed where time is measured.
+      input_dtypes: their dtypes.
     """
-    seconds = perf_counter() - started if started else 0.0
-    shapes = None
-    if runner.simulated:
-        try:
-            shapes = tuple([buffer._array.shape for buffer in inputs])
-        except AttributeError:  # lists among them
-            shapes = tuple([b._array.shape for one in inputs for b in (one if one.__class__ is list else (one,))])
-    level = number = None
+    device, runner, reason = placed
+    seconds = None if runner.simulated else perf_counter() - started if started else 0.0
+    (code, instruction, replica), first, began, constants = start
+    count = more = None
+    if constants is not None:
+        count, more = len(constants), (constants, None)
     if len(outputs) == 1:
-        key = op, device, reason, runner, outputs[0]._array.shape, dtypes[0], shapes, input_dtypes
+        (output,) = outputs
+        output._seq = last = next_number()
+        key = op, device, reason, count, runner, output._array.shape, dtypes[0], input_shapes, input_dtypes
     else:
+        more = constants, [next_number() for _ in outputs]
+        last = next_number()
+        for output in outputs:
+            output._seq = last
         made = tuple([output._array.shape for output in outputs])
-        key = op, device, reason, runner, made, tuple(dtypes), shapes, input_dtypes
-        number = [next_number() for _ in outputs]
+        key = op, device, reason, count, runner, made, tuple(dtypes), input_shapes, input_dtypes
     try:
         subject = _SUBJECTS[key]
     except KeyError:
         subject = _new_subject(key)
-    if subject.memory is not None:
-        level = subject.memory.level()
-        number = number or next_number()
-    last = next_number()
-    for output in outputs:
-        output._seq = last
-    return subject, start, last, time(), seconds, level, number
+    in_use, pool = (None, None) if subject.memory is None else subject.memory.level()
+    note = subject, code, instruction, replica, first, began, last, time(), seconds, in_use, pool, more
+    for take in desk.takers:
+        take(note)
+    if last > desk.due:
+        desk.count()
 
 
 # Copies, and what others tell
@@ -185,7 +219,7 @@ def note_of_op(
 class CopySubject:
     """Bytes that go from one device to another."""
 
-    __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "memory")
+    __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "memory", "sample")
 
     def __init__(self, source: Device, target: Device, kind: CopyKind, nbytes: int) -> None:
         """Says what goes where."""
@@ -193,18 +227,18 @@ class CopySubject:
         self._kind: CopyKind = kind
         self.memory = target.memory if nbytes and kind != "read" else None
         self.holder = target.name
+        self.sample = _sample(self)
 
     def events(self, note: Note) -> list[Event]:
         """Returns the copy, and the memory that it took."""
-        _, (where, seq, _, _), _, now, measured, level, number = note
-        source, target, nbytes, place = self._source, self._target, self._nbytes, _place(where)
+        last, now, measured, in_use, pool, _ = note[NUMBER:]
+        source, target, nbytes, place = self._source, self._target, self._nbytes, _place(note[1:4])
         link = target if target.type == "GPU" else source  # a GPU's link is the slow one
         seconds, modelled = link.copy_time_of(nbytes, measured)
-        copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, seq, now, *place)
-        if level is None:
+        copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place)
+        if self.memory is None:
             return [copied]
-        in_use, pool = level
-        return [copied, Allocated(target.name, nbytes, in_use, pool, number, now, *place)]
+        return [copied, Allocated(target.name, nbytes, in_use, pool, last, now, *place)]
 
     events_afterwards = events
 
@@ -220,34 +254,30 @@ def note_of_copy(source: Device, target: Device, kind: CopyKind, nbytes: int, se
         if len(_COPIES) >= _REMEMBERED:
             _COPIES.clear()
         subject = _COPIES[key] = CopySubject(*key)
-    now = time()
-    start = where, next_number(), now, ()
-    if subject.memory is None:
-        return subject, start, start[1], now, seconds, None, None
-    number = next_number()
-    return subject, start, number, now, seconds, subject.memory.level(), number
+    level = (None, None) if subject.memory is None else subject.memory.level()
+    return subject, *where, 0, 0.0, next_number(), time(), seconds, *level, None
 
 
 class EventSubject:
     """An event that was made elsewhere."""
 
-    __slots__ = ("_event",)
+    __slots__ = ("sample",)
     memory, holder = None, ""
 
     def __init__(self, event: Event) -> None:
         """Keeps the event."""
-        self._event = event
+        self.sample = [event]
 
     def events(self, note: Note) -> list[Event]:
         """Returns the event."""
-        return [self._event]
+        return self.sample
 
     events_afterwards = events
 
 
 def note_of_event(event: Event) -> Note:
     """Returns the note of an event that was made elsewhere."""
-    return EventSubject(event), None, event.seq, event.time, 0.0, None, None
+    return EventSubject(event), None, 0, None, 0, 0.0, event.seq, event.time, None, None, None, None
 
 
 def _place(where: Where) -> tuple[Site, str | None, int | None]:

@@ -8,28 +8,39 @@ from typing import Protocol, TypeAlias
 
 from nbtf._devices.sites import warn
 from nbtf._runtime.events import Event
-from nbtf._runtime.notes import SUBJECT, Note
+from nbtf._runtime.notes import NUMBER, SUBJECT, Note, next_number
 
 Observer: TypeAlias = Callable[[Event], object]
+
+
+_NUMBERS = 2000
+"""Numbers between two counts: notes are counted together, in less than a millisecond."""
 
 
 class NoteTaker(Protocol):
     """Keeps notes, and makes events of them when somebody looks: a recorder."""
 
-    def take(self, note: Note) -> None:
-        """Keeps a note."""
+    taken: list[Note]
+    """Where the road leaves its notes; always the same list."""
+
+    def count(self) -> None:
+        """Takes the notes from there; called now and then."""
         ...
 
 
 class Observers:
     """Who listens, in the order they came: note takers, and functions that are told of every event at once."""
 
-    __slots__ = ("_changed", "_lock", "_telling", "functions", "note_takers")
+    __slots__ = ("_changed", "_lock", "_telling", "due", "functions", "note_takers", "takers")
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Makes an empty set; `changed` is called after every addition and removal."""
         self.functions: tuple[tuple[object, Observer], ...] = ()
         self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
+        self.takers: tuple[Callable[[Note], None], ...] = ()
+        """What is called with every note."""
+        self.due = 0
+        """After which number the notes must be counted: there is one for every note, so their list stays short."""
         self._changed = changed
         self._lock = threading.Lock()
         self._telling = threading.local()
@@ -42,7 +53,7 @@ class Observers:
         """Adds a function; returns the one that removes it again (once; a second call does nothing)."""
         entry = (object(), observer)  # one function may be added twice; each addition is undone by itself
         with self._lock:
-            self.functions = (*self.functions, entry)
+            self._use((*self.functions, entry), self.note_takers)
         self._changed()
         return lambda: self._drop(entry)
 
@@ -50,15 +61,24 @@ class Observers:
         """Adds a note taker; returns the function that removes it again."""
         entry = (object(), taker)
         with self._lock:
-            self.note_takers = (*self.note_takers, entry)
+            self._use(self.functions, (*self.note_takers, entry))
         self._changed()
         return lambda: self._drop(entry)
 
     def _drop(self, entry: tuple[object, object]) -> None:
         with self._lock:
-            self.functions = tuple(other for other in self.functions if other is not entry)
-            self.note_takers = tuple(other for other in self.note_takers if other is not entry)
+            self._use(
+                tuple(other for other in self.functions if other is not entry),
+                tuple(other for other in self.note_takers if other is not entry),
+            )
         self._changed()
+
+    def _use(
+        self, functions: tuple[tuple[object, Observer], ...], note_takers: tuple[tuple[object, NoteTaker], ...]
+    ) -> None:
+        takers = [taker.taken.append for _, taker in note_takers]
+        self.functions, self.note_takers = functions, note_takers
+        self.takers = (*takers, self._tell_afterwards) if functions else tuple(takers)
 
     @property
     def all(self) -> tuple[tuple[object, object], ...]:
@@ -77,10 +97,19 @@ class Observers:
 
     def take(self, note: Note) -> None:
         """Has note takers keep a note, and functions told of what happened after the op had begun."""
+        for take in self.takers:
+            take(note)
+        if note[NUMBER] > self.due:
+            self.count()
+
+    def count(self) -> None:
+        """Has note takers count their notes."""
+        self.due = next_number() + _NUMBERS
         for _, taker in self.note_takers:
-            taker.take(note)
-        if self.functions:
-            self.tell(note[SUBJECT].events_afterwards(note))
+            taker.count()
+
+    def _tell_afterwards(self, note: Note) -> None:
+        self.tell(note[SUBJECT].events_afterwards(note))
 
     def tell(self, events: list[Event]) -> None:
         """Tells functions of events."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
+from collections.abc import Sequence
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
-from nbtf._runtime.notes import LEVEL, NUMBER, SUBJECT, Note, note_of_event
+from nbtf._runtime.notes import IN_USE, NUMBER, SUBJECT, Note, note_of_event
 
 CAPACITY = 100_000
 """Events kept by default: about 40 MB at the most, filled in seconds by a loop over small tensors."""
@@ -19,6 +20,8 @@ _BATCH = 1000
 
 _THREADS = 32
 """Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
+
+_SUBJECT_OF = itemgetter(SUBJECT)
 
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
@@ -74,19 +77,18 @@ class _Totals:
         result = _Totals()
         for name, value in vars(self).items():
             setattr(result, name, value if isinstance(value, int) else value.copy())
-        subjects = [note[SUBJECT] for note in notes]
-        latest = dict(zip(subjects, notes, strict=True))
-        for subject, times in Counter(subjects).items():
-            result._add(subject.events(latest[subject]), times)
+        for subject, times in Counter(map(_SUBJECT_OF, notes)).items():
+            result._add(subject.sample, times)
         result._add_levels(notes)
         return result
 
     def _add_levels(self, notes: list[Note]) -> None:
-        for note in notes:
-            if note[LEVEL] is not None:
-                self._reach(note[SUBJECT].holder, note[LEVEL][0])
+        peaks = self.peaks
+        for subject, in_use in [(note[SUBJECT], note[IN_USE]) for note in notes if note[IN_USE] is not None]:
+            if in_use > peaks.get(subject.holder, -1):
+                peaks[subject.holder] = in_use
 
-    def _add(self, events: list[Event], times: int) -> None:
+    def _add(self, events: Sequence[Event], times: int) -> None:
         """Adds the events of one op or copy, so many times."""
         self.heard += len(events) * times
         placed = None
@@ -142,16 +144,14 @@ class Recorder:
             raise ValueError(f"capacity must be 0 events or more, got {capacity}")
         self._capacity = capacity
         self._lock = threading.Lock()
-        self._taken: list[Note] = []  # not counted yet
+        self.taken: list[Note] = []  # not counted yet
         self._kept: deque[tuple[int, list[Note]]] = deque()  # counted, each with the number of its events
         self._kept_events = 0
         self._totals = _Totals()
 
-    def take(self, note: Note) -> None:
-        """Keeps a note; from any thread, and from a finalizer that runs while this thread is counting."""
-        taken = self._taken
-        taken.append(note)
-        if len(taken) > _BATCH and self._lock.acquire(blocking=False):
+    def count(self) -> None:
+        """Counts the notes left by the road, unless another thread does, or this one further down its stack."""
+        if self._lock.acquire(blocking=False):
             try:
                 self._count()
             finally:
@@ -159,11 +159,13 @@ class Recorder:
 
     def __call__(self, event: Event) -> None:
         """Takes an event down: a recorder is an observer, too."""
-        self.take(note_of_event(event))
+        self.taken.append(note_of_event(event))
+        if len(self.taken) > _BATCH:
+            self.count()
 
     def _count(self) -> None:
         """Counts what was taken, and forgets the oldest notes while there are enough without them."""
-        taken, kept = self._taken, self._kept
+        taken, kept = self.taken, self._kept
         notes = taken[:]
         if notes:
             totals = self._totals.with_notes(notes)
@@ -219,7 +221,7 @@ class Recorder:
         with self._lock:
             totals: _Totals = _Totals()
             kept: deque[tuple[int, list[Note]]] = deque()
-            self._taken[:], self._kept, self._kept_events, self._totals = (), kept, 0, totals
+            self.taken[:], self._kept, self._kept_events, self._totals = (), kept, 0, totals
 
 
 def _last_events(batches: list[list[Note]], wanted: int) -> tuple[Event, ...]:

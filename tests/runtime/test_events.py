@@ -183,7 +183,7 @@ def test_nobody_listening_makes_no_event(monkeypatch: pytest.MonkeyPatch) -> Non
         raise AssertionError("a note was taken")
 
     for module in (execute, conversion):
-        monkeypatch.setattr(module, "note_of_op", never)
+        monkeypatch.setattr(module, "take_note_of_op", never)
     for name in ("whereabouts", "next_number", "OpSubject"):
         monkeypatch.setattr(context, name, never)
     with machine(1):

@@ -129,8 +129,8 @@ class Pump:
         self._due = 0.0 if looked_at else NEVER
         if self.mode == "thread" and self._thread is None and looked_at:
             self._start_thread()
-        if self.mode == "inline" and looked_at:
-            self._listen()
+        if self.mode == "inline":
+            self._listen(looked_at)
         self._wake.set()
 
     # Sending
@@ -157,9 +157,9 @@ class Pump:
     def _send(self, holders: bool) -> None:
         self._models = [model for model in self._models if not model.gone]
         looked_at = [model for model in self._models if model.audience.looking]
-        began = thread_time()
         if holders and any(model.maps for model in looked_at):
             self.feed.name_holders(HOLDER_SECONDS)
+        began = thread_time()  # without the look for holders, or the next cell would be late
         if looked_at and self.feed.changed(self.busy):
             self._state = self.feed.state(self.busy)
         late = [model for model in looked_at if model.audience.told != self._state["rev"]]
@@ -216,15 +216,20 @@ class Pump:
 
     # Between ops
 
-    def _listen(self) -> None:
-        if self._deafen is None:
-            self._deafen = runtime.start_recorder(_Ear(self._hear))
+    def _listen(self, wanted: bool) -> None:
+        """Has events told or not: while they are, an op takes some microseconds longer."""
+        if wanted and self._deafen is None:
+            self._deafen = runtime.observe(self._hear)
+        elif not wanted and self._deafen is not None:
+            deafen, self._deafen = self._deafen, None
+            deafen()
 
-    def _hear(self) -> None:
+    def _hear(self, _: runtime.Event) -> None:
         if monotonic() >= self._due and threading.current_thread() is threading.main_thread():
             self.tick()
             if self._failures >= MOST_FAILURES:
-                self.mode, self._due = "off", NEVER
+                self.mode = "off"
+                self._listen(False)
 
     # Cells
 
@@ -249,8 +254,7 @@ class Pump:
         """Ends the thread, and says so to all views."""
         self._end_thread()
         atexit.unregister(self._end_thread)
-        if self._deafen is not None:
-            self._deafen()
+        self._listen(False)
         try:
             with self._lock:
                 self._state = self.feed.state(busy=False, ended=True)
@@ -259,19 +263,6 @@ class Pump:
                         self._tell(model, fresh=True)
         except Exception as error:  # a view that cannot be told says by itself that it is not live
             self.failure = error
-
-
-class _Ear(runtime.Recorder):
-    """A recorder that keeps nothing: it is called after every op, and no events are made for it."""
-
-    def __init__(self, hear: Callable[[], None]) -> None:
-        """Takes what is called."""
-        super().__init__(0)
-        self._hear = hear
-
-    def take(self, note: Any) -> None:
-        """Calls, whatever has happened."""
-        self._hear()
 
 
 def pump_of(session: Session) -> Pump:

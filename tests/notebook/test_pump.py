@@ -304,6 +304,19 @@ def test_slow_messages_come_less_often(start: Start, clock: Clock, monkeypatch: 
     assert clock.now + 5.0 == pump._due
 
 
+def test_look_for_holders_does_not_delay_the_next_cell(
+    start: Start, shell: Shell, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pump = start("inline")
+    pump.shown(view(pump, maps=True))
+    worked = [0.0]
+    monkeypatch.setattr(pump_module, "thread_time", lambda: worked[0])
+    monkeypatch.setattr(pump.feed, "name_holders", lambda seconds: worked.append(worked.pop() + seconds))
+    shell.run("a = tf.ones([2])")
+
+    assert (clock.now + INTERVAL, [pump_module.HOLDER_SECONDS]) == (pump._due, worked)
+
+
 def test_error_in_a_tick_does_not_reach_the_cell(
     start: Start, shell: Shell, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

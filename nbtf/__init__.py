@@ -28,6 +28,8 @@ from nbtf._ops.comparison import less_equal as less_equal
 from nbtf._ops.comparison import not_equal as not_equal
 from nbtf._ops.comparison import where as where
 from nbtf._ops.complexes import complex as complex
+from nbtf._ops.coordinates import gather_nd as gather_nd
+from nbtf._ops.coordinates import scatter_nd as scatter_nd
 from nbtf._ops.creation import constant as constant
 from nbtf._ops.creation import convert_to_tensor as convert_to_tensor
 from nbtf._ops.creation import executing_eagerly as executing_eagerly
@@ -64,9 +66,7 @@ from nbtf._ops.functions import sqrt as sqrt
 from nbtf._ops.functions import tanh as tanh
 from nbtf._ops.gathering import boolean_mask as boolean_mask
 from nbtf._ops.gathering import gather as gather
-from nbtf._ops.gathering import gather_nd as gather_nd
 from nbtf._ops.gathering import repeat as repeat
-from nbtf._ops.gathering import scatter_nd as scatter_nd
 from nbtf._ops.identity import ensure_shape as ensure_shape
 from nbtf._ops.identity import identity as identity
 from nbtf._ops.identity import identity_n as identity_n
@@ -155,12 +155,15 @@ from nbtf._types import variant as variant
 from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
 
 if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+    from nbtf import autodiff as autodiff
     from nbtf import autograph as autograph
     from nbtf import bitwise as bitwise
     from nbtf import compat as compat
+    from nbtf import data as data
     from nbtf import debugging as debugging
     from nbtf import distribute as distribute
     from nbtf import dtypes as dtypes
+    from nbtf import image as image
     from nbtf import io as io
     from nbtf import linalg as linalg
     from nbtf import math as math
@@ -185,6 +188,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf._ops.mapping import map_fn as map_fn
     from nbtf._ops.mapping import scan as scan
     from nbtf._ops.mapping import vectorized_map as vectorized_map
+    from nbtf._ops.module import Module as Module
     from nbtf._ops.norms import clip_by_global_norm as clip_by_global_norm
     from nbtf._ops.norms import clip_by_norm as clip_by_norm
     from nbtf._ops.norms import norm as norm
@@ -206,6 +210,17 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf._ops.sparse import SparseTensor as SparseTensor
     from nbtf._ops.statistics import reduce_logsumexp as reduce_logsumexp
     from nbtf._ops.strings import as_string as as_string
+    from nbtf._runtime.names import name_scope as name_scope
+    from nbtf.autodiff import AggregationMethod as AggregationMethod
+    from nbtf.autodiff import GradientTape as GradientTape
+    from nbtf.autodiff import UnconnectedGradients as UnconnectedGradients
+    from nbtf.autodiff import custom_gradient as custom_gradient
+    from nbtf.autodiff import grad_pass_through as grad_pass_through
+    from nbtf.autodiff import gradients as gradients
+    from nbtf.autodiff import hessians as hessians
+    from nbtf.autodiff import recompute_grad as recompute_grad
+    from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
+    from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
     from nbtf.debugging import assert_equal as assert_equal
     from nbtf.debugging import assert_greater as assert_greater
@@ -221,12 +236,15 @@ newaxis = None
 
 _LOADED_ON_FIRST_USE = frozenset(
     {
+        "autodiff",
         "autograph",
         "bitwise",
         "compat",
+        "data",
         "debugging",
         "distribute",
         "dtypes",
+        "image",
         "io",
         "linalg",
         "math",
@@ -245,8 +263,14 @@ _LOADED_ON_FIRST_USE = frozenset(
 
 _FETCHED_ON_FIRST_USE = {
     "Assert": "nbtf.debugging",
+    "AggregationMethod": "nbtf.autodiff",
+    "GradientTape": "nbtf.autodiff",
+    "Module": "nbtf._ops.module",
     "RaggedTensor": "nbtf._ops.ragged",
+    "RaggedTensorSpec": "nbtf.data.specs",
     "SparseTensor": "nbtf._ops.sparse",
+    "SparseTensorSpec": "nbtf.data.specs",
+    "UnconnectedGradients": "nbtf.autodiff",
     "argsort": "nbtf._ops.ordering",
     "as_string": "nbtf._ops.strings",
     "assert_equal": "nbtf.debugging",
@@ -257,16 +281,22 @@ _FETCHED_ON_FIRST_USE = {
     "clip_by_global_norm": "nbtf._ops.norms",
     "clip_by_norm": "nbtf._ops.norms",
     "cond": "nbtf._ops.control",
+    "custom_gradient": "nbtf.autodiff",
     "dynamic_partition": "nbtf._ops.partitions",
     "dynamic_stitch": "nbtf._ops.partitions",
     "einsum": "nbtf._ops.einsum",
     "foldl": "nbtf._ops.mapping",
     "foldr": "nbtf._ops.mapping",
+    "grad_pass_through": "nbtf.autodiff",
+    "gradients": "nbtf.autodiff",
     "group": "nbtf._ops.control",
+    "hessians": "nbtf.autodiff",
     "map_fn": "nbtf._ops.mapping",
+    "name_scope": "nbtf._runtime.names",
     "no_op": "nbtf._ops.control",
     "norm": "nbtf._ops.norms",
     "print": "nbtf._ops.printing",
+    "recompute_grad": "nbtf.autodiff",
     "reduce_logsumexp": "nbtf._ops.statistics",
     "scan": "nbtf._ops.mapping",
     "searchsorted": "nbtf._ops.searching",

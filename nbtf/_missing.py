@@ -15,7 +15,7 @@ _TF1 = frozenset(
 )
 """Names of TensorFlow 1 that `compat.v1` has."""
 
-_NOT_YET = frozenset({"GradientTape", "data", "keras", "train"})
+_NOT_YET = frozenset({"keras", "train"})
 """Names of today that programs start with, and that come later."""
 
 _TODAY = {

@@ -14,6 +14,7 @@ from nbtf._ops.logic import logical_and
 from nbtf._ops.magnitude import abs, square
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.special import erfc
+from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -51,7 +52,35 @@ Relu.infer(_like)
 
 @Relu.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [chosen(greater(call.output, 0), grad, True)]
+    return [relu_grad(grad, call.output)]
+
+
+@op("T T -> T", T=REALS)
+def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
+    return xp.where(features > 0, gradients, gradients.dtype.type(0))
+
+
+@ReluGrad.express
+def relu_grad(gradients: Tensor, features: Tensor, name: str | None = None) -> Tensor:
+    """Returns the gradient of `tf.nn.relu`.
+
+    Args:
+      gradients: the gradient of its result.
+      features: what it was applied to, or its result; of the same shape.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `gradients` where `features` is positive, elsewhere 0.
+    """
+    return ReluGrad(gradients, features, name=name)
+
+
+ReluGrad.infer(broadcast(ReluGrad))
+
+
+@ReluGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [relu_grad(grad, call.inputs[1]) if call.needs(0) else None, None]
 
 
 @op("T -> T", T=REALS)

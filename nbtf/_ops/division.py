@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.elementwise import cast, conj, multiply, negative, preferring
-from nbtf._ops.op import Gradients, no_gradient, op, ufunc
+from nbtf._ops.op import Gradients, no_gradient, op, ufunc, unregistered
 from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -271,7 +271,8 @@ FloorDiv.infer(broadcast(FloorDiv))
 FloorMod.infer(broadcast(FloorMod))
 TruncateDiv.infer(broadcast(TruncateDiv))
 TruncateMod.infer(broadcast(TruncateMod))
-no_gradient(FloorDiv, TruncateDiv, TruncateMod)
+no_gradient(FloorDiv, TruncateDiv)
+unregistered(TruncateMod)
 
 Reciprocal = ufunc("Reciprocal", "reciprocal", "T -> T", T=FLOATS | COMPLEXES)
 

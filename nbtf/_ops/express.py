@@ -16,6 +16,7 @@ from nbtf import _types
 from nbtf._devices.cpu import CPU
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tape import LASTING, PLAIN
 from nbtf._runtime.tensor import Tensor
 from nbtf.errors import OpError
 
@@ -56,12 +57,21 @@ def {name}({params}):
                 if array.__class__ is not ndarray: array = asarray(array)
                 result = Tensor()
                 result._array = array; result._dtype = {result}; result._device = device; result._watch = None
-                if scope is not None and scope.tape is not None and ({watched}):
-                    scope.tape.hear(op, ({inputs},), {attrs}, result)
+                if scope is not None and (tape := scope.tape) is not None and ({watched}):
+{heard}
                 return result
     except HANDED_OVER: pass
     return road({args})
 """
+
+HEARD = "                    tape.hear(op, ({inputs},), {attrs}, result)"
+
+# What `Tape.hear` does for tensors that no other tape watches, without its frame.
+HEARD_AT_ONCE = """\
+                    if {at_once}:
+                        tape.entries.append((op, {kept}, {attrs}, {made})); result._watch = tape.hearing
+                    else:
+                        tape.hear(op, ({inputs},), {attrs}, result)"""
 
 SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x, y)\n"
 
@@ -98,9 +108,9 @@ def express(op: Op, road: F) -> F:
     """Returns a public function with its lane in front; the checker sees `road`, unchanged."""
     names = road.__code__.co_varnames[: road.__code__.co_argcount]
     _check_names(op, names)
-    text, space = _text(op, road, names), _space(op, road)
+    space = _space(op, road)
     lane = FunctionType(_first_call.__code__, space, road.__name__)
-    space.update(lane=lane, build=lambda: _build(lane, text, f"<express lane of {op.type}>"))
+    space.update(lane=lane, build=lambda: _build(lane, _text(op, road, names), f"<express lane of {op.type}>"))
     return _dressed_as(road, lane)
 
 
@@ -143,9 +153,26 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
         call=f"kernel({call})",
         result=_result(op, inputs),
         watched=" or ".join(f"{x}._watch is not None" for x in inputs),
-        inputs=", ".join(inputs),
-        attrs="{" + ", ".join(f"{a!r}: {a}" for a in op.attrs) + "}",
+        heard=_heard(op, inputs),
         args=", ".join(names),
+    )
+
+
+def _heard(op: Op, inputs: tuple[str, ...]) -> str:
+    """Returns the lines that let the tape hear."""
+    parts = {"inputs": ", ".join(inputs), "attrs": "{" + ", ".join(f"{a!r}: {a}" for a in op.attrs) + "}"}
+    op.settle_taping()
+    if op.taped is not PLAIN:
+        return HEARD.format(**parts)
+    if len(inputs) == 1:
+        tests = [f"{inputs[0]}._watch is tape.hearing"]
+    else:
+        tests = [f"({x}._watch is None or {x}._watch is tape.hearing)" for x in inputs]
+    return HEARD_AT_ONCE.format(
+        at_once=" and ".join([*tests, *(f"{attr}.__class__ in LASTING" for attr in op.normalisers)]),
+        kept=f"({parts['inputs']},)" if op.keeps_inputs else f"id({inputs[0]})",
+        made="result" if op.keeps_outputs else "id(result)",
+        **parts,
     )
 
 
@@ -195,6 +222,7 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "asarray": xp.asarray,
         "HANDED_OVER": HANDED_OVER,
         "constant_like": constant_like,
+        "LASTING": LASTING,
         "as_dtype": _types.as_dtype,
         "RESULT": None if token in op.tokens or token in op.attrs else _types.as_dtype(token),
         **{f"DTYPES_{token}": dtypes for token, dtypes in sets.items()},

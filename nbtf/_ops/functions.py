@@ -13,7 +13,7 @@ from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS, TensorLike
+from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 CONTINUOUS = FLOATS | COMPLEXES
@@ -274,8 +274,41 @@ Sigmoid.infer(broadcast(Sigmoid))
 
 @Sigmoid.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    y = conj(call.output)
-    return [multiply(grad, subtract(y, multiply(y, y)))]
+    y = call.output
+    return [sigmoid_grad(y if y._dtype in REALS else conj(y), grad)]
+
+
+@op("T T -> T", T=CONTINUOUS)
+def SigmoidGrad(xp: Any, y: Any, dy: Any) -> Any:
+    slope = y * y
+    slope = y - slope
+    slope *= dy
+    return slope
+
+
+@SigmoidGrad.express
+def sigmoid_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
+    """Returns the gradient of a sigmoid.
+
+    Args:
+      y: the result of the sigmoid.
+      dy: the gradient of that result, of the same shape.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `dy * y * (1 - y)`.
+    """
+    return SigmoidGrad(y, dy, name=name)
+
+
+SigmoidGrad.infer(broadcast(SigmoidGrad))
+
+
+@SigmoidGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
+    towards_y = multiply(multiply(grad, dy), subtract(1.0, multiply(y, 2.0))) if call.needs(0) else None
+    return [towards_y, sigmoid_grad(y, grad) if call.needs(1) else None]
 
 
 Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS)
@@ -303,5 +336,37 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Tanh.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    y = conj(call.output)
-    return [subtract(grad, multiply(grad, multiply(y, y)))]
+    (y,) = call.outputs
+    return [tanh_grad(y if y._dtype in REALS else conj(y), grad)]
+
+
+@op("T T -> T", T=CONTINUOUS)
+def TanhGrad(xp: Any, y: Any, dy: Any) -> Any:
+    lost = y * y
+    lost *= dy
+    return dy - lost
+
+
+@TanhGrad.express
+def tanh_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
+    """Returns the gradient of a hyperbolic tangent.
+
+    Args:
+      y: the hyperbolic tangent.
+      dy: its gradient, of the same shape.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `dy * (1 - y * y)`.
+    """
+    return TanhGrad(y, dy, name=name)
+
+
+TanhGrad.infer(broadcast(TanhGrad))
+
+
+@TanhGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
+    towards_y = multiply(multiply(grad, -2.0), multiply(dy, y)) if call.needs(0) else None
+    return [towards_y, tanh_grad(y, grad) if call.needs(1) else None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.attributes import as_ints
+from nbtf._ops.coordinates import scatter_nd
 from nbtf._ops.elementwise import cast, negative
-from nbtf._ops.gathering import scatter_nd
 from nbtf._ops.shape import expand_dims
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor

@@ -87,6 +87,12 @@ def matmul(
     return MatMul(x, y, transpose_a=swap_x, transpose_b=swap_y, name=name)
 
 
+@MatMul.express
+def product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None) -> Tensor:
+    """Multiplies matrices, without what `matmul` looks at besides: the way of gradients, which has most of them."""
+    return MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+
+
 @MatMul.infer
 def _(a: Spec, b: Spec, transpose_a: bool, transpose_b: bool) -> Spec:
     if len(a.shape) != len(b.shape):
@@ -111,12 +117,14 @@ def _(call: Call, grad: Tensor) -> Gradients:
     a, b = call.inputs
     if a._dtype in COMPLEXES:
         a, b = conj(a), conj(b)
-    swapped_a, swapped_b = call.attrs["transpose_a"], call.attrs["transpose_b"]
+    attrs = call.attrs
+    swapped_a, swapped_b = attrs["transpose_a"], attrs["transpose_b"]
+    to_a, to_b = call.wanted or (True, True)
     for_a = for_b = None
-    if call.needs(0):
-        for_a = matmul(b, grad, swapped_b, True) if swapped_a else matmul(grad, b, False, not swapped_b)
-    if call.needs(1):
-        for_b = matmul(grad, a, True, swapped_a) if swapped_b else matmul(a, grad, not swapped_a, False)
+    if to_a:
+        for_a = product(b, grad, swapped_b, True) if swapped_a else product(grad, b, False, not swapped_b)
+    if to_b:
+        for_b = product(grad, a, True, swapped_a) if swapped_b else product(a, grad, not swapped_a, False)
     return [for_a, for_b]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 from nbtf import _types
@@ -11,7 +12,7 @@ from nbtf._ops.express import express
 from nbtf._ops.specs import broadcast, spec_of, stand_in
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.execute import execute
-from nbtf._runtime.tape import Call
+from nbtf._runtime.tape import AT_LENGTH, PLAIN, UNKNOWN, Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError
@@ -58,7 +59,7 @@ class Op:
         self.inputs = tuple(names[: len(self.tokens)])
         self.attrs = tuple(names[len(self.tokens) :])
         self.host_inputs = tuple(host or ())
-        self._normalisers = {**(host or {}), **(plain or {})}
+        self.normalisers = {**(host or {}), **(plain or {})}
         self.host_outputs = host_outputs
         self.shares_memory = shares_memory
         self.resource = resource
@@ -66,9 +67,15 @@ class Op:
         self.function = function
         self.sets = dict(sets)
         self.no_gradient = False
+        self.unregistered = False
+        self.taped, self.keeps_inputs, self.keeps_outputs = UNKNOWN, True, True  # until `settle_taping` knows
+        self.freezes = bool(self.normalisers)
+        """Whether attributes may be lists or arrays, which the caller could change later."""
         self._cpu_only = cpu_only
         self._infer: Infer | None = None
         self._gradient: Callable[..., Gradients] | None = None
+        self.gradients: Callable[..., Gradients] = self._refuse_gradients
+        """Returns the gradient of each input of a call, from the call and a gradient for each result."""
         self._slots = tuple(_slot(token, self.sets) for token in self.tokens)
         self._makes = tuple(self._maker(token) for token in self.results)
         self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
@@ -100,7 +107,7 @@ class Op:
 
     def gradient(self, rule: Callable[..., Gradients]) -> Callable[..., Gradients]:
         """Says how gradients flow back, in public functions."""
-        self._gradient = rule
+        self._gradient = self.gradients = rule
         return rule
 
     # Using
@@ -122,15 +129,17 @@ class Op:
         """Whether gradients flow through it."""
         return self._gradient is not None
 
-    def gradients(self, call: Call, *grads: Tensor | None) -> Gradients:
-        """Returns the gradient of each input of a call.
+    def _refuse_gradients(self, call: Call, *grads: Tensor | None) -> Gradients:
+        raise LookupError(f"gradient registry has no entry for: {self.type}")
 
-        Raises:
-          LookupError: the op has no gradient.
-        """
-        if self._gradient is None:
-            raise LookupError(f"No gradient defined for operation '{self.type}' (op type: {self.type})")
-        return self._gradient(call, *grads)
+    def settle_taping(self) -> None:
+        """Finds out what tapes need to keep of a call: what the text of the gradient mentions."""
+        names = set[str]() if self._gradient is None else _mentioned(self._gradient)
+        self.keeps_inputs = "inputs" in names or len(self.tokens) > 1 or self._takes_lists
+        self.keeps_outputs = not names.isdisjoint(("output", "outputs"))
+        letters = {*self.tokens, *self.results}
+        one_kind = len(letters) == 1 and letters <= self.sets.keys()
+        self.taped = PLAIN if one_kind and not self.many and not self.resource and self.has_gradient else AT_LENGTH
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
         """Tells whether the op can run on such a device with inputs of these dtypes."""
@@ -172,10 +181,10 @@ class Op:
 
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Returns the attributes as kernels, `infer` and gradients want them, whatever spelling the caller used."""
-        if not self._normalisers:
+        if not self.normalisers:
             return attrs
         plain = attrs.copy()
-        for name, normalise in self._normalisers.items():
+        for name, normalise in self.normalisers.items():
             plain[name] = normalise(attrs[name])
         return plain
 
@@ -251,6 +260,27 @@ class Op:
             return stand_in(self, specs, attrs)
         found = self._infer(*specs, **attrs)
         return [found] if isinstance(found, Spec) else list(found)
+
+
+def _mentioned(function: Callable[..., Any]) -> set[str]:
+    """Returns the names in a gradient's code, and in that of the functions which it may hand its call."""
+    todo: list[Any] = [function]
+    seen, names = set[Any](), set[str]()
+    while todo:
+        code = todo.pop()
+        if isinstance(code, FunctionType):
+            known = [code.__globals__.get(name) for name in code.__code__.co_names]
+            todo += [one for one in known if isinstance(one, FunctionType) and _takes_call(one)]
+            code = code.__code__
+        if code not in seen:
+            seen.add(code)
+            names.update(code.co_names)
+            todo += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return names
+
+
+def _takes_call(function: FunctionType) -> bool:
+    return "call" in function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
 _SPELLED = {"bool": "bool_"}
@@ -350,3 +380,9 @@ def no_gradient(*records: Op) -> None:
     """States that gradients do not flow through these ops."""
     for record in records:
         record.no_gradient = True
+
+
+def unregistered(*records: Op) -> None:
+    """States that asking for a gradient through these ops is an error, as in TensorFlow."""
+    for record in records:
+        record.unregistered = True

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_int
 from nbtf._ops.broadcasting import reshape
+from nbtf._ops.coordinates import scatter_nd
 from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
-from nbtf._ops.gathering import scatter_nd
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.ranges import range as range_
 from nbtf._ops.shape import transpose

@@ -6,10 +6,10 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.comparison import equal
+from nbtf._ops.coordinates import POSITIONS, gather_nd, places
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.division import divide
 from nbtf._ops.elementwise import cast, multiply, negative
-from nbtf._ops.gathering import POSITIONS, gather_nd, places
 from nbtf._ops.identity import identity
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import bracketed

@@ -8,7 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import as_index_dtype
 from nbtf._ops.broadcasting import reshape
-from nbtf._ops.op import no_gradient, op
+from nbtf._ops.op import no_gradient, op, unregistered
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, REALS, DTypeLike, TensorLike, int32, int64
@@ -225,4 +225,5 @@ def _(x: Spec) -> Spec:
     return x
 
 
-no_gradient(Unique, UniqueWithCounts, LowerBound, UpperBound, InvertPermutation)
+unregistered(Unique, UniqueWithCounts)
+no_gradient(LowerBound, UpperBound, InvertPermutation)

@@ -8,8 +8,8 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.comparison import not_equal, where
+from nbtf._ops.coordinates import gather_nd
 from nbtf._ops.creation import zeros_like
-from nbtf._ops.gathering import gather_nd
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor

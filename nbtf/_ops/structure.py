@@ -60,6 +60,22 @@ def _items(structure: Any) -> Iterable[Any]:
     return structure
 
 
+def flatten_with_tuple_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """Lists the values in a structure, each with the keys and numbers that lead to it."""
+    if not is_nested(structure):
+        return [((), structure)]
+    keys: Iterable[Any]
+    if _is_mapping(structure):
+        keys = sorted(structure)
+    else:
+        keys = getattr(structure, "_fields", range(len(structure)))
+    return [
+        ((key, *path), value)
+        for key, item in zip(keys, _items(structure), strict=True)
+        for path, value in flatten_with_tuple_paths(item)
+    ]
+
+
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
     """Applies a function to the values of structures that look alike.
 

@@ -19,12 +19,10 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tape import ALWAYS
 from nbtf._runtime.tensor import _GRAPH_ONLY, Absent, Reference, Tensor, tensor_of
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import NUMBERS, DType, DTypeLike, TensorLike
-
-ALWAYS = object()
-"""What `_watch` says of a variable: a tape may hear of it at any time."""
 
 NOTHING: Any = None
 """What assigning returns when no value is wanted; not said in its type, since hardly anyone asks for it."""
@@ -454,4 +452,6 @@ def _refused(what: str, instead: str, new: str) -> RuntimeError:
 
 def _remade(value: Any, name: str, traits: dict[str, Any]) -> Variable:
     """Makes a variable of what a copy or a pickle has kept."""
-    return made(Variable, value, name=name, **traits)
+    variable = made(Variable, value, name=name, **traits)
+    variable._name = f"{name}:0"  # whatever name scope is open
+    return variable

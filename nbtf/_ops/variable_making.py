@@ -9,6 +9,7 @@ from nbtf._devices.base import Buffer
 from nbtf._ops.resource import AssignVariableOp, VarHandleOp
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
@@ -33,7 +34,8 @@ def made(
     _check_arguments(initial_value, name, variable_def, constraint, synchronization, aggregation)
     value = _initial(initial_value() if callable(initial_value) else initial_value, dtype)
     variable: Any = Buffer.__new__(cls)
-    variable._name = f"{'Variable' if name is None else name}:0"
+    scope = SCOPE()
+    variable._name = f"{'' if scope is None else scope.names}{'Variable' if name is None else name}:0"
     variable._trainable = synchronization is not VariableSynchronization.ON_READ if trainable is None else trainable
     variable._constraint = constraint
     variable._synchronization = synchronization

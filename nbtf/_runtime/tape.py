@@ -1,9 +1,39 @@
-"""Which tapes listen, and the calls they heard."""
+"""What a tape keeps of the ops it hears, so that gradients can flow back through them.
+
+A tape is a list of entries, and a gradient a walk through it from the end. Tensors are known by their `id`. Ids are
+given to other tensors when one has died; that does no harm, since the life of every tensor that counts begins with an
+entry, and the walk takes away at that entry all that has arrived for the id.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+from weakref import ref
+
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, FLOATS
+
+CONTINUOUS = FLOATS | COMPLEXES
+"""The dtypes that gradients flow through."""
+
+ALWAYS = object()
+"""What `_watch` says of a variable: a tape may hear of it at any time."""
+
+LASTING = frozenset({int, bool, float, str, tuple, type(None)})
+"""Classes of attributes that the caller cannot change any more."""
+
+Entry = tuple[Any, Any, Any, Any]
+"""Op, inputs, attributes, result.
+
+Inputs are tensors, or the one input's id where the gradient does not look at it; the result is a tensor, its id, or a
+tuple of either for an op with several. Without an op: a tensor begins here (inputs are None), or is the value of a
+variable (which stands in the place of the inputs).
+"""
+
+
+UNKNOWN, AT_LENGTH, PLAIN = -1, 0, 1
+"""How calls of an op are heard: not known yet, with more thought, at once: one result, and one dtype for everything."""
 
 
 class Call(NamedTuple):
@@ -25,9 +55,169 @@ class Call(NamedTuple):
         return self.wanted is None or self.wanted[position]
 
 
-class Tape(Protocol):
-    """Something that hears calls: a step of the road, after an op has run."""
+class Tape:
+    """Hears the ops that run in the scope it stands in, and keeps those that depend on what it watches.
+
+    `token` is what `_watch` of a tensor names: the tape itself must not hang there, or it would die only by chance.
+    A tensor that several tapes watch names them in a tuple. `hearing` is the token too, but None in between.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "entries",
+        "hearing",
+        "of_variable",
+        "others",
+        "reads",
+        "token",
+        "values",
+        "variables",
+        "watches_variables",
+    )
+
+    def __init__(self, watches_variables: bool = True) -> None:
+        """Starts with an empty list.
+
+        Args:
+          watches_variables: whether trainable variables are watched as soon as an op takes them.
+        """
+        self.entries: list[Entry] = []
+        self.reads: dict[int, Any] = {}
+        self.values: list[tuple[Any, Any]] = []
+        self.variables: dict[int, Any] = {}
+        self.others: dict[int, Any] = {}
+        self.watches_variables = watches_variables
+        self.token: Any = ref(self)
+        self.hearing: Any = self.token
+        self.of_variable: Any = object()
 
     def hear(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         """Is told of a call whose inputs it may watch; `result` is a tensor or a list of them."""
-        ...
+        if op.taped is not PLAIN or self.hearing is None:
+            return self._hear_at_length(op, inputs, attrs, result)
+        token, watched = self.token, False
+        values: list[Any] = []
+        for tensor in inputs:
+            if (watch := tensor._watch) is not None and watch is not token:
+                if watch is ALWAYS:
+                    known = self.reads.get(id(tensor))  # the same tensor as long as the value does not change
+                    tensor = self._read(tensor) if known is None or known._array is not tensor._array else known
+                    watch = tensor._watch
+                if watch is self.of_variable or (watch.__class__ is tuple and token in watch):
+                    watched = True
+            elif watch is token:
+                watched = True
+            values.append(tensor)
+        if watched:
+            if op.freezes:
+                attrs = frozen(op, attrs)
+            taken: Any = values if op.keeps_inputs or values[0]._watch is not token else id(values[0])
+            self.entries.append((op, taken, attrs, result if op.keeps_outputs else id(result)))
+            result._watch = token if result._watch is None else self._named_in(result._watch)
+        return None
+
+    def _hear_at_length(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
+        """Hears of what has lists in it, or several dtypes or results."""
+        if self.hearing is None:
+            return
+        if op.taped is UNKNOWN:
+            op.settle_taping()
+        if op.resource and inputs[0]._watch is ALWAYS:
+            if op.has_gradient:
+                variable = inputs[0]
+                if (id(variable) in self.variables or self._accessed(variable)) and result._dtype in CONTINUOUS:
+                    self.entries.append((None, variable, None, id(result)))
+                    self._mark(result)
+            return
+        kept: list[Any] = [
+            tuple([self._value(one) for one in tensor]) if tensor.__class__ is list else self._value(tensor)
+            for tensor in inputs
+        ]
+        if op.no_gradient or not any([self.watches(one) for one in kept]):
+            return
+        if op.freezes:
+            attrs = frozen(op, attrs)
+        taken = tuple(kept) if op.keeps_inputs or kept[0]._watch is not self.token else id(kept[0])
+        self._keep(op, taken, attrs, result)
+
+    def _keep(self, op: Any, inputs: Any, attrs: Mapping[str, Any], result: Any) -> None:
+        """Adds an entry, and watches those of the results that gradients can come back from."""
+        whole = op.keeps_outputs
+        if result.__class__ is list:
+            results = [one for one in result if one._dtype in CONTINUOUS]
+            made = tuple([one if whole else id(one) for one in result])
+        else:
+            results = [result] if result._dtype in CONTINUOUS else []
+            made = result if whole else id(result)
+        if results:
+            self.entries.append((op, inputs, attrs, made))
+            for one in results:
+                self._mark(one)
+
+    # Variables
+
+    def _value(self, tensor: Any) -> Any:
+        """Returns a tensor as it is, of a variable its value of this moment."""
+        if tensor._watch is not ALWAYS:
+            return tensor
+        known = self.reads.get(id(tensor))
+        return self._read(tensor) if known is None or known._array is not tensor._array else known
+
+    def _read(self, variable: Any) -> Tensor:
+        """Returns the value of a variable as a tensor of its own."""
+        place = id(variable)
+        self.reads[place] = value = Tensor()
+        value._array, value._dtype, value._device = variable._array, variable._dtype, variable._device
+        if variable._hold is not None:
+            value._hold = variable._hold
+        if (place in self.variables or self._accessed(variable)) and value._dtype in CONTINUOUS:
+            self.values.append((value, variable))
+            value._watch = self.of_variable
+        else:
+            value._watch = None
+        return value
+
+    def _accessed(self, variable: Any) -> bool:
+        """Tells whether a variable that an op has taken is watched from now on."""
+        watched = self.watches_variables and variable._trainable
+        (self.variables if watched else self.others)[id(variable)] = variable  # its id must not be given away
+        return watched
+
+    # Watching
+
+    def watch(self, tensor: Any) -> None:
+        """Watches a tensor from now on."""
+        if not self.watches(tensor):
+            self.entries.append((None, None, None, id(tensor)))
+            self._mark(tensor)
+
+    def watch_variable(self, variable: Any) -> None:
+        """Watches a variable from now on."""
+        if self.variables.setdefault(id(variable), variable) is variable:
+            self.reads.pop(id(variable), None)  # was the value of a variable that nobody watched
+
+    def watches(self, tensor: Any) -> bool:
+        """Tells whether gradients can flow back to a tensor, or to one of a list."""
+        if tensor.__class__ is tuple:
+            return any([self.watches(one) for one in tensor])
+        watch = tensor._watch
+        return watch is self.token or watch is self.of_variable or (watch.__class__ is tuple and self.token in watch)
+
+    def _mark(self, tensor: Any) -> None:
+        watch = tensor._watch
+        tensor._watch = self.token if watch is None else self._named_in(watch)
+
+    def _named_in(self, watch: Any) -> Any:
+        """Returns what a tensor that other tapes have watched names; tapes that are gone are left out."""
+        others = [one for one in (watch if watch.__class__ is tuple else (watch,)) if one.__class__ is ref and one()]
+        if self.token in others:
+            return tuple(others) if len(others) > 1 else self.token
+        return (*others, self.token) if others else self.token
+
+
+def frozen(op: Any, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns attributes that the caller cannot change any more."""
+    for value in attrs.values():
+        if value.__class__ not in LASTING:
+            return op.normalised(dict(attrs))
+    return attrs

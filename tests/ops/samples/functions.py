@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 import nbtf as tf
+from nbtf._ops.functions import sigmoid_grad, tanh_grad
 from tests.ops.samples import Sample
 from tests.ops.samples.elementwise import X, Y, Z
 
@@ -36,6 +37,12 @@ SAMPLES = [
     Sample("Sigmoid", tf.sigmoid, [Z], 1 / (1 + np.exp(-Z)), differentiable=[0]),
     Sample("Sigmoid", tf.sigmoid, [np.array([-1e3, 1e3], np.float16)], np.array([0.0, 1.0])),
     Sample("Tanh", tf.tanh, [X], np.tanh(X), differentiable=[0]),
+    Sample("TanhGrad", tf.raw_ops.TanhGrad, [X, 2 * X], 2 * X * (1 - X * X), differentiable=[0, 1]),
+    Sample("TanhGrad", tanh_grad, [X, 2 * X], 2 * X * (1 - X * X), differentiable=[0, 1]),
+    Sample("TanhGrad", tanh_grad, [Z, Z], Z * (1 - Z * Z), differentiable=[0, 1]),
+    Sample("SigmoidGrad", tf.raw_ops.SigmoidGrad, [X, 2 * X], 2 * X * X * (1 - X), differentiable=[0, 1]),
+    Sample("SigmoidGrad", sigmoid_grad, [X, 2 * X], 2 * X * X * (1 - X), differentiable=[0, 1]),
+    Sample("SigmoidGrad", sigmoid_grad, [Z, Z], Z * Z * (1 - Z), differentiable=[0, 1]),
     Sample("Tanh", tf.tanh, [Z], np.tanh(Z), differentiable=[0]),
     Sample("Erf", tf.math.erf, [X], np.vectorize(math.erf)(X), differentiable=[0]),
     Sample("Erf", tf.math.erf, [H], np.vectorize(math.erf)(H), tolerance=1e-3),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 import nbtf as tf
+from nbtf._ops.activations import relu_grad
 from tests.ops.samples import Sample
 
 X = np.array([[1.5, -2.0, 0.25], [3.0, -0.5, 7.5]], np.float32)
@@ -48,6 +49,8 @@ def steady_dropout(x: tf.Tensor) -> tf.Tensor:
 SAMPLES = [
     Sample("Relu", tf.nn.relu, [X], np.maximum(X, 0), differentiable=[0]),
     Sample("Relu", tf.nn.relu, [K], np.maximum(K, 0)),
+    Sample("ReluGrad", tf.raw_ops.ReluGrad, [X, -X], np.where(X < 0, X, 0), differentiable=[0]),
+    Sample("ReluGrad", relu_grad, [X, -X], np.where(X < 0, X, 0), differentiable=[0]),
     Sample("Relu6", tf.nn.relu6, [X], np.clip(X, 0, 6), differentiable=[0]),
     Sample("Elu", tf.nn.elu, [X], np.where(X > 0, X, np.expm1(X)), differentiable=[0]),
     Sample(

@@ -1,0 +1,67 @@
+"""How images are changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.magnitude import clip_by_value, saturate_cast
+from nbtf._ops.op import op, unregistered
+from nbtf._ops.specs import bracketed
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import TensorLike, float16, float32
+from nbtf.errors import InvalidArgumentError
+
+
+@op("T float32 -> T", T=frozenset({float16, float32}))
+def AdjustContrastv2(xp: Any, images: Any, contrast_factor: Any) -> Any:
+    if images.ndim < 3 or contrast_factor.ndim:
+        raise ValueError("no images")
+    height, width = images.shape[-3:-1]
+    mean = xp.add.reduce(images, (-3, -2), xp.float32, None, True) / xp.float32(max(height * width, 1))
+    return ((images - mean) * contrast_factor + mean).astype(images.dtype)
+
+
+@AdjustContrastv2.infer
+def _(images: Spec, contrast_factor: Spec) -> Spec:
+    if len(images.shape) < 3:
+        raise InvalidArgumentError(None, None, f"input must be at least 3-D, got shape{bracketed(images.shape)}")
+    if contrast_factor.shape:
+        raise InvalidArgumentError(None, None, f"contrast_factor must be scalar: {bracketed(contrast_factor.shape)}")
+    return images
+
+
+unregistered(AdjustContrastv2)
+
+
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
+    """Moves the values of each channel of an image away from their mean, or towards it.
+
+    TensorFlow has no gradient for it: asking a tape for one is a LookupError.
+
+    Args:
+      images: shape `[..., height, width, channels]`; integers stand for fractions of the largest one.
+      contrast_factor: how far: 1 changes nothing, 0 leaves the mean.
+
+    Returns:
+      The images, of their shape and dtype.
+
+    Raises:
+      InvalidArgumentError: `images` has fewer than three axes, or `contrast_factor` is no scalar.
+
+    >>> tf.image.adjust_contrast([[[1.0], [3.0]]], 2.0).numpy().tolist()
+    [[[0.0], [4.0]]]
+    """
+    pictures = as_tensor(images)
+    factor = cast(contrast_factor, float32)
+    kind = pictures.dtype
+    if kind is float16 or kind is float32:
+        return AdjustContrastv2(pictures, factor)
+    largest = float(kind.max) if kind.is_integer else 1.0
+    changed = AdjustContrastv2(multiply(cast(pictures, float32), 1 / largest), factor)
+    if not kind.is_integer:
+        return cast(changed, kind)
+    # Source: TensorFlow's convert_image_dtype: half a step is added before fractions are cut off.
+    return saturate_cast(clip_by_value(multiply(changed, largest + 0.5), 0.0, largest), kind)

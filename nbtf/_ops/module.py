@@ -1,0 +1,178 @@
+"""What is `tf.Module`: an object that finds the variables in its attributes."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from nbtf._ops.structure import flatten_with_tuple_paths
+from nbtf._ops.variable import Variable
+from nbtf._runtime import names
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAME = re.compile(r"^[a-zA-Z_]([a-zA-Z0-9_])*$")
+_NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?!^)(?=[A-Z][a-z])")
+Found = tuple[tuple[Any, ...], Any]
+
+
+class Module:
+    """An object with variables: its attributes, those in lists and dictionaries, and those of modules among them.
+
+    Args:
+      name: an identifier; the class's name in small letters when None.
+
+    Raises:
+      ValueError: `name` is no identifier.
+
+    >>> class Line(tf.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.slope = tf.Variable(2.0, name="slope")
+    ...         self.offset = tf.Variable(1.0, name="offset", trainable=False)
+    ...     def __call__(self, x):
+    ...         return self.slope * x + self.offset
+    >>> line = Line()
+    >>> [v.name for v in line.variables], len(line.trainable_variables)
+    (['offset:0', 'slope:0'], 1)
+    """
+
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset[str]()
+    """Attributes that a subclass does not want to be searched."""
+
+    def __init__(self, name: str | None = None) -> None:
+        """Takes the name, and the name scope that is open."""
+        if name is None:
+            name = _NEW_WORD.sub("_", type(self).__name__).lower()
+        elif not _NAME.match(name):
+            raise ValueError(
+                f"{name!r} is not a valid module name. Module names must be valid Python identifiers "
+                "(e.g. a valid class name)."
+            )
+        self._name = name
+        with names.name_scope(name) as whole:
+            self._name_scope = names.name_scope(whole)
+
+    @property
+    def name(self) -> str:
+        """The module's name, without those of the modules around it."""
+        return self._name
+
+    @property
+    def name_scope(self) -> names.name_scope:
+        """The block whose variables have the module's name in front of theirs."""
+        return self._name_scope
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """All variables: first its own, by the names of the attributes, then those of its modules."""
+        return tuple(self._flatten(predicate=_is_variable))
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """The variables that tapes watch by themselves."""
+        return tuple(self._flatten(predicate=_is_trainable))
+
+    @property
+    def non_trainable_variables(self) -> tuple[Any, ...]:
+        """The other variables."""
+        return tuple(self._flatten(predicate=lambda one: _is_variable(one) and not one.trainable))
+
+    @property
+    def submodules(self) -> tuple[Module, ...]:
+        """All modules in its attributes, and in theirs."""
+        return tuple(self._flatten(predicate=lambda one: isinstance(one, Module)))
+
+    def _flatten(
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
+        expand_composites: bool = False,
+    ) -> Iterator[Any]:
+        """Yields what is in the attributes, in the order of their names; then what is in the modules among it.
+
+        Args:
+          recursive: whether to look into modules.
+          predicate: which values are wanted; all when None.
+          attribute_traversal_key: another order of the attributes, as for `sorted`.
+          with_path: yields pairs of path and value, and a value as often as there are paths to it.
+          expand_composites: accepted and ignored; every tensor is one value.
+
+        Raises:
+          ValueError: an attribute cannot be taken apart, such as a dictionary whose keys have no order.
+        """
+        seen: set[int] | None = None if with_path else {id(self)}
+        for path, value in _found(self, (), recursive, attribute_traversal_key, seen, []):
+            if predicate is None or predicate(value):
+                yield (path, value) if with_path else value
+
+    @classmethod
+    def with_name_scope(cls, method: F) -> F:
+        """Lets a method run in the module's name scope: a decorator.
+
+        Args:
+          method: a method of a module.
+
+        Returns:
+          The method, whose variables get the module's name in front of theirs.
+
+        >>> class Lazy(tf.Module):
+        ...     @tf.Module.with_name_scope
+        ...     def build(self):
+        ...         self.w = tf.Variable(1.0, name="w")
+        >>> lazy = Lazy()
+        >>> lazy.build()
+        >>> lazy.w.name
+        'lazy/w:0'
+        """
+
+        @functools.wraps(method)
+        def scoped(self: Module, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return scoped  # pyright: ignore[reportReturnType]  # it takes and returns what the method does
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable) or hasattr(value, "__tf_variable__")
+
+
+def _is_trainable(value: Any) -> bool:
+    return _is_variable(value) and bool(value.trainable)
+
+
+def _found(
+    module: Module,
+    before: tuple[Any, ...],
+    recursive: bool,
+    key: Callable[[str], Any] | None,
+    seen: set[int] | None,
+    inside: list[Module],
+) -> Iterator[Found]:
+    """Yields paths and values; `seen` are those that come no more, `inside` the modules on the way here."""
+    deeper: list[Found] = []
+    recursive = recursive and not any(module is one for one in inside)
+    attributes = vars(module)
+    for name in sorted(attributes, key=key):
+        if name in module._TF_MODULE_IGNORED_PROPERTIES:
+            continue
+        try:
+            leaves = flatten_with_tuple_paths(attributes[name])
+        except Exception as error:
+            raise ValueError(f"Error processing property {name!r} of {attributes[name]!r}") from error
+        for inner, value in leaves:
+            if seen is not None:
+                if id(value) in seen:
+                    continue
+                seen.add(id(value))
+            path = (*before, name, *inner)
+            yield path, value
+            if recursive and isinstance(value, Module):
+                deeper.append((path, value))
+    for path, value in deeper:
+        yield from _found(value, path, recursive, key, seen, [*inside, module])

@@ -1,0 +1,55 @@
+"""`tf.name_scope`: a block in which names of new variables begin with a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, ScopeStack
+
+
+class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
+    """Puts a name in front of the names of the variables that a block makes.
+
+    Blocks nest; the same one can be opened again and again. Ops have no names when they run at once.
+
+    Args:
+      name: what stands in front; one that ends with `/` leaves the outer blocks out, and an empty one all blocks.
+
+    Raises:
+      ValueError: `name` is no string.
+
+    >>> with tf.name_scope("encoder"):
+    ...     v = tf.Variable(1.0, name="w")
+    >>> v.name
+    'encoder/w:0'
+    """
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        """Keeps the name."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
+            raise ValueError("name for name_scope must be a string.")
+        self._entered = []
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name as it was given."""
+        return self._name
+
+    def __enter__(self) -> str:
+        """Opens the block; returns the whole of what stands in front."""
+        outer = SCOPE() or EMPTY
+        name = self._name
+        whole = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
+        inner = outer.with_(names=whole)
+        if HERE.device is not None and inner.plain:
+            inner.lane = CURRENT.context.lane_of(inner.request)
+        self.enter(inner)
+        return whole
+
+    def __exit__(self, *error: Any) -> None:
+        """Closes the block, also after an error."""
+        self.leave("Exiting name scope without proper scope nesting")

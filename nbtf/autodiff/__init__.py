@@ -1,0 +1,10 @@
+"""`tf.autodiff`: gradients of what has run."""
+
+from nbtf.autodiff.custom import custom_gradient as custom_gradient
+from nbtf.autodiff.custom import grad_pass_through as grad_pass_through
+from nbtf.autodiff.custom import recompute_grad as recompute_grad
+from nbtf.autodiff.graphs import AggregationMethod as AggregationMethod
+from nbtf.autodiff.graphs import gradients as gradients
+from nbtf.autodiff.graphs import hessians as hessians
+from nbtf.autodiff.tape import GradientTape as GradientTape
+from nbtf.autodiff.tape import UnconnectedGradients as UnconnectedGradients

@@ -1,0 +1,254 @@
+"""How a function brings its own gradient, or is run again for it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._ops.creation import zeros
+from nbtf._ops.identity import identity
+from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
+from nbtf._ops.variable import Variable
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, set_scope
+from nbtf._runtime.tape import ALWAYS, AT_LENGTH, Call
+from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
+
+Function = Callable[..., Any]
+
+
+class _OwnGradient:
+    """Stands in a tape for the call of a function that brings its gradient."""
+
+    taped = AT_LENGTH
+    resource = no_gradient = freezes = keeps_outputs = False
+    keeps_inputs = has_gradient = True
+
+    def __init__(self, backward: Callable[..., Sequence[Any]], outputs: list[Tensor]) -> None:
+        """Takes what turns gradients of results into gradients of inputs, and the shapes of the results."""
+        self._backward = backward
+        self._shapes = [(one.shape.as_list(), one.dtype) for one in outputs]
+
+    def gradients(self, call: Call, *grads: Tensor | None) -> Sequence[Any]:
+        """Returns the gradients of the inputs; the function gets zeros for results that nobody used."""
+        return self._backward(
+            *[zeros(*known) if grad is None else grad for grad, known in zip(grads, self._shapes, strict=True)]
+        )
+
+
+class CustomGradient:
+    """A function with a gradient of its own, made by `tf.custom_gradient`."""
+
+    def __init__(self, function: Function) -> None:
+        """Takes the function; it returns its result and its gradient function."""
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Binds a method to its object."""
+        return self if instance is None else CustomGradient(self._function.__get__(instance, owner))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function; open tapes learn of its gradient."""
+        watcher = _Watcher()
+        result, backward = _heard_by(watcher, self._function, args, kwargs)
+        given = flatten(args)
+        known = [id(one) for one in (*given, *flatten(kwargs))]
+        variables = [one for one in watcher.variables.values() if id(one) not in known]
+        if variables and not _takes_variables(backward):
+            raise TypeError(
+                "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
+                f"{variables}"
+            )
+        if not variables:
+            _takes_variables(backward)  # raises for what cannot be called
+        outputs = [identity(one) for one in flatten(result)]
+        scope = SCOPE()
+        if scope is not None and scope.tapes:
+            inputs = [as_tensor(one) for one in (*given, *variables)]
+            own = _OwnGradient(_checked(backward, len(given), variables), outputs)
+            for tape in scope.tapes:
+                tape.hear(own, inputs, {}, outputs)
+        return pack_sequence_as(result, outputs)
+
+
+class _Watcher:
+    """Stands in a scope like a tape, and learns only what trainable variables are used."""
+
+    def __init__(self) -> None:
+        """Starts with none."""
+        self.variables: dict[int, Any] = {}
+        self.hearing: object | None = self
+
+    def hear(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
+        """Looks for variables among the inputs."""
+        for one in inputs:
+            if one.__class__ is not list and one._watch is ALWAYS and one._trainable:
+                self.variables[id(one)] = one
+
+
+def _heard_by(watcher: _Watcher, function: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """Calls a function with one more tape open, which learns what variables it uses."""
+    outer = SCOPE()
+    scope = outer or EMPTY
+    lane = None if scope.tapes else HERE.device if outer is None else outer.lane
+    set_scope(scope.with_tapes((*scope.tapes, watcher), lane))
+    try:
+        result, backward = function(*args, **kwargs)
+    finally:
+        watcher.hearing = None
+        set_scope(outer)
+    return result, backward
+
+
+def _takes_variables(backward: Any) -> bool:
+    if not callable(backward):
+        raise TypeError("unsupported callable")
+    parameters = inspect.signature(backward).parameters
+    return "variables" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+def _checked(backward: Function, count: int, variables: list[Variable]) -> Callable[..., list[Any]]:
+    """Returns a gradient function that gives one gradient for each input and variable."""
+
+    def checked(*grads: Tensor) -> list[Any]:
+        towards_variables: list[Any] = []
+        if variables:
+            found, towards_variables = backward(*grads, variables=variables)
+            if len(towards_variables) != len(variables):
+                raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+        else:
+            found = backward(*grads)
+        flat = flatten(found)
+        if len(flat) != count:
+            raise ValueError(
+                f"custom_gradient function expected to return {count} gradients, but returned {len(flat)} instead."
+            )
+        return [*flat, *towards_variables]
+
+    return checked
+
+
+def custom_gradient(f: Function | None = None) -> Any:
+    """Gives a function a gradient of its own: a decorator.
+
+    Args:
+      f: takes tensors and returns its result and a function. That function takes the gradient of each result and
+        returns one gradient for each positional argument; if `f` uses variables, it takes them as `variables=` and
+        returns two lists, the second with a gradient for each variable.
+
+    Returns:
+      A function that returns the first of the two; its results are new tensors.
+
+    Raises:
+      TypeError: when it is called: `f` uses variables and its gradient function does not take them.
+      ValueError: when the gradient is asked for: there are too few gradients or too many.
+
+    >>> @tf.custom_gradient
+    ... def halfway(x):
+    ...     return x * x, lambda upstream: upstream * 0.5
+    >>> x = tf.constant(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = halfway(x)
+    >>> y.numpy(), tape.gradient(y, x).numpy()
+    (np.float32(9.0), np.float32(0.5))
+    """
+    return CustomGradient if f is None else CustomGradient(f)
+
+
+def recompute_grad(f: Function) -> Function:
+    """Saves memory: what a function computes is not kept for the gradient but computed again.
+
+    Args:
+      f: takes tensors and returns tensors; it must give the same when it is called again.
+
+    Returns:
+      A function that does the same. Between it and its gradient a tape keeps only the arguments.
+
+    >>> x = tf.constant(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = tf.recompute_grad(lambda x: x * x * x)(x)
+    >>> tape.gradient(y, x).numpy()
+    np.float32(12.0)
+    """
+
+    @functools.wraps(f)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        @custom_gradient
+        def once(*args: Any) -> Any:
+            result = _unheard(lambda: f(*args, **kwargs))
+
+            def backward(*upstream: Any, variables: Sequence[Variable] = ()) -> Any:
+                return _again(f, args, kwargs, upstream, variables)
+
+            return result, backward
+
+        return once(*args)
+
+    return recomputed
+
+
+def _unheard(call: Callable[[], Any]) -> Any:
+    """Calls a function whose ops the open tapes do not record; the last one learns what variables it uses."""
+    outer = SCOPE()
+    if outer is None or not outer.tapes:
+        return call()
+    set_scope(outer.with_tapes(outer.tapes[-1:], None))
+    try:
+        return call()
+    finally:
+        set_scope(outer)
+
+
+def _again(f: Function, args: Any, kwargs: Any, upstream: Any, variables: Sequence[Variable]) -> Any:
+    inputs = map_structure(_apart, args)
+    with GradientTape() as tape:
+        for one in (*flatten(inputs), *variables):
+            if isinstance(one, Tensor | Variable):
+                tape.watch(one)
+        results = f(*inputs, **kwargs)
+    places = flatten(inputs)
+    sources = [one for one in (*places, *variables) if isinstance(one, Tensor | Variable)]
+    found = tape.gradient(results, sources, list(upstream), UnconnectedGradients.ZERO)
+    known = {id(one): grad for one, grad in zip(sources, found, strict=True)}
+    towards_inputs = [known.get(id(one)) for one in places]
+    return (towards_inputs, [known[id(one)] for one in variables]) if variables else towards_inputs
+
+
+def _apart(value: Any) -> Any:
+    """Returns a tensor of its own, which a tape can watch."""
+    return identity(value) if isinstance(value, Tensor) else value
+
+
+def grad_pass_through(f: Function) -> CustomGradient:
+    """Gives a function the gradient of the identity.
+
+    Args:
+      f: any function of tensors; it need not have a gradient.
+
+    Returns:
+      A function that does the same, and through which gradients pass unchanged.
+
+    >>> x = tf.constant(2.5)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = tf.grad_pass_through(tf.floor)(x)
+    >>> y.numpy(), tape.gradient(y, x).numpy()
+    (np.float32(2.0), np.float32(1.0))
+    """
+
+    @custom_gradient
+    def passing(*args: Any, **kwargs: Any) -> Any:
+        def backward(*upstream: Any, variables: Sequence[Variable] = ()) -> Any:
+            passed = upstream[0] if len(upstream) == 1 else list(upstream)
+            return (passed, [None] * len(variables)) if variables else passed
+
+        return f(*args, **kwargs), backward
+
+    functools.update_wrapper(passing, f, updated=())
+    return passing

@@ -1,0 +1,63 @@
+"""How gradients of all elements of a target are put together to a jacobian."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._ops.broadcasting import broadcast_to, reshape
+from nbtf._ops.creation import zeros
+from nbtf._ops.joining import stack
+from nbtf._ops.ranges import one_hot
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+
+Walk = Callable[[Tensor | None, bool], list[Any]]
+"""Returns the gradients of all sources from what the target's gradient starts with, and whether it is the last walk."""
+
+
+def jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
+    """Returns for each source a tensor of shape `target.shape + source.shape`, or None."""
+    shape: list[Any] = target.shape.as_list()
+    count = math.prod(shape)
+    rows = [walk(reshape(one_hot(i, count, dtype=target.dtype), shape), i == count - 1) for i in range(count)]
+    return _joined(rows or [walk(None, True)], sources, 0, lambda source: [*shape, *source.shape.as_list()])
+
+
+def batch_jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
+    """Returns for each source a tensor of shape `target.shape + source.shape[1:]`, or None."""
+    lengths: list[Any] = target.shape.as_list()
+    batch, rest = lengths[0], lengths[1:]
+    count = math.prod(rest)
+    rows: list[list[Any]] = []
+    for i in range(count):
+        column = broadcast_to(one_hot(i, count, dtype=target.dtype), [batch, count])
+        rows.append(walk(reshape(column, [batch, *rest]), i == count - 1))
+    return _joined(rows or [walk(None, True)], sources, 1, lambda source: [batch, *rest, *source.shape.as_list()[1:]])
+
+
+def _joined(rows: list[list[Any]], sources: list[Any], axis: int, shape_for: Callable[[Any], list[Any]]) -> list[Any]:
+    made: list[Any] = []
+    for source, grads in zip(sources, zip(*rows, strict=True), strict=True):
+        shape = shape_for(source)
+        if grads[0] is not None:
+            made.append(reshape(stack([as_tensor(grad) for grad in grads], axis), shape))
+        else:
+            made.append(None if math.prod(shape) else zeros(shape, source.dtype))
+    return made
+
+
+def check_batches(target: Any, source: Any) -> None:
+    """Looks whether target and source have a batch in common.
+
+    Raises:
+      ValueError: they have not, in TensorFlow's words.
+    """
+    length = target.shape.dims[0]
+    target.shape.with_rank_at_least(2)
+    source.shape.with_rank_at_least(2)
+    if length != source.shape[0]:
+        raise ValueError(
+            f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
+        )

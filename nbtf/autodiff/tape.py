@@ -1,0 +1,430 @@
+"""What is `tf.GradientTape`: ops run in its block, and gradients flow back through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from nbtf._ops.creation import fill, zeros, zeros_like
+from nbtf._ops.structure import flatten
+from nbtf._ops.variable import Variable
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.logger import get_logger
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope
+from nbtf._runtime.tape import CONTINUOUS, Tape
+from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.backward import Arrived, flow_back, put, total
+from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
+from nbtf.autodiff.sources import flat, packed, watchable
+
+_SPENT = "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
+
+_RECORDED = (
+    "Calling GradientTape.gradient on a persistent tape inside its context is significantly less efficient than "
+    "calling it outside the context (it causes the gradient ops to be recorded on the tape, leading to increased CPU "
+    "and memory usage). Only call GradientTape.gradient inside the context if you actually want to trace the gradient "
+    "in order to compute higher order derivatives."
+)
+
+
+class UnconnectedGradients(Enum):
+    """What a gradient is when the target does not depend on the source: `NONE` or `ZERO`."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+_NONE = UnconnectedGradients.NONE
+_NONE_YET: dict[int, Any] = {}
+_NO_TENSORS: frozenset[int] = frozenset()
+
+
+class GradientTape:
+    """Records the ops of a block, so that gradients can be computed.
+
+    An op is recorded if something it depends on is watched: trainable variables are as soon as they are used, tensors
+    after `watch`. Gradients are ops themselves: they run where `gradient` is called, by the same rules of placement as
+    any op, and an outer tape records them, which gives higher derivatives. A tape hears only its own thread.
+
+    Memory: the tape keeps the inputs and results that gradients need, until `gradient` was called (or, if it is
+    persistent, until the tape is gone).
+
+    Args:
+      persistent: whether `gradient` can be called more than once.
+      watch_accessed_variables: whether trainable variables are watched by themselves.
+
+    >>> x = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = x * x
+    >>> tape.gradient(y, x).numpy()
+    np.float32(6.0)
+    """
+
+    __slots__ = ("__weakref__", "_outer", "_persistent", "_recording", "_scope", "_tape", "_variables", "_watches")
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        """Makes a tape that does not record yet."""
+        self._tape: Tape | None = None
+        self._persistent = persistent
+        self._watches = watch_accessed_variables
+        self._variables: dict[int, Any] = _NONE_YET
+        self._recording = False
+        self._outer: Scope | None = None
+        self._scope: Scope | None = None
+
+    def __enter__(self) -> GradientTape:
+        """Starts to record, or goes on."""
+        if self._recording:
+            raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
+        tape = self._tape
+        if tape is None:
+            tape = self._tape = Tape(self._watches)
+        else:
+            tape.hearing = tape.token
+        self._recording = True
+        outer = self._outer = SCOPE()
+        if outer is None:
+            scope = EMPTY.with_tapes((tape,), HERE.device)
+        else:
+            tapes = (*_listening(outer), tape)
+            scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)
+        self._scope = scope
+        set_scope(scope)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stops recording, also after an error."""
+        if not self._recording:
+            return
+        tape, self._recording = self._tape, False
+        if tape is not None:
+            tape.hearing = None
+        here, outer = SCOPE(), self._outer
+        if here is not self._scope:  # blocks may end crosswise; a device's is left open, and its tapes are told apart
+            if here is not None:
+                set_scope(here.with_tapes(_listening(here), None))
+        elif outer is None or not outer.tapes:
+            set_scope(outer)
+        else:
+            set_scope(outer if all([one.hearing is not None for one in outer.tapes]) else _without_silent(outer))
+        self._outer = self._scope = None
+
+    # Watching
+
+    def watch(self, tensor: Any) -> None:
+        """Watches tensors: what is computed from them from now on is recorded.
+
+        Args:
+          tensor: a tensor or a variable, or a structure of them.
+
+        Raises:
+          ValueError: there is something else in it.
+
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = tf.reduce_sum(x * x)
+        >>> tape.gradient(y, x).numpy()
+        array([2., 4.], dtype=float32)
+        """
+        for one in watchable(tensor):
+            if one._dtype not in CONTINUOUS:
+                _warn_first(5, "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", one._dtype)
+            if self._tape is None:
+                raise AttributeError("'NoneType' object has no attribute '_tape'")  # TensorFlow's own slip
+            if isinstance(one, Variable):
+                self._tape.watch_variable(one)
+            elif one._dtype in CONTINUOUS:
+                self._tape.watch(one)
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """Returns the variables that are or were watched, in the order of their first use."""
+        if self._tape is not None:
+            self._variables = self._tape.variables
+        return tuple(self._variables.values())
+
+    @contextmanager
+    def stop_recording(self) -> Generator[None]:
+        """Returns a block whose ops are not recorded.
+
+        Raises:
+          RuntimeError: the tape has never recorded.
+          ValueError: it does not record now.
+
+        >>> x = tf.constant(4.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     with tape.stop_recording():
+        ...         y = x * x
+        >>> tape.gradient(y, x) is None
+        True
+        """
+        if self._tape is None:
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
+    def reset(self) -> None:
+        """Forgets all that was recorded and watched, and goes on recording.
+
+        Raises:
+          ValueError: the tape does not record now.
+        """
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self.__exit__()
+        self._tape = None
+        self.__enter__()
+
+    # Gradients
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = _NONE,
+    ) -> Any:
+        """Returns the gradients of a target with respect to sources.
+
+        Args:
+          target: a tensor, a variable, or a structure of them; the gradients of several are added up.
+          sources: a tensor, a variable, or a structure of them.
+          output_gradients: what the gradient of each target starts with, in a flat list; ones where it is None.
+          unconnected_gradients: `tf.UnconnectedGradients` or its text: what stands for a source that the target does
+            not depend on.
+
+        Returns:
+          A gradient for each source, in the build of `sources`: a tensor, or a `tf.IndexedSlices` if only rows of the
+          source were read; None if the target does not depend on it (or cannot: integers).
+
+        Raises:
+          RuntimeError: the tape is not persistent and was used already.
+          LookupError: an op on the way has no gradient.
+          TypeError: the target is None.
+          ValueError: `unconnected_gradients` is unknown, or there are not as many `output_gradients` as targets.
+
+        >>> x = tf.Variable(2.0)
+        >>> with tf.GradientTape(persistent=True) as tape:
+        ...     y = x * x
+        ...     z = y * y
+        >>> tape.gradient(z, {"x": x, "y": y})["y"].numpy(), tape.gradient(y, x).numpy()
+        (np.float32(8.0), np.float32(4.0))
+        """
+        tape = self._tape
+        if tape is None or self._recording:
+            tape = self._ready()
+        if target is None:
+            raise TypeError(
+                "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to "
+                "be differentiated, but received None."
+            )
+        targets, wanted = flat(target), flat(sources)
+        seeds = None if output_gradients is None else _seeds(targets, output_gradients)
+        results = self._walk(tape, targets, seeds, wanted, not self._persistent)
+        if unconnected_gradients is not _NONE:
+            results = _connected(results, wanted, unconnected_gradients)
+        return packed(sources, wanted, results)
+
+    def _ready(self) -> Tape:
+        """Returns the tape to walk; one that is not persistent stops recording for that."""
+        tape = self._tape
+        if tape is None:
+            raise RuntimeError(_SPENT)
+        if self._recording:
+            if self._persistent:
+                _warn_first(1, _RECORDED)
+            else:
+                self.__exit__()
+        return tape
+
+    def _walk(
+        self, tape: Tape, targets: list[Any], seeds: list[Any] | None, wanted: list[Any], last: bool
+    ) -> list[Any]:
+        """Walks back from targets to what is wanted; `last` if the tape is spent by that."""
+        arrived = Arrived()
+        for number, one in enumerate(targets):
+            if one._dtype in CONTINUOUS:
+                seed = ones_for(one) if seeds is None or seeds[number] is None else seeds[number]
+                put(arrived.tensors if one.__class__ is Tensor else arrived.variables, id(one), seed)
+        sources = _NO_TENSORS
+        for one in wanted:
+            if one.__class__ is Tensor:
+                sources = {id(one) for one in wanted}
+                break
+        try:
+            found = flow_back(tape, arrived, sources, last)
+        finally:
+            if last:
+                self._variables, self._tape = tape.variables, None
+        found.update(arrived.variables)
+        results: list[Any] = []
+        for one in wanted:
+            grad = found.get(id(one))
+            results.append(total(grad) if grad.__class__ is list else grad)
+        return results
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = _NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Returns the gradients of each element of a target.
+
+        Args:
+          target: a tensor.
+          sources: a tensor, a variable, or a structure of them.
+          unconnected_gradients: what stands for a source that the target does not depend on.
+          parallel_iterations: accepted and ignored; one element follows the other.
+          experimental_use_pfor: False asks for a persistent tape, as in TensorFlow, and changes nothing else.
+
+        Returns:
+          For each source a tensor of shape `target.shape + source.shape`, or None.
+
+        Raises:
+          RuntimeError: the tape is not persistent and was used already.
+
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.jacobian(y, x).numpy()
+        array([[2., 0.],
+               [0., 4.]], dtype=float32)
+        """
+        wanted = flat(sources)
+        made = self._jacobians(jacobian_of, target, wanted, unconnected_gradients, experimental_use_pfor, "")
+        return packed(sources, wanted, made)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: UnconnectedGradients | str = _NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Returns the gradients of each element of a target, example by example.
+
+        Args:
+          target: a tensor `[batch, y1, ..., yn]`; an example of it depends only on that example of the source.
+          source: a tensor or variable `[batch, x1, ..., xm]`.
+          unconnected_gradients: accepted; where there is no connection, TensorFlow gives zeros in any case.
+          parallel_iterations: accepted and ignored; one element follows the other.
+          experimental_use_pfor: False asks for a persistent tape, as in TensorFlow, and changes nothing else.
+
+        Returns:
+          A tensor `[batch, y1, ..., yn, x1, ..., xm]`.
+
+        Raises:
+          RuntimeError: the tape is not persistent and was used already.
+          ValueError: target and source have fewer than two axes, or differ in the length of the first.
+
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.batch_jacobian(y, x).numpy()[1]
+        array([[6., 0.],
+               [0., 8.]], dtype=float32)
+        """
+        if self._tape is None:
+            raise RuntimeError(_SPENT.replace("used to ", "used to"))  # TensorFlow's own slip
+        check_batches(target, source)
+        (made,) = self._jacobians(batch_jacobian_of, target, flat(source), _NONE, experimental_use_pfor, "batch_")
+        if made is None:
+            return zeros([*target.shape, *source.shape[1:]], target.dtype)
+        return made
+
+    def _jacobians(
+        self,
+        of: Callable[..., list[Any]],
+        target: Any,
+        sources: list[Any],
+        unconnected: Any,
+        vectorized: bool,
+        kind: str,
+    ) -> list[Any]:
+        tape = self._ready()
+        if not vectorized and not self._persistent:
+            between = " with" if kind else "with "  # TensorFlow's own blanks
+            raise RuntimeError(
+                f"GradientTape must be created with persistent=True to compute the {kind}jacobian with eager execution "
+                f"enabled and {between} experimental_use_pfor set to False."
+            )
+
+        def walk(seed: Tensor | None, last: bool) -> list[Any]:
+            seeds = [] if seed is None else [seed]
+            return self._walk(tape, [target] * len(seeds), seeds, sources, last and not self._persistent)
+
+        made = of(walk, target, sources)
+        if UnconnectedGradients(unconnected) is UnconnectedGradients.NONE:
+            return made
+        return [
+            zeros([*target.shape, *one.shape], one.dtype) if grad is None else grad
+            for one, grad in zip(sources, made, strict=True)
+        ]
+
+
+def _listening(scope: Scope) -> tuple[Any, ...]:
+    return tuple([one for one in scope.tapes if one.hearing is not None]) if scope.tapes else ()
+
+
+def _without_silent(scope: Scope) -> Scope:
+    """Returns a scope without the tapes that stopped while it was replaced by an inner one."""
+    tapes = _listening(scope)
+    return scope.with_tapes(tapes, HERE.device if scope.request is None and not tapes else None)
+
+
+def ones_for(target: Any) -> Tensor:
+    """Returns what a gradient starts with: ones like the target, on the current device."""
+    shape, dtype = target._array.shape, target._dtype
+    here, scope = HERE.device, SCOPE()
+    if shape:
+        return fill(shape, as_tensor(1, dtype))
+    if here is None or (scope is not None and scope.lane is not here):
+        return as_tensor(1, dtype)
+    array = here.constants.get(dtype)
+    if array is None:
+        array = here.constants[dtype] = as_tensor(1, dtype)._array
+    one = Tensor()  # a new one, which tapes may mark
+    one._array, one._dtype, one._device, one._watch = array, dtype, here, None
+    return one
+
+
+def _seeds(targets: list[Any], given: Any) -> list[Any]:
+    seeds = [None if one is None else as_tensor(one) for one in flatten(given)]
+    if len(seeds) != len(targets):
+        raise ValueError(f"There are {len(seeds)} output_gradients for {len(targets)} targets.")
+    return seeds
+
+
+def _connected(results: list[Any], sources: list[Any], unconnected: Any) -> list[Any]:
+    """Returns gradients with zeros in the place of None, if that is wanted."""
+    try:
+        wanted = UnconnectedGradients(unconnected)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}") from None
+    if wanted is UnconnectedGradients.NONE:
+        return results
+    return [zeros_like(one) if grad is None else grad for one, grad in zip(sources, results, strict=True)]
+
+
+_WARNED: dict[str, int] = {}
+
+
+def _warn_first(times: int, text: str, *values: object) -> None:
+    """Logs a warning, the first times only."""
+    count = _WARNED[text] = _WARNED.get(text, 0) + 1
+    if count <= times:
+        get_logger().warning(text, *values)

@@ -165,6 +165,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import dtypes as dtypes
     from nbtf import image as image
     from nbtf import io as io
+    from nbtf import keras as keras
     from nbtf import linalg as linalg
     from nbtf import math as math
     from nbtf import nest as nest
@@ -175,6 +176,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import sparse as sparse
     from nbtf import strings as strings
     from nbtf import test as test
+    from nbtf import train as train
     from nbtf._ops.control import case as case
     from nbtf._ops.control import cond as cond
     from nbtf._ops.control import group as group
@@ -246,6 +248,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "dtypes",
         "image",
         "io",
+        "keras",
         "linalg",
         "math",
         "nest",
@@ -257,6 +260,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "sparse",
         "strings",
         "test",
+        "train",
     }
 )
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
@@ -316,6 +320,9 @@ _FETCHED_ON_FIRST_USE = {
 }
 """Single names that it leaves out, and the files they come from."""
 
+_OF_KERAS = frozenset({"initializers", "losses", "metrics", "optimizers"})
+"""Namespaces of `tf.keras` that can be reached without it."""
+
 _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """What `%load_ext nbtf` looks for; no part of what `tf.` offers."""
 
@@ -325,6 +332,8 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"nbtf.{name}")
     if name in _FETCHED_ON_FIRST_USE:
         return globals().setdefault(name, getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name))
+    if name in _OF_KERAS:
+        return _import_module(f"nbtf.keras.{name}")
     if name in _FOR_IPYTHON:
         return getattr(_import_module("nbtf.notebook"), name)
     raise AttributeError(_missing.explanation(name))
@@ -333,6 +342,6 @@ def __getattr__(name: str) -> _Any:
 def __dir__() -> list[str]:
     return sorted(
         _LOADED_ON_FIRST_USE.union(
-            _FETCHED_ON_FIRST_USE, (name for name in globals() if name[0] != "_" and name != "annotations")
+            _FETCHED_ON_FIRST_USE, _OF_KERAS, (name for name in globals() if name[0] != "_" and name != "annotations")
         )
     )

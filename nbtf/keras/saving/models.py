@@ -1,0 +1,228 @@
+"""A whole model in a file: what it is made of as JSON, its weights as arrays. Nothing in it is executed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nbtf.keras.registry import custom_object_scope, deserialized, serialized
+from nbtf.keras.saving import arrays
+from nbtf.keras.saving.graph import variables_of
+
+METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"
+FORMAT = "nbtf-keras/1"
+
+
+# ---- weights alone
+
+
+def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool = True, **ignored: Any) -> None:
+    """Writes the weights of a model or a layer (NumPy's `.npz`, whatever the ending).
+
+    Args:
+      model: a model or a layer.
+      filepath: where to.
+      overwrite: whether a file that is there is replaced.
+      **ignored: accepted for older programs.
+
+    Raises:
+      FileExistsError: the file is there, and `overwrite` is False.
+      ValueError: the model has no weights yet.
+    """
+    path = Path(os.fspath(filepath))
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
+    weights = _weights(model)
+    if not weights:
+        raise ValueError(
+            f"{model} has no weights yet: it makes them when it is built. Call it on data once, or give it an Input."
+        )
+    arrays.write(path, {name: arrays.value_of(one) for name, one in weights.items()})
+
+
+def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bool = False, **ignored: Any) -> None:
+    """Gives a model the weights of a file.
+
+    Args:
+      model: a model or a layer that is built.
+      filepath: where from.
+      skip_mismatch: whether weights that are missing or have another shape are left as they are.
+      **ignored: accepted for older programs.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      ValueError: the weights do not belong to such a model.
+    """
+    saved = arrays.read(Path(os.fspath(filepath)))
+    _give(_weights(model), saved, skip_mismatch, str(filepath))
+
+
+def _weights(model: Any) -> dict[str, Any]:
+    return {name: one for name, one in variables_of(model).items() if not name.startswith(("optimizer/", "metrics/"))}
+
+
+def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch: bool, where: str) -> None:
+    missing = sorted(set(variables) - set(saved))
+    if missing and not skip_mismatch:
+        text = "none of them" if len(missing) == len(variables) else f"not {missing[0]!r}"
+        raise ValueError(
+            f"{where} has {len(saved)} weights, this model {len(variables)}, and {text} under the names wanted here. "
+            "Was it saved from another model, or is this one not built yet? Call it on data once, or give it an Input."
+        )
+    fitting = {
+        name: one
+        for name, one in variables.items()
+        if name in saved and (not skip_mismatch or tuple(one.shape) == tuple(saved[name].shape))
+    }
+    for name, one in fitting.items():
+        if tuple(one.shape) != tuple(saved[name].shape):
+            raise ValueError(
+                f"{where}: {name!r} has shape {tuple(saved[name].shape)}, the weight of the model {tuple(one.shape)}."
+            )
+    for name, one in fitting.items():
+        arrays.put(one, saved[name], name)
+
+
+# ---- whole models
+
+
+def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = True, **ignored: Any) -> None:
+    """Writes a model: configuration, weights, and what it was compiled with.
+
+    Args:
+      model: a model that is built.
+      filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an ending a folder with the same files.
+      overwrite: whether what is there is replaced.
+      **ignored: accepted for older programs.
+
+    Raises:
+      FileExistsError: it is there, and `overwrite` is False.
+      ValueError: an ending that means another format.
+    """
+    path = Path(os.fspath(filepath))
+    if path.suffix not in ("", ".keras", ".h5", ".hdf5"):
+        raise ValueError(
+            f"Invalid filepath extension for saving. Please add either a `.keras` extension, or none for a folder. "
+            f"Received: filepath={filepath}."
+        )
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
+    parts = _written(model)
+    if path.suffix:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.part")
+        with zipfile.ZipFile(draft, "w") as archive:
+            for name, content in parts.items():
+                archive.writestr(name, content)
+        draft.replace(path)
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        for name, content in parts.items():
+            (path / name).write_bytes(content)
+
+
+def _written(model: Any) -> dict[str, bytes]:
+    config = serialized(model)
+    shape = getattr(model, "_build_shapes", None)
+    document = {
+        **config,
+        "build_config": {"input_shape": shape} if shape is not None else None,
+        "compile_config": model.get_compile_config() if getattr(model, "compiled", False) else None,
+    }
+    stream = io.BytesIO()
+    arrays.write(stream, {name: arrays.value_of(one) for name, one in variables_of(model).items()})
+    return {
+        METADATA: json.dumps({"format": FORMAT, "keras_version": "3"}).encode(),
+        CONFIG: json.dumps(document, default=_plain).encode(),
+        WEIGHTS: stream.getvalue(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Returns what JSON cannot write as something that it can."""
+    if hasattr(value, "get_config") or callable(value):
+        return serialized(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "as_list"):
+        return value.as_list()
+    raise TypeError(f"{type(value).__name__} cannot be written into a model's file: {value!r}")
+
+
+def load_model(
+    filepath: str | os.PathLike[str],
+    custom_objects: Mapping[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+    **ignored: Any,
+) -> Any:
+    """Makes a model from a file; in the scope of a strategy its weights are mirrored.
+
+    Args:
+      filepath: what `save_model` wrote.
+      custom_objects: classes and functions of yours by name.
+      compile: whether it is compiled as it was.
+      safe_mode: accepted; nothing in the file is ever executed.
+      **ignored: accepted for older programs.
+
+    Raises:
+      ValueError: there is no such file, or it is none of ours.
+    """
+    parts = _read(Path(os.fspath(filepath)))
+    document: dict[str, Any] = json.loads(parts[CONFIG])
+    with custom_object_scope(custom_objects or {}):
+        model = deserialized(document)
+        build = document.get("build_config")
+        if build and not model.built:
+            model.build(_shapes(build["input_shape"]))
+        compiled = document.get("compile_config")
+        if compile and compiled:
+            model.compile_from_config(compiled)
+    saved = arrays.read(io.BytesIO(parts[WEIGHTS]))
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and any(name.startswith("optimizer/") for name in saved):
+        optimizer.build(model.trainable_variables)
+    present = {
+        name: one for name, one in variables_of(model).items() if not name.startswith(("optimizer/", "metrics/"))
+    }
+    _give(present, saved, False, str(filepath))
+    for name, one in variables_of(model).items():
+        if name not in present and name in saved and tuple(one.shape) == tuple(saved[name].shape):
+            arrays.put(one, saved[name], name)
+    return model
+
+
+def _shapes(value: Any) -> Any:
+    """Returns shapes as tuples, as they were before JSON made lists of them."""
+    if isinstance(value, dict):
+        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return {key: _shapes(one) for key, one in entries.items()}
+    if isinstance(value, list):
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return (
+            tuple(items) if all(one is None or isinstance(one, int) for one in items) else [_shapes(x) for x in items]
+        )
+    return value
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    names = (METADATA, CONFIG, WEIGHTS)
+    try:
+        if path.is_dir():
+            return {name: (path / name).read_bytes() for name in names}
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in names}
+    except FileNotFoundError:
+        raise ValueError(
+            f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` zip file."
+        ) from None
+    except (KeyError, zipfile.BadZipFile):
+        raise ValueError(
+            f"{path} is no model that nbtf has written: that is a zip (or a folder) with {', '.join(names)}. "
+            "Files of TensorFlow and HDF5 cannot be read."
+        ) from None

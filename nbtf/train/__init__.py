@@ -1,0 +1,11 @@
+"""`tf.train`: values of variables in files, and where training was left."""
+
+from __future__ import annotations
+
+from nbtf.train.checkpoint import Checkpoint as Checkpoint
+from nbtf.train.checkpoint import CheckpointOptions as CheckpointOptions
+from nbtf.train.files import latest_checkpoint as latest_checkpoint
+from nbtf.train.files import list_variables as list_variables
+from nbtf.train.files import load_checkpoint as load_checkpoint
+from nbtf.train.files import load_variable as load_variable
+from nbtf.train.manager import CheckpointManager as CheckpointManager

@@ -1,0 +1,135 @@
+"""Where the files of checkpoints are, and what is in them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbtf.errors import NotFoundError
+from nbtf.keras.saving import arrays
+
+ENDING = ".npz"
+STATE = "checkpoint"
+"""The file in each folder that says which checkpoint is the last."""
+
+
+def path_of(prefix: str | os.PathLike[str]) -> Path:
+    """Returns the file of a checkpoint: `prefix-1` is in `prefix-1.npz`."""
+    return Path(os.fspath(prefix) + ENDING)
+
+
+def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """Returns the arrays of a checkpoint by name.
+
+    Raises:
+      NotFoundError: there is none.
+    """
+    try:
+        return arrays.read(path_of(prefix))
+    except FileNotFoundError:
+        text = f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {os.fspath(prefix)}"
+        raise NotFoundError(None, None, text) from None
+
+
+def note_latest(prefix: str, kept: list[str]) -> None:
+    """Writes down which checkpoint of a folder is the last, and which there are."""
+    path = Path(prefix)
+    names = [Path(one).name for one in kept]
+    state = {"model_checkpoint_path": path.name, "all_model_checkpoint_paths": names}
+    draft = path.parent / f"{STATE}.part"
+    draft.write_text(json.dumps(state, indent=1), encoding="utf-8")
+    draft.replace(path.parent / STATE)
+
+
+def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
+    """Returns the last checkpoint that was saved into a folder; None if there is none.
+
+    Args:
+      checkpoint_dir: the folder.
+      latest_filename: the file that says which it is; `checkpoint` when None.
+
+    >>> tf.train.latest_checkpoint("no_such_folder") is None
+    True
+    """
+    folder = Path(os.fspath(checkpoint_dir))
+    try:
+        state: dict[str, Any] = json.loads((folder / (latest_filename or STATE)).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    prefix = os.path.join(os.fspath(checkpoint_dir), state["model_checkpoint_path"])
+    return prefix if path_of(prefix).exists() else None
+
+
+def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
+    given = os.fspath(ckpt_dir_or_file)
+    if not os.path.isdir(given):
+        return given
+    found = latest_checkpoint(given)
+    if found is None:
+        raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {given}")
+    return found
+
+
+def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+    """Returns names and shapes of what a checkpoint holds.
+
+    Args:
+      ckpt_dir_or_file: a checkpoint, or a folder, whose last one is meant.
+
+    Raises:
+      ValueError: there is no checkpoint in the folder.
+      NotFoundError: there is no such checkpoint.
+    """
+    found = read_checkpoint(_prefix(ckpt_dir_or_file))
+    return [(name, list(array.shape)) for name, array in sorted(found.items())]
+
+
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.ndarray[Any, Any]:
+    """Returns one value of a checkpoint as NumPy has it."""
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
+
+
+class CheckpointReader:
+    """Looks into a checkpoint."""
+
+    def __init__(self, found: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Takes what was read."""
+        self._arrays = found
+
+    def get_tensor(self, name: str) -> np.ndarray[Any, Any]:
+        """Returns a value.
+
+        Raises:
+          KeyError: there is none of that name.
+        """
+        if name not in self._arrays:
+            raise KeyError(f"{name!r} is not in the checkpoint; it has {sorted(self._arrays)}")
+        return self._arrays[name]
+
+    def has_tensor(self, name: str) -> bool:
+        """Tells whether there is a value of a name."""
+        return name in self._arrays
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """Returns the shape of each value."""
+        return {name: list(array.shape) for name, array in self._arrays.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, Any]:
+        """Returns the dtype of each value."""
+        from nbtf.dtypes import as_dtype
+
+        return {name: as_dtype(array.dtype) for name, array in self._arrays.items()}
+
+
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+    """Returns a reader of a checkpoint, or of the last one in a folder.
+
+    Raises:
+      ValueError: there is no checkpoint in the folder.
+      NotFoundError: there is no such checkpoint.
+    """
+    return CheckpointReader(read_checkpoint(_prefix(ckpt_dir_or_file)))

@@ -15,9 +15,9 @@ from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
 from nbtf._runtime.events import Site as Site
+from nbtf._runtime.expectations import Account, accounts, check_memory, check_placement, file_and_line, memory_use
 from nbtf._runtime.expectations import ExpectationError as ExpectationError
 from nbtf._runtime.expectations import MemoryUse as MemoryUse
-from nbtf._runtime.expectations import accounts, check_memory, check_placement, file_and_line, memory_use
 from nbtf._runtime.expectations import copies_of_tensors as copies_of_tensors
 from nbtf._runtime.expectations import exact as exact
 from nbtf._runtime.expectations import size_in_bytes as size_in_bytes
@@ -204,7 +204,7 @@ class Recording:
         """Wraps a recorder that listens from now on."""
         self._recorder = recorder
         self._before = accounts()
-        self._after: dict[str, int] | None = None
+        self._after: dict[str, Account] | None = None
 
     def finish(self) -> None:
         """Notes what is in use now: `memory` stays as it is when the block is over."""
@@ -235,11 +235,8 @@ class Recording:
 
     @property
     def memory(self) -> list[MemoryUse]:
-        """What happened to the memory of each GPU since the recording began, in bytes.
-
-        Peaks are those of the events kept: a longer recording than its capacity may have had higher ones before.
-        """
-        return memory_use(self._recorder.snapshot(), self._before, self._after or accounts())
+        """What happened to the memory of each GPU since the recording began, in bytes."""
+        return memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
 
     def expect(self, *rules: str, no_copies: bool = False, told: Callable[[Site], str] = file_and_line) -> None:
         """Checks where ops ran.

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 from nbtf._devices.sizes import gib
-from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason, Site
+from nbtf._runtime.events import Copied, Event, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
 from nbtf._runtime.placement import in_words
 from nbtf._runtime.recorder import Snapshot
@@ -75,7 +75,7 @@ def check_placement(snapshot: Snapshot, rules: Sequence[str], no_copies: bool, t
     for rule in [_rule(text) for text in rules]:
         lines += _broken(rule, snapshot, told)
     if no_copies:
-        lines += _unwanted(copies_of_tensors(snapshot.events), told)
+        lines += _unwanted(snapshot, told)
     if lines:
         raise ExpectationError("placement is", lines)
 
@@ -97,30 +97,19 @@ def _broken(rule: _Rule, snapshot: Snapshot, told: Told) -> list[str]:
 
 def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
     """Returns the copies of tensors among events: not those of Python values on their way to a device and back."""
-    found: list[Copied] = []
-    running: dict[Site, str] = {}  # by site, since events of several threads may be mixed
-    for event in events:
-        if isinstance(event, OpPlaced):
-            running[event.site] = event.op
-        elif isinstance(event, OpExecuted):
-            running.pop(event.site, None)
-        elif isinstance(event, Copied):
-            op = running.get(event.site)
-            read = op is None and "device:CPU" in event.target
-            if op != "_EagerConst" and not read:
-                found.append(event)
-    return found
+    return [event for event in events if isinstance(event, Copied) and event.kind == "move"]
 
 
-def _unwanted(copies: Sequence[Copied], told: Told) -> list[str]:
-    by_way: dict[tuple[str, str], list[Copied]] = {}
-    for copy in copies:
-        by_way.setdefault((copy.source, copy.target), []).append(copy)
-    lines = ["- no copies"] if copies else []
-    for (source, target), some in by_way.items():
-        count = "1 copy" if len(some) == 1 else f"{len(some)} copies"
-        lines.append(f"+ {count} from {_label(source)} to {_label(target)}, {exact(sum(c.nbytes for c in some))}")
-        line = told(some[0].site)
+def _unwanted(snapshot: Snapshot, told: Told) -> list[str]:
+    sites: dict[tuple[str, str], Site] = {}
+    for copy in copies_of_tensors(snapshot.events):
+        sites.setdefault((copy.source, copy.target), copy.site)
+    lines = ["- no copies"] if snapshot.moves else []
+    for way, count in snapshot.moves.items():
+        source, target = map(_label, way)
+        copies = "1 copy" if count == 1 else f"{count:,} copies"
+        lines.append(f"+ {copies} from {source} to {target}, {exact(snapshot.moved_bytes[way])}")
+        line = told(sites.get(way))
         lines += [f"    {line}"] if line else []
     return lines
 
@@ -163,20 +152,27 @@ class MemoryUse(NamedTuple):
         return f"{self.device} (simulated)" if self.simulated else self.device
 
 
-def accounts() -> dict[str, int]:
-    """Returns what is in use on each GPU that keeps an account by now."""
-    return {device.name: device.in_use for device in devices() if device.in_use is not None}
+class Account(NamedTuple):
+    """What is in use on a GPU at a moment, and the most that ever was since somebody reset it."""
+
+    in_use: int
+    peak: int
 
 
-def memory_use(snapshot: Snapshot, before: Mapping[str, int], after: Mapping[str, int]) -> list[MemoryUse]:
+def accounts() -> dict[str, Account]:
+    """Returns the account of each GPU that keeps one by now."""
+    return {one.name: Account(one.in_use, one.peak or 0) for one in devices() if one.in_use is not None}
+
+
+def memory_use(snapshot: Snapshot, before: Mapping[str, Account], after: Mapping[str, Account]) -> list[MemoryUse]:
     """Returns what happened to the memory of each GPU between two looks at the accounts."""
     simulated = {device.name for device in devices() if device.simulated}
+    heard = {device.rpartition("device:")[2]: peak for device, peak in snapshot.peaks.items()}
     used: list[MemoryUse] = []
-    for name, at_end in after.items():
-        heard = [e for e in snapshot.events if isinstance(e, Allocated) and e.device.endswith(f"device:{name}")]
-        start = before[name] if name in before else _scratch(name)
-        peak = max([start, at_end, *(event.in_use for event in heard)])
-        used.append(MemoryUse(name, name in simulated, start, peak, at_end))
+    for name, (at_end, peak) in after.items():
+        start, old_peak = before.get(name) or (_scratch(name), 0)
+        reached = peak if peak != old_peak else 0  # a failed op is not heard, but the device's own peak has moved
+        used.append(MemoryUse(name, name in simulated, start, max(start, at_end, reached, heard.get(name, 0)), at_end))
     return used
 
 

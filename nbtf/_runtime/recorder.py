@@ -226,12 +226,12 @@ class Recorder:
 
 def _last_events(batches: list[list[Note]], wanted: int) -> tuple[Event, ...]:
     """Returns the last events, in order: a note may have been taken after those of ops that began later."""
-    events: list[Event] = []
+    events: list[Event] = []  # the last one first
     for note in chain.from_iterable(map(reversed, reversed(batches))):
-        if len(events) >= wanted + _THREADS:
+        if not wanted or len(events) >= wanted + _THREADS:
             break
         events += reversed(note[SUBJECT].events(note))
-    return tuple(sorted(events, key=attrgetter("seq"))[-wanted:] if wanted else ())
+    return tuple(sorted(reversed(events), key=attrgetter("seq"))[-wanted:] if wanted else ())
 
 
 def _same_op(placed: OpPlaced, executed: OpExecuted) -> bool:

@@ -71,7 +71,7 @@ def _automatic() -> Undo:
 
 def _summary(record: runtime.Recording) -> str:
     counts: dict[str, int] = {}
-    snapshot = record.snapshot()
+    snapshot = record.snapshot(0)
     for (_, device, _), count in snapshot.ops.items():
         counts[device] = counts.get(device, 0) + count
     memory = {use.device: f", {use.kept:+,} B (peak {runtime.exact(use.peak)})" for use in record.memory}
@@ -79,9 +79,9 @@ def _summary(record: runtime.Recording) -> str:
         f"{label(device)}: {count:,} {'op' if count == 1 else 'ops'}{memory.get(short(device), '')}"
         for device, count in sorted(counts.items())
     ]
-    copies = runtime.copies_of_tensors(snapshot.events)
-    nbytes = runtime.exact(sum(copy.nbytes for copy in copies))
-    told = f"{len(copies):,} {'copy' if len(copies) == 1 else 'copies'}, {nbytes}" if copies else "no copies"
+    copies = sum(snapshot.moves.values())
+    nbytes = runtime.exact(sum(snapshot.moved_bytes.values()))
+    told = f"{copies:,} {'copy' if copies == 1 else 'copies'}, {nbytes}" if copies else "no copies"
     return "; ".join([*(parts or ["no ops"]), told])
 
 

@@ -17,6 +17,7 @@ schema in its first column. Fields that an event does not have are left out of J
     seconds   how long; timing says what that is: finished (measured), launch, or modelled       executed, copied
     in_use    bytes in use on the device afterwards; pool, bytes it has taken from its card      allocated
     source    full name of the device that a copy came from; target, where it went               copied
+    copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
     node, replica   name in a graph, number in a strategy; usually missing
 """
@@ -36,7 +37,7 @@ SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
-    "source target code node replica"
+    "source target copy code node replica"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]
@@ -75,6 +76,7 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
     elif isinstance(event, runtime.Copied):
         fields |= {"kind": "copied", "source": event.source, "target": event.target, "nbytes": event.nbytes}
         fields |= {"seconds": event.seconds, "timing": "modelled" if event.modelled else "finished"}
+        fields |= {"copy": event.kind}
     else:
         fields |= {"kind": "allocated", "device": event.device, "nbytes": event.nbytes}
         fields |= {"in_use": event.in_use, "pool": event.pool}

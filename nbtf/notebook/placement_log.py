@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -76,8 +76,7 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
         case "export":
             _export(session, chosen)
         case "table":
-            snapshot = session.recorder.snapshot()
-            return grouped(snapshot, chosen.op, chosen.device)
+            return grouped(session.recorder.snapshot(0), chosen.op, chosen.device)
         case _:
             return each(session.recorder.snapshot(), session.code_line, chosen.n, chosen.op, chosen.device)
     return None
@@ -117,50 +116,28 @@ def each(
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None) -> Table:
     """Returns a row for each op, device and reason, and one for each way that tensors were copied."""
-    nbytes = _bytes_out(snapshot.events)
     rows: list[dict[str, Any]] = [
         {
             "op": name,
             "device": label(where),
             "count": count,
-            "nbytes": nbytes.get((name, where, reason), 0),
+            "nbytes": snapshot.nbytes.get((name, where, reason), 0),
             "why": why(name, where, reason),
         }
         for (name, where, reason), count in sorted(snapshot.ops.items())
         if fnmatchcase(name, op) and device in (None, where)
     ]
     total = sum(row["count"] for row in rows)
-    copies = runtime.copies_of_tensors(snapshot.events) if op == "*" and device is None else []
-    ways: dict[str, list[int]] = {}
-    for copy in copies:
-        ways.setdefault(f"{label(copy.source)} → {label(copy.target)}", []).append(copy.nbytes)
-    for way, sizes in sorted(ways.items()):
-        rows.append(
-            {"op": "(copy)", "device": way, "count": len(sizes), "nbytes": sum(sizes), "why": "input elsewhere"}
-        )
-    notes = [f"{_ops(total)}, {len(copies):,} {'copy' if len(copies) == 1 else 'copies'} of tensors"]
-    if snapshot.cut:
-        notes.append(f"Bytes and copies are those of the last {len(snapshot.events):,} of {snapshot.heard:,} events.")
-    return Table(GROUPED, rows, notes)
+    moves = sorted(snapshot.moves.items()) if op == "*" and device is None else []
+    for (source, target), count in moves:
+        row = {"op": "(copy)", "device": f"{label(source)} → {label(target)}", "count": count}
+        rows.append(row | {"nbytes": snapshot.moved_bytes[source, target], "why": "input elsewhere"})
+    copies = sum(count for _, count in moves)
+    return Table(GROUPED, rows, [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors"])
 
 
 def _ops(count: int) -> str:
     return "1 op" if count == 1 else f"{count:,} ops"
-
-
-def _bytes_out(events: Sequence[runtime.Event]) -> dict[tuple[str, str, runtime.Reason], int]:
-    """Returns the bytes of results by op, device and reason."""
-    reasons: dict[tuple[str, str, runtime.Site], runtime.Reason] = {}
-    found: dict[tuple[str, str, runtime.Reason], int] = {}
-    for event in events:
-        if isinstance(event, runtime.OpPlaced):
-            reasons[event.op, event.device, event.site] = event.reason
-        elif isinstance(event, runtime.OpExecuted):
-            reason = reasons.get((event.op, event.device, event.site))
-            if reason is not None:
-                key = (event.op, event.device, reason)
-                found[key] = found.get(key, 0) + sum(output.nbytes for output in event.outputs)
-    return found
 
 
 # Export

@@ -57,7 +57,9 @@ class _Timeline:
         ends = ((event.source, f"copy to {self._label(event.target)}", "s"), (event.target, "copy from ", "f"))
         for device, name, phase in ends:
             name = name if phase == "s" else name + self._label(event.source)
-            start = self._slice(device, name, event, event.seconds, event.modelled, {"bytes": event.nbytes})
+            start = self._slice(
+                device, name, event, event.seconds, event.modelled, {"bytes": event.nbytes, "kind": event.kind}
+            )
             binding = {} if phase == "s" else {"bp": "e"}
             self._add(phase, "copy", device, start, cat="copy", id=self._copies, **binding)
 

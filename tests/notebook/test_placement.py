@@ -12,7 +12,8 @@ from IPython.core.completer import provisionalcompleter
 
 import nbtf as tf
 from nbtf.notebook.completion import words
-from tests.machines import LOCAL
+from nbtf.notebook.placement_log import grouped
+from tests.machines import LOCAL, machine
 from tests.notebook.conftest import Shell
 
 MIXED = ("a = tf.constant([1.0])", "with tf.device('GPU:1'):", "    b = a + a")
@@ -57,6 +58,18 @@ AddV2        GPU:1 (simulated)                          1        4 B  asked for 
 _EagerConst  GPU:0 (simulated)                          1        4 B  lowest-numbered GPU
 (copy)       GPU:0 (simulated) → GPU:1 (simulated)      2        8 B  input elsewhere
 2 ops, 2 copies of tensors""" == repr(shell.run("%placement_log table").result)
+
+
+def test_table_is_exact_though_the_events_are_no_longer_kept() -> None:
+    with machine(2):
+        with tf.runtime.recording(capacity=1) as record:
+            a = tf.zeros([4])
+            for _ in range(3):
+                with tf.device("GPU:1"):
+                    tf.negative(a)
+
+        rows = [(row["op"], row["count"], row["nbytes"]) for row in grouped(record.snapshot()).rows]
+    assert [("Fill", 1, 16), ("Neg", 3, 48), ("_EagerConst", 2, 4), ("(copy)", 3, 48)] == rows
 
 
 def test_clearing_says_how_much_was_forgotten(shell: Shell) -> None:
@@ -163,6 +176,9 @@ def test_csv_has_a_line_for_each_event_and_names_its_schema(shell: Shell) -> Non
     assert f"wrote {len(rows)} events to my log.csv\n" == said
     assert {"nbtf-events/1"} == {row["schema"] for row in rows}
     assert ["_EagerConst", "AddV2"] == [row["op"] for row in rows if row["kind"] == "placed"]
+    assert ["upload", "move", "move"] == [row["copy"] for row in rows if row["kind"] == "copied"]
+    pools = {str(device.pool) for device in tf.runtime.devices() if device.device_type == "GPU"}
+    assert pools == {row["pool"] for row in rows if row["kind"] == "allocated"}
 
 
 def test_json_says_which_devices_are_simulated_and_which_times_modelled(shell: Shell) -> None:

@@ -66,6 +66,33 @@ def test_copy_of_a_tensor_is_told_but_not_the_way_of_a_value_to_its_device_and_b
     assert expected == caught.value.lines
 
 
+def test_copies_are_told_though_their_events_are_no_longer_kept() -> None:
+    with machine(2):
+        with tf.runtime.recording(capacity=1) as record:
+            a = tf.constant([1.0, 2.0])
+            with tf.device("GPU:1"):
+                tf.negative(a)
+                tf.negative(a).numpy()
+
+        with pytest.raises(tf.runtime.ExpectationError) as caught:
+            record.expect(no_copies=True)
+
+    expected = ("- no copies", "+ 2 copies from GPU:0 (simulated) to GPU:1 (simulated), 16 B")
+    assert expected == caught.value.lines
+
+
+def test_copies_are_uploads_moves_and_reads() -> None:
+    with machine(2), tf.runtime.recording() as record:
+        a = tf.constant([1.0, 2.0])
+        a.gpu(1).cpu()
+        print(a)
+
+    told = [(event.kind, event.target[-5:]) for event in record.events if isinstance(event, tf.runtime.Copied)]
+    moved = [event.target[-5:] for event in tf.runtime.copies_of_tensors(record.events)]
+    assert [("upload", "GPU:0"), ("move", "GPU:1"), ("move", "CPU:0"), ("read", "CPU:0")] == told
+    assert ["GPU:1", "CPU:0"] == moved
+
+
 @pytest.mark.parametrize("rule", ["MatMul", "=GPU:1", "MatMul=", "MatMul=banana"])
 def test_text_that_is_no_rule_is_refused(rule: str) -> None:
     with pytest.raises(ValueError, match=r"rule reads OP=DEVICE|Unknown attribute"):
@@ -83,6 +110,29 @@ def test_memory_is_told_before_at_its_peak_and_after() -> None:
         assert [("GPU:0", 1280, 2816, 1536, 256)] == [
             (use.device, use.before, use.peak, use.after, use.kept) for use in record.memory
         ]
+
+
+def test_peak_is_that_of_the_recording_though_its_events_are_no_longer_kept() -> None:
+    with machine(1):
+        tf.zeros([4096])
+        with tf.runtime.recording(capacity=1) as record:
+            tf.zeros([256])
+            tf.zeros([16])
+
+        assert [(1280, 2560)] == [(use.before, use.peak) for use in record.memory]
+        assert 2560 < tf.config.experimental.get_memory_info("GPU:0")["peak"]
+
+
+def test_peak_counts_what_an_op_had_before_it_failed() -> None:
+    with machine(1):
+        gpu = tf.config.list_physical_devices("GPU")[0]
+        tf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=30)])
+        a, *_ = [tf.zeros([mib, 2**18]) for mib in (8, 8, 6)]  # of the halves of `a` only one fits beside them
+        with tf.runtime.recording() as record, pytest.raises(tf.errors.ResourceExhaustedError):
+            tf.split(a, 2)
+
+        (use,) = record.memory
+        assert tf.config.experimental.get_memory_info("GPU:0")["peak"] == use.peak >= use.before + 4 * 2**20
 
 
 def test_memory_within_bounds_passes_and_outside_is_told() -> None:

@@ -1,0 +1,74 @@
+"""`tf.keras`: layers and models, and how they are trained."""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+    from nbtf.keras import activations as activations
+    from nbtf.keras import config as config
+    from nbtf.keras import constraints as constraints
+    from nbtf.keras import dtype_policies as dtype_policies
+    from nbtf.keras import initializers as initializers
+    from nbtf.keras import layers as layers
+    from nbtf.keras import losses as losses
+    from nbtf.keras import mixed_precision as mixed_precision
+    from nbtf.keras import models as models
+    from nbtf.keras import random as random
+    from nbtf.keras import regularizers as regularizers
+    from nbtf.keras.dtypes import DTypePolicy as DTypePolicy
+    from nbtf.keras.initializers import Initializer as Initializer
+    from nbtf.keras.layers.base import Layer as Layer
+    from nbtf.keras.layers.core import Input as Input
+    from nbtf.keras.layers.input_spec import InputSpec as InputSpec
+    from nbtf.keras.models.functional import Functional as Functional
+    from nbtf.keras.models.model import Model as Model
+    from nbtf.keras.models.sequential import Sequential as Sequential
+    from nbtf.keras.regularizers import Regularizer as Regularizer
+    from nbtf.keras.symbolic import KerasTensor as KerasTensor
+    from nbtf.keras.variables import Variable as Variable
+
+__version__ = "3.0.0"
+"""The generation of Keras that is followed; programs compare with it."""
+
+_LOADED_ON_FIRST_USE = frozenset(
+    "activations applications backend callbacks config constraints datasets dtype_policies initializers layers losses "
+    "metrics mixed_precision models ops optimizers preprocessing random regularizers saving utils".split()
+)
+
+_FETCHED_ON_FIRST_USE = {
+    "DTypePolicy": "dtypes",
+    "Function": "models.functional",
+    "Functional": "models.functional",
+    "Initializer": "initializers",
+    "Input": "layers.core",
+    "InputSpec": "layers.input_spec",
+    "KerasTensor": "symbolic",
+    "Layer": "layers.base",
+    "Loss": "losses",
+    "Metric": "metrics",
+    "Model": "models.model",
+    "Optimizer": "optimizers",
+    "Regularizer": "regularizers",
+    "Sequential": "models.sequential",
+    "Variable": "variables",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LOADED_ON_FIRST_USE:
+        try:
+            return _import_module(f"nbtf.keras.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"nbtf.keras.{name}":
+                raise
+    if name in _FETCHED_ON_FIRST_USE:
+        return globals().setdefault(name, getattr(_import_module(f"nbtf.keras.{_FETCHED_ON_FIRST_USE[name]}"), name))
+    raise AttributeError(f"module 'nbtf.keras' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    own = (name for name in globals() if name[0] != "_" and name != "annotations")
+    return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, own))

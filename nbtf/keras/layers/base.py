@@ -1,0 +1,307 @@
+"""What every layer does: it makes its weights when it first sees an input, and is called with tensors."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from nbtf import nest
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import as_dtype
+from nbtf.keras import naming, trial
+from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
+from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
+from nbtf.keras.layers.described import Described
+from nbtf.keras.layers.input_spec import check_inputs, shape_of
+from nbtf.keras.layers.tracking import belongs, changed, tracked
+from nbtf.keras.layers.weights import Weights
+from nbtf.keras.operation import Node
+from nbtf.keras.symbolic import KerasTensor
+
+_PLAIN = frozenset({int, float, str, bool, type(None)})
+
+
+class Layer(Described, Weights):
+    """Subclass it: make weights in `build(input_shape)`, and write `call(inputs)`.
+
+    Args:
+      activity_regularizer: what large results cost.
+      trainable: whether gradients are to change its weights.
+      dtype: a dtype or a policy, such as `"mixed_float16"`; that of `keras.config` when None.
+      autocast: whether float inputs are cast to the layer's dtype.
+      name: of the layer; by default the class's, with a number.
+      **kwargs: `input_shape`, `batch_input_shape`, `input_dim`: what a Sequential model begins with.
+
+    >>> class Twice(tf.keras.layers.Layer):
+    ...     def call(self, inputs):
+    ...         return 2 * inputs
+    >>> Twice()([1.0, 2.0]).numpy()
+    array([2., 4.], dtype=float32)
+    """
+
+    _leaf = False
+    """Whether `call` calls no other layer and adds no loss: ours that do so say it."""
+    _quick = False
+    _seen: Any = None
+    _settled = False
+    built: bool = False
+    supports_masking: bool = False
+    input_spec: Any = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Makes a layer that remembers how it was made."""
+        layer: Any = object.__new__(cls)
+        layer.__dict__["_given"] = (args, kwargs)
+        return layer
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Sees to it that `build` marks the layer as built and gives its weights their path."""
+        super().__init_subclass__(**kwargs)
+        if "build" in cls.__dict__:
+            cls.build = _marking(cls.__dict__["build"])
+
+    def __init__(
+        self,
+        *,
+        activity_regularizer: Any = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        autocast: bool = True,
+        name: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes what all layers have in common."""
+        self._begin_with(kwargs)
+        if kwargs:
+            raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+        if name is not None and not isinstance(name, str):
+            raise ValueError(
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+            )
+        self._name = naming.auto_name(naming.snake_case(type(self).__name__)) if name is None else name
+        self._policy = as_policy(dtype)
+        self._kind = as_dtype(self._policy.compute_dtype)
+        mixed = self._policy.compute_dtype != self._policy.variable_dtype
+        self._reads_as = self._policy.compute_dtype if mixed else None
+        self.autocast = autocast
+        self._trainable = bool(trainable)
+        self._weights: list[Any] = []
+        self._losses: list[Any] = []
+        self._losses_seen = Losses.count
+        self._inbound_nodes: list[Node] = []
+        self._path: str | None = None
+        self._facts: Facts = facts_of(type(self))
+        if activity_regularizer is not None:
+            from nbtf.keras.regularizers import get
+
+            activity_regularizer = get(activity_regularizer)
+        self.activity_regularizer = activity_regularizer
+        if type(self).build is Layer.build and self._leaf and type(self).call is not Layer.call:
+            self.built = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Notes weights, layers and metrics, also in lists and dictionaries."""
+        if value.__class__ not in _PLAIN and name not in self._internal:
+            value = tracked(value)
+        elif name in self.__dict__ and belongs(self.__dict__[name]):
+            changed()
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Forgets an attribute."""
+        changed()
+        object.__delattr__(self, name)
+
+    # To be written by subclasses
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights.
+
+        Args:
+          input_shape: of the first input; None for lengths that are not known.
+        """
+        self.built = True
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the layer's results."""
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """Returns the mask of the results."""
+        return previous_mask
+
+    def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the shape of the results for that of the inputs."""
+        inputs = [KerasTensor(shape, self.compute_dtype) if _is_shape(shape) else _each(shape, self) for shape in args]
+        made = self.compute_output_spec(*inputs, **kwargs)
+        return nest.map_structure(lambda one: one.shape, made)
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic results for symbolic inputs."""
+        if type(self).compute_output_shape is not Layer.compute_output_shape:
+            shape = self.compute_output_shape(*[_shapes(one) for one in args])
+            if _is_shape(shape):
+                return KerasTensor(shape, self.compute_dtype)
+            return [KerasTensor(one, self.compute_dtype) for one in shape]
+        return trial.outputs_of(self._run, args, kwargs, KerasTensor)
+
+    # Calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the layer's results; makes its weights first if need be.
+
+        Args:
+          *args: tensors, arrays, nested lists of numbers; or symbolic tensors.
+          **kwargs: `training`, `mask`, and what else `call` takes.
+
+        Raises:
+          ValueError: an input does not suit the layer.
+        """
+        if self._quick and not kwargs and len(args) == 1:
+            x = args[0]
+            if (
+                x.__class__ is Tensor
+                and x._dtype is self._kind
+                and x._array.shape == self._seen
+                and _AUTOCAST.get() is None
+                and getattr(x, "_keras_mask", None) is None
+            ):
+                return self.call(x)
+        return self._call_at_length(args, kwargs)
+
+    def _call_at_length(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        kind = self._kind if self.autocast else None
+        args = tuple([as_input(one, kind, lists=not place) for place, one in enumerate(args)])
+        if kwargs:
+            kwargs = {
+                name: as_input(one, kind, lists=not args) if name != "training" else one for name, one in kwargs.items()
+            }
+        if has_symbolic(args, kwargs):
+            return self._symbolic_call(args, kwargs)
+        if Losses.count != self._losses_seen and CALL.get() is None:
+            self._clear_losses()
+        if not self.built:
+            self._build_for(args, kwargs)
+        first = args[0] if args else next(iter(kwargs.values()), None)
+        if self.input_spec is not None:
+            check_inputs(self.input_spec, first, self._name)
+        masks = mask_of(first)
+        if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:
+            kwargs["mask"] = masks
+        outputs = self._run(*args, **kwargs)
+        if self.activity_regularizer is not None:
+            for one in nest.flatten(outputs):
+                self.add_loss(self.activity_regularizer(one))
+        if masks is not None or type(self).compute_mask is not Layer.compute_mask:
+            mask = self.compute_mask(first, masks)
+            if mask is not None and mask_of(outputs) is None:
+                set_mask(outputs, mask)
+        elif self._leaf and not self._quick and self.activity_regularizer is None:
+            self._quick = not (self._facts.has_training or self._facts.has_mask or self._reads_as)
+        if self._quick and first.__class__ is Tensor:
+            object.__setattr__(self, "_seen", first._array.shape)
+        return outputs
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs `call` with what it follows: `training`, the dtype of weights, the names of what is made."""
+        given, outer = kwargs.pop("training", None), CALL.get()
+        if given is None and self._facts.has_training and "training" in self._facts.names[: len(args)]:
+            given = args[self._facts.names.index("training")]
+        training = given
+        if training is None:
+            training = outer[0] if outer is not None else None
+        if training is None:
+            training = self._facts.training_default
+        if self._facts.has_training and training is not None and "training" not in self._facts.names[: len(args)]:
+            kwargs["training"] = training
+        reads_as = self._reads_as
+        if self._leaf and _AUTOCAST.get() is reads_as:
+            return self.call(*args, **kwargs)
+        before = CALL.set((training,))
+        try:
+            if self._settled and _AUTOCAST.get() is reads_as:
+                return self.call(*args, **kwargs)
+            with ExitStack() as stack:
+                stack.enter_context(naming.inside(self.path))
+                stack.enter_context(reading_weights_as(reads_as))
+                outputs = self.call(*args, **kwargs)
+            self._settled = all(one.built for one in self._flatten_layers())
+            return outputs
+        finally:
+            CALL.reset(before)
+
+    def _symbolic_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns what stands for the results, and notes the use as a node."""
+        if not self.built:
+            self._build_for(args, kwargs)
+        if self.input_spec is not None:
+            check_inputs(self.input_spec, args[0] if args else next(iter(kwargs.values())), self._name)
+        with naming.inside(self.path):
+            outputs = self.compute_output_spec(*args, **kwargs)
+        Node(self, args, kwargs, outputs)
+        return outputs
+
+    # Building
+
+    def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Builds the layer for the shapes of its arguments."""
+        shapes = {
+            name: _shapes(one)
+            for name, one in (*zip(self._facts.names, args, strict=False), *kwargs.items())
+            if name not in ("training", "mask") and _has_shape(one)
+        }
+        wanted = self._facts.build_names
+        with trial.in_earnest():
+            if len(wanted) > 1:
+                named = {f"{name}_shape": shape for name, shape in shapes.items()}
+                self.build(**{name: shape for name, shape in named.items() if name in wanted})
+            else:
+                self.build(next(iter(shapes.values()), None))
+        self.built = True
+
+    @property
+    def path(self) -> str:
+        """Where the layer belongs: `sequential/dense`."""
+        if self._path is None:
+            self._path = naming.path_of(self._name)
+        return self._path
+
+
+def _marking(build: Any) -> Any:
+    def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with naming.inside(self.path), reading_weights_as(None):
+            build(self, *args, **kwargs)
+        if not self.built:
+            self.built = True
+        if not self._trainable:
+            self.trainable = False
+
+    marked.__doc__, marked.__wrapped__ = build.__doc__, build  # type: ignore[attr-defined]  # `inspect` reads it
+    return marked
+
+
+def _has_shape(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        items: Any = value
+        return len(items) > 0 and all(_has_shape(one) for one in items)
+    if isinstance(value, dict):
+        entries: dict[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return all(_has_shape(one) for one in entries.values())
+    return hasattr(value, "shape")
+
+
+def _shapes(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_shapes(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        entries: dict[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return {key: _shapes(one) for key, one in entries.items()}
+    return shape_of(value)
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(one is None or isinstance(one, int) for one in value)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _each(shapes: Any, layer: Layer) -> Any:
+    return [KerasTensor(shape, layer.compute_dtype) for shape in shapes]

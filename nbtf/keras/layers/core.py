@@ -1,0 +1,463 @@
+"""The layers that most models are made of: dense ones, tables of vectors, functions, and where data come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf import linalg
+from nbtf._ops.comparison import not_equal
+from nbtf._ops.elementwise import add, cast
+from nbtf._ops.gathering import gather
+from nbtf._ops.identity import identity
+from nbtf._ops.linalg import matmul
+from nbtf._ops.truth import reduce_any
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import int32, int64
+from nbtf.keras import activations, constraints, initializers, regularizers
+from nbtf.keras.dtypes import standardized
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.naming import auto_name
+from nbtf.keras.operation import Node
+from nbtf.keras.registry import serialized
+from nbtf.keras.symbolic import KerasTensor
+
+
+class Dense(Layer):
+    """Computes `activation(matmul(inputs, kernel) + bias)`.
+
+    Args:
+      units: how many numbers it makes of each vector.
+      activation: what is applied to them: a name or a function; nothing when None.
+      use_bias: whether there is a bias.
+      kernel_initializer: what the kernel begins with.
+      bias_initializer: what the bias begins with.
+      kernel_regularizer: what large elements of the kernel cost.
+      bias_regularizer: the same for the bias.
+      activity_regularizer: the same for the results.
+      kernel_constraint: what the kernel is brought back to after each update.
+      bias_constraint: the same for the bias.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: `units` is no positive integer.
+
+    >>> layer = tf.keras.layers.Dense(2, kernel_initializer="ones")
+    >>> layer([[1.0, 2.0, 3.0]]).numpy()
+    array([[6., 6.]], dtype=float32)
+    """
+
+    _leaf = True
+    supports_masking = True
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes what the layer is to be."""
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        if not isinstance(units, int) or units <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(
+                f"Received an invalid value for `units`, expected a positive integer. Received: units={units}"
+            )
+        self.units, self.use_bias = units, use_bias
+        self.activation = activations.get(activation)
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self._activate = None if self.activation is activations.linear else self.activation
+        self.kernel: Any = None
+        self.bias: Any = None
+        self.input_spec = InputSpec(min_ndim=2)
+
+    def build(self, input_shape: Any) -> None:
+        """Makes kernel and bias."""
+        length = input_shape[-1]
+        self.kernel = self.add_weight(
+            name="kernel",
+            shape=(length, self.units),
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        if self.use_bias:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=(self.units,),
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: length})
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        x = inputs if inputs.__class__ is Tensor and inputs._dtype is self._kind else cast(inputs, self._kind)
+        if len(x._array.shape) == 2:
+            x = matmul(x, self.kernel.value)
+        else:
+            x = linalg.tensordot(x, self.kernel.value, 1)
+        if self.bias is not None:
+            x = add(x, self.bias.value)
+        return x if self._activate is None else self._activate(x)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (*input_shape[:-1], self.units)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        names = (
+            "activation kernel_initializer bias_initializer kernel_regularizer bias_regularizer kernel_constraint "
+            "bias_constraint"
+        ).split()
+        own = {name: serialized(getattr(self, name)) for name in names}
+        return {**super().get_config(), "units": self.units, "use_bias": self.use_bias, **own}
+
+
+class Embedding(Layer):
+    """Reads a vector for each number: rows of a table that is trained.
+
+    Args:
+      input_dim: how many rows there are.
+      output_dim: how long they are.
+      embeddings_initializer: what the table begins with.
+      embeddings_regularizer: what large elements cost.
+      embeddings_constraint: what the table is brought back to after each update.
+      mask_zero: whether 0 stands for nothing, which layers after it then leave out.
+      **kwargs: what every layer takes.
+
+    >>> layer = tf.keras.layers.Embedding(10, 4)
+    >>> layer([[1, 2, 3]]).shape
+    TensorShape([1, 3, 4])
+    """
+
+    _leaf = True
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        mask_zero: bool = False,
+        weights: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes what the table is to be."""
+        length = kwargs.pop("input_length", None)
+        if length is not None:
+            kwargs["input_shape"] = (length,)
+        super().__init__(**kwargs)
+        self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, mask_zero
+        self.embeddings_initializer = initializers.get(embeddings_initializer)
+        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
+        self.embeddings_constraint = constraints.get(embeddings_constraint)
+        self.supports_masking = mask_zero
+        self.autocast = False
+        self.embeddings: Any = None
+        if weights is not None:
+            self.build()
+            self.set_weights(weights if isinstance(weights, list) else [weights])
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the table."""
+        if self.built:
+            return
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.input_dim, self.output_dim),
+            initializer=self.embeddings_initializer,
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
+        )
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the rows."""
+        if inputs._dtype is not int32 and inputs._dtype is not int64:
+            inputs = cast(inputs, int32)
+        rows = gather(self.embeddings.value, inputs)
+        return rows if rows._dtype is self._kind else cast(rows, self._kind)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns where there is no 0, if that stands for nothing."""
+        return not_equal(inputs, 0) if self.mask_zero else None
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (*input_shape, self.output_dim)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        names = ("embeddings_initializer", "embeddings_regularizer", "embeddings_constraint")
+        return {
+            **super().get_config(),
+            "input_dim": self.input_dim,
+            "output_dim": self.output_dim,
+            **{name: serialized(getattr(self, name)) for name in names},
+            "mask_zero": self.mask_zero,
+        }
+
+
+class Activation(Layer):
+    """Applies a function, element by element.
+
+    Args:
+      activation: a name or a function.
+      **kwargs: what every layer takes.
+
+    >>> tf.keras.layers.Activation("relu")([-1.0, 2.0]).numpy()
+    array([0., 2.], dtype=float32)
+    """
+
+    _leaf = True
+    supports_masking = True
+
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
+        """Takes the function."""
+        super().__init__(**kwargs)
+        self.activation = activations.get(activation)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Applies it."""
+        return self.activation(inputs)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "activation": serialized(self.activation)}
+
+
+class Lambda(Layer):
+    """Makes a layer of a function.
+
+    Args:
+      function: takes a tensor, and returns one.
+      output_shape: the shape of a result without the batch, or a function of the input's shape; found out when None.
+      mask: what becomes of masks: a value or a function.
+      arguments: what else the function is given, by name.
+      **kwargs: what every layer takes.
+
+    >>> tf.keras.layers.Lambda(lambda x: x ** 2)([3.0]).numpy()
+    array([9.], dtype=float32)
+    """
+
+    supports_masking = True
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the function."""
+        super().__init__(**kwargs)
+        self.function, self.mask, self.arguments = function, mask, arguments or {}
+        self._output_shape = output_shape
+        self.built = True
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """Calls it."""
+        names = self.function.__code__.co_varnames if hasattr(self.function, "__code__") else ()
+        more = {name: value for name, value in (("mask", mask), ("training", training)) if name in names}
+        return self.function(inputs, **more, **self.arguments)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns the mask of the results."""
+        return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic results for symbolic inputs."""
+        given = self._output_shape
+        if given is None:
+            return super().compute_output_spec(*args, **kwargs)
+        shape = args[0].shape
+        made = given(shape) if callable(given) else (shape[0], *given)
+        return KerasTensor(made, self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another; the function is written by name."""
+        return {**super().get_config(), "function": serialized(self.function), "arguments": dict(self.arguments)}
+
+
+class Identity(Layer):
+    """Returns its input as it is."""
+
+    _leaf = True
+    supports_masking = True
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Takes what every layer takes."""
+        super().__init__(**kwargs)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the input."""
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+
+class Masking(Layer):
+    """Leaves out the steps of a sequence in which all numbers are a certain value.
+
+    Args:
+      mask_value: the value.
+      **kwargs: what every layer takes.
+    """
+
+    supports_masking = True
+
+    def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
+        """Takes the value."""
+        super().__init__(**kwargs)
+        self.mask_value = mask_value
+        self.built = True
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns where there is another value."""
+        return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the input, with zeros in the steps that are left out."""
+        kept = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
+        return inputs * cast(kept, inputs.dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "mask_value": self.mask_value}
+
+
+class InputLayer(Layer):
+    """Where data come into a model; `keras.Input` makes one.
+
+    Args:
+      shape: of an input without the batch.
+      batch_size: how many there are in a batch, if that is known.
+      dtype: of the input.
+      name: of the layer.
+      batch_shape: the whole shape.
+    """
+
+    _leaf = True
+    supports_masking = True
+
+    def __init__(
+        self,
+        shape: Any = None,
+        batch_size: int | None = None,
+        dtype: Any = None,
+        sparse: Any = None,
+        ragged: Any = None,
+        batch_shape: Any = None,
+        input_tensor: Any = None,
+        optional: bool = False,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the shape."""
+        batch_shape = kwargs.pop("batch_input_shape", batch_shape)
+        shape = kwargs.pop("input_shape", shape)
+        if shape is not None and batch_shape is not None:
+            raise ValueError(
+                f"You cannot pass both `shape` and `batch_shape` at the same time. Received: shape={shape}, "
+                f"batch_shape={batch_shape}"
+            )
+        if shape is None and batch_shape is None and input_tensor is None:
+            raise ValueError("You must pass a `shape` argument.")
+        super().__init__(name=auto_name("input_layer") if name is None else name, **kwargs)
+        if input_tensor is not None:
+            shape, dtype = None, input_tensor.dtype if dtype is None else dtype
+            batch_shape = input_tensor.shape
+        elif batch_shape is None:
+            batch_shape = (batch_size, *((shape,) if isinstance(shape, int) else tuple(shape)))
+        self.batch_shape = tuple(batch_shape)
+        self._dtype_name = standardized(dtype)
+        self.sparse, self.ragged, self.optional = bool(sparse), bool(ragged), optional
+        self.built = True
+        made = KerasTensor(self.batch_shape, self._dtype_name, name=name)
+        Node(self, (), {}, made)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the input."""
+        return self._dtype_name
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the input."""
+        return identity(args[0])
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {
+            "batch_shape": self.batch_shape,
+            "dtype": self._dtype_name,
+            "sparse": self.sparse,
+            "ragged": self.ragged,
+            "name": self._name,
+            "optional": self.optional,
+        }
+
+
+def Input(  # noqa: N802  # Keras' name for it
+    shape: Any = None,
+    batch_size: int | None = None,
+    dtype: Any = None,
+    sparse: Any = None,
+    batch_shape: Any = None,
+    name: str | None = None,
+    tensor: Any = None,
+    optional: bool = False,
+    ragged: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Returns a symbolic tensor: where data come into a functional model.
+
+    Args:
+      shape: of an input without the batch.
+      batch_size: how many there are in a batch, if that is known.
+      dtype: of the input; `floatx()` when None.
+      sparse: accepted and ignored.
+      batch_shape: the whole shape.
+      name: of the input.
+      tensor: a symbolic tensor whose shape and dtype to take.
+      optional: whether None will do.
+      ragged: accepted and ignored.
+      **kwargs: `batch_input_shape`, as Keras 2 had it.
+
+    >>> tf.keras.Input((3,), name="x")
+    <KerasTensor shape=(None, 3), dtype=float32, sparse=False, ragged=False, name=x>
+    """
+    layer = InputLayer(
+        shape, batch_size, dtype, sparse, ragged, batch_shape, tensor, optional=optional, name=name, **kwargs
+    )
+    return layer.output

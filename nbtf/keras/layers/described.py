@@ -1,0 +1,200 @@
+"""What a layer says of itself: its name, how to make another, and what goes in and comes out of it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from nbtf.keras.dtypes import DTypePolicy
+from nbtf.keras.operation import Node, node_of
+from nbtf.keras.registry import deserialized, serialized
+
+_OBJECT = """
+Object {name} was created by passing
+non-serializable argument values in `__init__()`,
+and therefore the object must override `get_config()` in
+order to be serializable. Please implement `get_config()`.
+
+Example:
+
+class CustomLayer(keras.layers.Layer):
+    def __init__(self, arg1, arg2, **kwargs):
+        super().__init__(**kwargs)
+        self.arg1 = arg1
+        self.arg2 = arg2
+
+    def get_config(self):
+        config = super().get_config()
+        config.update({{
+            "arg1": self.arg1,
+            "arg2": self.arg2,
+        }})
+        return config
+"""
+
+
+class Described:
+    """The part of a layer that can be asked for name, config, inputs and outputs."""
+
+    _given: tuple[tuple[Any, ...], dict[str, Any]]
+    _name: str
+    _trainable: bool
+    _policy: DTypePolicy
+    _inbound_nodes: list[Node]
+    _beginning: dict[str, Any] | None
+    activity_regularizer: Any
+    built: bool
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return self._name
+
+    def __repr__(self) -> str:
+        """Returns `<Dense name=dense, built=False>`."""
+        return f"<{type(self).__name__} name={self._name}, built={self.built}>"
+
+    # How to make another
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another: what all layers have, and the arguments of classes that say no more.
+
+        Raises:
+          NotImplementedError: an argument is no plain value.
+        """
+        own = self._own_config() if type(self).get_config is Described.get_config else {"name": self._name}
+        config = {**own, "trainable": self._trainable, "dtype": serialized(self._policy)}
+        if self.activity_regularizer is not None:
+            config["activity_regularizer"] = serialized(self.activity_regularizer)
+        if self._beginning is not None:
+            config.update(self._beginning)
+        return config
+
+    def _own_config(self) -> dict[str, Any]:
+        """Returns the arguments of a class that did not write `get_config`."""
+        args, kwargs = self._given
+        bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
+        given = dict(list(bound.arguments.items())[1:])
+        for one in inspect.signature(type(self).__init__).parameters.values():
+            if one.kind is one.VAR_KEYWORD:
+                given.update(given.pop(one.name, {}))
+        made = {key: _plain(value) for key, value in given.items()}
+        if any(value is _NOT_PLAIN for value in made.values()):
+            raise NotImplementedError(_OBJECT.format(name=type(self).__name__))
+        if given and ("name" in given or _takes_name(type(self))):
+            made = {"name": self._name, **made}
+        return made
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Makes one from what `get_config` gave."""
+        return cls(**{key: value if key == "dtype" else _made(value) for key, value in config.items()})
+
+    def get_build_config(self) -> dict[str, Any]:
+        """Returns what `build` was called with."""
+        return {"input_shape": getattr(self, "_build_shape", None)}
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Builds the layer for what `get_build_config` gave."""
+        shape = config.get("input_shape")
+        if shape is not None:
+            self.build(shape)  # type: ignore[attr-defined]  # a layer has it
+
+    # What a Sequential model begins with
+
+    def _begin_with(self, kwargs: dict[str, Any]) -> None:
+        """Takes the shape of the input out of a layer's arguments, as Keras 2 had it."""
+        beginning = None
+        if "input_dim" in kwargs:
+            beginning = {"batch_shape": (None, kwargs.pop("input_dim"))}
+        if "input_shape" in kwargs:
+            beginning = {"batch_shape": (kwargs.pop("batch_size", None), *_as_tuple(kwargs.pop("input_shape")))}
+        for name in ("batch_input_shape", "batch_shape"):
+            if name in kwargs:
+                beginning = {"batch_shape": tuple(kwargs.pop(name))}
+        object.__setattr__(self, "_input_shape_given", None if beginning is None else beginning["batch_shape"])
+        object.__setattr__(self, "_beginning", None)
+
+    # What goes in and comes out
+
+    def _node(self, index: int, what: str) -> Node:
+        nodes = self._inbound_nodes
+        if not nodes:
+            raise AttributeError(f"The layer {self._name} has never been called and thus has no defined {what}.")
+        if index >= len(nodes):
+            raise ValueError(f"The layer {self._name} was called {len(nodes)} times, so there is no {what} at {index}.")
+        return nodes[index]
+
+    @property
+    def input(self) -> Any:
+        """The symbolic tensor, or tensors, that it was called with."""
+        tensors = self._node(0, "input").input_tensors
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    @property
+    def output(self) -> Any:
+        """The symbolic tensor, or tensors, that came of it."""
+        return self._node(0, "output").outputs
+
+    def get_input_at(self, index: int) -> Any:
+        """Returns what it was called with the `index`-th time."""
+        tensors = self._node(index, "input").input_tensors
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    def get_output_at(self, index: int) -> Any:
+        """Returns what came of the `index`-th use."""
+        return self._node(index, "output").outputs
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of `input`."""
+        return _shapes(self.input)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of `output`."""
+        return _shapes(self.output)
+
+    @property
+    def inbound_layers(self) -> list[Any]:
+        """The layers before it in a functional model."""
+        return [node.operation for one in self._inbound_nodes for node in map(node_of, one.input_tensors)]
+
+
+_NOT_PLAIN = object()
+
+
+def _plain(value: Any) -> Any:
+    """Returns an argument as plain data, or says that it is none."""
+    made = serialized(value)
+    if made is None or isinstance(made, str | int | float | bool | dict):
+        return made
+    if isinstance(made, list | tuple):
+        items: Any = made
+        return _NOT_PLAIN if any(_plain(one) is _NOT_PLAIN for one in items) else made  # pyright: ignore[reportUnknownVariableType]
+    return _NOT_PLAIN
+
+
+def _takes_name(kind: type) -> bool:
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return any(one.name == "name" for one in parameters)
+
+
+def _made(value: Any) -> Any:
+    """Returns an argument of what is written in a config."""
+    if isinstance(value, dict) and "class_name" in value:
+        return deserialized(value)
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def _as_tuple(shape: Any) -> tuple[Any, ...]:
+    return (shape,) if isinstance(shape, int) or shape is None else tuple(shape)
+
+
+def _shapes(tensors: Any) -> Any:
+    if isinstance(tensors, list | tuple):
+        return [_shapes(one) for one in tensors]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(tensors, dict):
+        entries: dict[str, Any] = tensors  # pyright: ignore[reportUnknownVariableType]
+        return {key: _shapes(one) for key, one in entries.items()}
+    return tensors.shape

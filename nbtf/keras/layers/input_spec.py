@@ -1,0 +1,123 @@
+"""Which inputs a layer takes, and the text when it gets others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nest
+from nbtf.keras.dtypes import standardized
+
+
+class InputSpec:
+    """Says what an input must be like.
+
+    Args:
+      dtype: its dtype; None for any.
+      shape: its shape, with None for what does not matter.
+      ndim: how many axes it must have.
+      max_ndim: how many at most.
+      min_ndim: how many at least.
+      axes: lengths by axis; None for any length.
+      allow_last_axis_squeeze: whether the last axis may be left out if its length is 1.
+      name: of the input, where inputs come in a dictionary.
+      optional: whether None will do.
+    """
+
+    def __init__(
+        self,
+        dtype: Any = None,
+        shape: Any = None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: dict[Any, Any] | None = None,
+        allow_last_axis_squeeze: bool = False,
+        name: str | None = None,
+        optional: bool = False,
+    ) -> None:
+        """Takes what is asked for."""
+        self.dtype = None if dtype is None else standardized(dtype)
+        self.shape = None if shape is None else tuple(shape)
+        self.ndim = ndim if self.shape is None else len(self.shape)
+        self.max_ndim, self.min_ndim = max_ndim, min_ndim
+        self.axes = {int(axis): length for axis, length in (axes or {}).items()}
+        self.allow_last_axis_squeeze = allow_last_axis_squeeze
+        self.name, self.optional = name, optional
+
+    def __repr__(self) -> str:
+        """Returns `InputSpec(ndim=3)`."""
+        said = {
+            "dtype": self.dtype,
+            "shape": self.shape,
+            "ndim": self.ndim,
+            "max_ndim": self.max_ndim,
+            "min_ndim": self.min_ndim,
+            "axes": self.axes or None,
+        }
+        return f"InputSpec({', '.join(f'{key}={value}' for key, value in said.items() if value is not None)})"
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        names = ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> InputSpec:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+def shape_of(value: Any) -> tuple[int | None, ...]:
+    """Returns the shape of a tensor as a tuple."""
+    shape = value.shape
+    return tuple(shape) if shape.__class__ is not tuple else shape
+
+
+def check_inputs(input_spec: Any, inputs: Any, name: str) -> None:
+    """Checks inputs against what a layer says of them.
+
+    Raises:
+      ValueError: they do not fit, in Keras' words.
+    """
+    specs: list[Any] = nest.flatten(input_spec)
+    values: list[Any] = nest.flatten(inputs)
+    if len(values) != len(specs):
+        raise ValueError(
+            f'Layer "{name}" expects {len(specs)} input(s), but it received {len(values)} input tensors. '
+            f"Inputs received: {inputs}"
+        )
+    for number, (value, spec) in enumerate(zip(values, specs, strict=True)):
+        if spec is not None and not (spec.optional and value is None):
+            wrong = _wrong(shape_of(value), getattr(value, "dtype", None), spec)
+            if wrong:
+                where = f"Input {number} with name '{spec.name}' of layer '{name}'"
+                raise ValueError(f"{where} is incompatible with the layer: {wrong}")
+
+
+def _wrong(shape: tuple[int | None, ...], dtype: Any, spec: InputSpec) -> str | None:
+    """Says what is wrong with an input; None if nothing is."""
+    rank = len(shape)
+    squeezed = spec.allow_last_axis_squeeze and spec.shape is not None
+    if spec.ndim is not None and rank != spec.ndim and not squeezed:
+        return f"expected ndim={spec.ndim}, found ndim={rank}. Full shape received: {shape}"
+    if spec.max_ndim is not None and rank > spec.max_ndim:
+        return f"expected max_ndim={spec.max_ndim}, found ndim={rank}"
+    if spec.min_ndim is not None and rank < spec.min_ndim:
+        return f"expected min_ndim={spec.min_ndim}, found ndim={rank}. Full shape received: {shape}"
+    if spec.dtype is not None and dtype is not None and standardized(dtype) != spec.dtype:
+        return f"expected dtype={spec.dtype}, found dtype={dtype}"
+    for axis, length in spec.axes.items():
+        if length is not None and shape[axis] not in (length, None):
+            return f"expected axis {axis} of input shape to have value {length}, but received input with shape {shape}"
+    if spec.shape is not None and not _fits(shape, spec.shape, squeezed):
+        return f"expected shape={spec.shape}, found shape={shape}"
+    return None
+
+
+def _fits(shape: tuple[int | None, ...], wanted: tuple[int | None, ...], squeezed: bool) -> bool:
+    if squeezed:
+        shape = shape[:-1] if shape and shape[-1] == 1 else shape
+        wanted = wanted[:-1] if wanted and wanted[-1] == 1 else wanted
+    return len(shape) == len(wanted) and all(
+        None in (have, want) or have == want for have, want in zip(shape, wanted, strict=True)
+    )

@@ -1,0 +1,135 @@
+"""What belongs to a layer: the weights, layers and metrics in its attributes, and in the lists and dictionaries there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from nbtf._ops.variable import Variable as TensorVariable
+from nbtf.keras.variables import Variable
+
+
+class Changes:
+    """Counts how often something that belongs to a layer came or went: what was collected before may be stale then."""
+
+    count = 0
+
+
+def changed() -> None:
+    """Says that something came or went."""
+    Changes.count += 1
+
+
+class Belonging:
+    """What belongs to the layer in whose attributes it stands: other layers."""
+
+    __slots__ = ()
+
+
+class Owned(NamedTuple):
+    """What belongs to a layer itself, in the order in which it came."""
+
+    variables: list[Any]
+    layers: list[Any]
+    metrics: list[Any]
+
+
+def _telling(name: str, of: type) -> Callable[..., Any]:
+    original: Any = getattr(of, name)
+
+    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+        changed()
+        return original(self, *args, **kwargs)
+
+    told.__name__, told.__doc__ = name, original.__doc__
+    return told
+
+
+class TrackedList(list[Any]):
+    """A list in a layer's attribute; otherwise a list."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TrackedDict(dict[Any, Any]):
+    """A dictionary in a layer's attribute; otherwise a dictionary."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+for _name in (
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "remove",
+    "clear",
+    "reverse",
+    "__setitem__",
+    "__delitem__",
+    "__iadd__",
+):
+    setattr(TrackedList, _name, _telling(_name, list))
+for _name in ("update", "pop", "popitem", "clear", "setdefault", "__setitem__", "__delitem__", "__ior__"):
+    setattr(TrackedDict, _name, _telling(_name, dict))
+
+
+def tracked(value: Any) -> Any:
+    """Returns the value that an attribute shall have, and says so if something comes with it."""
+    kind = value.__class__
+    if kind is list:
+        changed()
+        return TrackedList(tracked(one) for one in value)
+    if kind is dict:
+        changed()
+        return TrackedDict((key, tracked(one)) for key, one in value.items())
+    if belongs(value) or isinstance(value, tuple):
+        changed()
+    return value
+
+
+def belongs(value: Any) -> bool:
+    """Tells whether something is a weight, a layer, a metric, or may hold such."""
+    return isinstance(value, Belonging | Variable | TensorVariable | TrackedList | TrackedDict) or _is_metric(value)
+
+
+def _is_metric(value: Any) -> bool:
+    return hasattr(type(value), "update_state")
+
+
+def owned(attributes: dict[str, Any], internal: frozenset[str]) -> Owned:
+    """Returns what stands in attributes, each thing once."""
+    found = Owned([], [], [])
+    seen: set[int] = set()
+    for name, value in attributes.items():
+        if name not in internal:
+            _sort_out(value, found, seen)
+    return found
+
+
+def _sort_out(value: Any, found: Owned, seen: set[int]) -> None:
+    if isinstance(value, str | int | float) or value is None or id(value) in seen:
+        return
+    if isinstance(value, TrackedList | TrackedDict | tuple):
+        seen.add(id(value))
+        for one in _inside(value):
+            _sort_out(one, found, seen)
+    elif isinstance(value, Variable | TensorVariable):
+        seen.add(id(value))
+        found.variables.append(value)
+    elif _is_metric(value):
+        seen.add(id(value))
+        found.metrics.append(value)
+    elif isinstance(value, Belonging):
+        seen.add(id(value))
+        found.layers.append(value)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    yield from value.values() if isinstance(value, dict) else value
+
+
+def each_once(values: Iterator[Any]) -> list[Any]:
+    """Returns values without repetitions, in their order; they need not be hashable."""
+    seen: set[int] = set()
+    return [one for one in values if not (id(one) in seen or seen.add(id(one)))]

@@ -1,0 +1,306 @@
+"""What a layer's weights are, and what it adds to the loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from nbtf.keras import naming, trial
+from nbtf.keras.dtypes import DTypePolicy, standardized
+from nbtf.keras.initializers import get as initializer_of
+from nbtf.keras.layers.calling import Losses
+from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_once, owned
+from nbtf.keras.variables import Variable
+
+
+class Weights(Belonging):
+    """The part of a layer that keeps weights, and knows those of the layers inside."""
+
+    _internal = frozenset(
+        "_given _losses _inbound_nodes _policy _facts _cache _path _beginning _seen _kind input_spec optimizer loss "
+        "_functional _steps _extra activity_regularizer history".split()
+    )
+    """Names of attributes in which nothing stands that belongs to the layer, although it may look so."""
+
+    _cache: Any = None
+    _weights: list[Any]
+    _losses: list[Any]
+    _name: str
+    _trainable: bool
+    _policy: DTypePolicy
+    _losses_seen: int
+    built: bool
+    path: Any
+
+    # Making
+
+    def add_weight(
+        self,
+        shape: Any = None,
+        initializer: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        aggregation: str | None = "none",
+        overwrite_with_gradient: bool = False,
+        name: str | None = None,
+        synchronization: Any = "auto",
+        **ignored: Any,
+    ) -> Variable:
+        """Makes a weight.
+
+        Args:
+          shape: of the weight; a scalar when None. A text is taken as the name, as Keras 2 had it.
+          initializer: what it begins with; Glorot's uniform values for floats, zeros otherwise.
+          dtype: of the weight; the layer's when None.
+          trainable: whether gradients are to change it.
+          autocast: whether it is read in the compute dtype of a layer with mixed precision.
+          regularizer: what large values cost.
+          constraint: what it is brought back to after each update.
+          aggregation: what a strategy does with the values of several replicas.
+          overwrite_with_gradient: whether an optimizer replaces it by its gradient.
+          name: the last part of its path.
+          synchronization: when a strategy makes its copies equal.
+          **ignored: accepted and ignored.
+
+        Returns:
+          The weight.
+        """
+        if isinstance(shape, str):
+            name, shape = shape, None if name is None else name
+        from nbtf.keras import constraints, regularizers
+
+        dtype = self.variable_dtype if dtype is None else standardized(dtype)
+        if initializer is None:
+            initializer = "glorot_uniform" if "float" in dtype else "zeros"
+        lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(int(one) for one in shape)
+        with trial.in_earnest(), naming.inside(self.path):
+            made = Variable(
+                initializer_of(initializer),
+                lengths,
+                dtype,
+                trainable,
+                autocast,
+                getattr(aggregation, "name", aggregation),
+                getattr(synchronization, "name", synchronization),
+                name,
+            )
+        made.regularizer, made.constraint = regularizers.get(regularizer), constraints.get(constraint)
+        made.overwrite_with_gradient = overwrite_with_gradient
+        self._weights.append(made)
+        changed()
+        return made
+
+    # Collecting
+
+    def _owned(self) -> Owned:
+        return self._collected("owned", lambda: owned(self.__dict__, self._internal))
+
+    def _collected(self, what: str, collect: Callable[[], Any]) -> Any:
+        """Returns what `collect` makes, remembered until something comes or goes."""
+        cache: Any = self._cache
+        if cache is None or cache[0] != Changes.count:
+            cache = (Changes.count, dict[str, Any]())
+            object.__setattr__(self, "_cache", cache)
+        known = cache[1].get(what)
+        if known is None:
+            known = cache[1][what] = collect()
+        return known
+
+    @property
+    def _layers(self) -> list[Any]:
+        return self._owned().layers
+
+    def _flatten_layers(self, include_self: bool = True, recursive: bool = True) -> list[Any]:
+        """Returns the layer, if wanted, and those inside, each once."""
+        inside = self._collected("inside", lambda: each_once(self._inside()))
+        if not recursive:
+            inside = self._layers
+        return [self, *inside] if include_self else list(inside)
+
+    def _inside(self) -> Iterator[Any]:
+        for layer in self._layers:
+            yield layer
+            yield from layer._flatten_layers(include_self=False)
+
+    def _all_weights(self) -> list[Any]:
+        return self._collected("weights", lambda: each_once(self._weights_in_order()))
+
+    def _weights_in_order(self) -> Iterator[Any]:
+        own = self._owned().variables
+        yield from (one for one in own if _may_train(one))
+        yield from (one for one in own if not _may_train(one))
+        for layer in self._layers:
+            yield from layer._all_weights()
+
+    @property
+    def weights(self) -> list[Any]:
+        """All weights, those of layers inside too."""
+        return list(self._all_weights())
+
+    @property
+    def variables(self) -> list[Any]:
+        """All weights, those of layers inside too."""
+        return list(self._all_weights())
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """The weights that gradients are to change."""
+        return [one for one in self._all_weights() if one.trainable] if self._trainable else []
+
+    trainable_weights = trainable_variables
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """The weights that gradients are not to change."""
+        return [one for one in self._all_weights() if not (self._trainable and one.trainable)]
+
+    non_trainable_weights = non_trainable_variables
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics in its attributes, and in those of layers inside."""
+        found = [*self._owned().metrics]
+        for layer in self._layers:
+            found.extend(layer.metrics)
+        return each_once(iter(found))
+
+    @property
+    def metrics_variables(self) -> list[Any]:
+        """What its metrics keep."""
+        return [one for metric in self.metrics for one in metric.variables]
+
+    @property
+    def submodules(self) -> tuple[Any, ...]:
+        """The layers inside."""
+        return tuple(self._flatten_layers(include_self=False))
+
+    @property
+    def trainable(self) -> bool:
+        """Whether gradients are to change its weights; setting it sets that of layers inside."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+        for one in self._owned().variables:
+            if isinstance(one, Variable) and _may_train(one):
+                one.__dict__["_frozen"] = not value
+                one.trainable = bool(value)
+        for layer in self._layers:
+            layer.trainable = value
+        changed()
+
+    # Values
+
+    def get_weights(self) -> list[Any]:
+        """Returns the values of all weights as NumPy arrays."""
+        return [np.asarray(one.numpy()) for one in self._all_weights()]
+
+    def set_weights(self, weights: Any) -> None:
+        """Gives all weights other values.
+
+        Args:
+          weights: arrays, as `get_weights` returns them.
+
+        Raises:
+          ValueError: their number or a shape does not fit, in Keras' words.
+        """
+        own, values = self._all_weights(), list(weights)
+        if len(own) != len(values):
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self._name}' with a weight list of length "
+                f"{len(values)}, but the layer was expecting {len(own)} weights."
+            )
+        for one, value in zip(own, values, strict=True):
+            if tuple(one.shape) != tuple(np.shape(value)):
+                raise ValueError(
+                    f"Layer {self._name} weight shape {tuple(one.shape)} is not compatible with provided weight shape "
+                    f"{tuple(np.shape(value))}."
+                )
+        for one, value in zip(own, values, strict=True):
+            one.assign(value)
+
+    def count_params(self) -> int:
+        """Returns how many numbers its weights hold.
+
+        Raises:
+          ValueError: it is not built yet.
+        """
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self._name}', but the layer isn't built. You can build "
+                "it manually via: `layer.build(input_shape)`."
+            )
+        return sum(math.prod(one.shape) for one in self._all_weights())
+
+    # What it adds to the loss
+
+    def add_loss(self, loss: Any) -> None:
+        """Adds something to the loss of the model that the layer is part of: a scalar, or several."""
+        Losses.count += 1
+        self._losses.extend(loss if isinstance(loss, list | tuple) else [loss])
+
+    def _clear_losses(self) -> None:
+        object.__setattr__(self, "_losses_seen", Losses.count)
+        for layer in self._flatten_layers():
+            layer._losses.clear()
+
+    @property
+    def losses(self) -> list[Any]:
+        """What was added in the last call, and what regularizers say of the weights."""
+        layers = self._flatten_layers()
+        found = [one() if callable(one) else one for layer in layers for one in layer._losses]
+        for weight in self.trainable_variables:
+            regularizer = getattr(weight, "regularizer", None)
+            if regularizer is not None:
+                found.append(regularizer(weight))
+        return found
+
+    def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
+        """Follows a value with a mean of that name, as Keras 2 had it."""
+        from nbtf.keras.metrics import Mean
+
+        known: dict[str, Any] = self.__dict__.setdefault("_followed", {})
+        name = name or getattr(value, "name", "metric")
+        if name not in known:
+            known[name] = Mean(name=name)
+            self._followed = known
+        known[name].update_state(value)
+
+    # Dtypes
+
+    @property
+    def dtype_policy(self) -> DTypePolicy:
+        """What it computes with, and what its weights are."""
+        return self._policy
+
+    @property
+    def dtype(self) -> str:
+        """What its weights are."""
+        return self._policy.variable_dtype
+
+    @property
+    def variable_dtype(self) -> str:
+        """What its weights are."""
+        return self._policy.variable_dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        """What it computes with."""
+        return self._policy.compute_dtype
+
+    @property
+    def input_dtype(self) -> str:
+        """What float inputs are cast to."""
+        return self._policy.compute_dtype
+
+
+def _may_train(variable: Any) -> bool:
+    """Tells whether a weight is trainable unless its layer is frozen."""
+    return variable.trainable or variable.__dict__.get("_frozen", False)

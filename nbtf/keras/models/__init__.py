@@ -1,0 +1,20 @@
+"""`tf.keras.models`: models, and how they are copied, saved and loaded."""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from nbtf.keras.models.cloning import clone_model as clone_model
+from nbtf.keras.models.cloning import model_from_json as model_from_json
+from nbtf.keras.models.functional import Functional as Functional
+from nbtf.keras.models.model import Model as Model
+from nbtf.keras.models.sequential import Sequential as Sequential
+
+_OF_SAVING = ("load_model", "save_model", "load_weights", "save_weights")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _OF_SAVING:  # files are rarely needed
+        return getattr(_import_module("nbtf.keras.saving"), name)
+    raise AttributeError(f"module 'nbtf.keras.models' has no attribute '{name}'")

@@ -1,0 +1,272 @@
+"""What a functional model is: the way from symbolic inputs to symbolic outputs, walked with tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nest
+from nbtf._ops.elementwise import cast
+from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import as_dtype
+from nbtf.keras import naming, trial
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.core import InputLayer
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.models.functional_config import functional_config, functional_from_config
+from nbtf.keras.models.graph import between
+from nbtf.keras.models.model import Model, Trainer
+from nbtf.keras.operation import Node, node_of, replaced
+from nbtf.keras.symbolic import KerasTensor
+
+__all__ = ["Functional", "functional_from_config"]
+
+
+class Functional(Model):
+    """A model made of symbolic inputs and outputs; `keras.Model(inputs, outputs)` makes one.
+
+    Args:
+      inputs: symbolic tensors: one, a list, or a dictionary.
+      outputs: the same, computed from the inputs.
+      name: of the model.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: something else than symbolic tensors, or an output that does not depend on the inputs.
+    """
+
+    def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
+        """Takes inputs and outputs."""
+        trainable = kwargs.pop("trainable", True)
+        if type(self).__init__ is Functional.__init__ and type(self) is Functional:
+            Trainer.__init__(self)
+        Layer.__init__(self, name=name if name is not None else _name_for(self), **kwargs)
+        self.autocast = False
+        _check(inputs, "inputs")
+        _check(outputs, "outputs")
+        self._inputs_structure, self._outputs_structure = _frozen(inputs), _frozen(outputs)
+        self.__dict__["_inputs"] = list(nest.flatten(inputs))
+        self.__dict__["_outputs"] = list(nest.flatten(outputs))
+        self._connect()
+        self.built = True
+        if not trainable:
+            self.trainable = False
+
+    def _connect(self) -> None:
+        """Finds the way from inputs to outputs, and writes it down as steps from slot to slot."""
+        inputs = self._inputs
+        found = between(inputs, self._outputs)
+        starts = {id(one) for one in inputs}
+        begins = [one for one in inputs if not isinstance(node_of(one).operation, InputLayer)]
+        own = {id(node_of(one).operation) for one in begins}
+        layers: list[Any] = [_input_for(one) for one in begins]
+        layers += [one for one in found.operations if id(one) not in own]
+        self.__dict__["_operations"] = layers
+        self.__dict__["_nodes"] = [
+            node for node in found.nodes if not any(id(t) in starts for t in node.output_tensors)
+        ]
+        self._graph_layers = [one for one in layers if isinstance(one, Layer)]
+        slots = {id(one): place for place, one in enumerate(inputs)}
+        steps: list[Any] = []
+        for node in self._nodes:
+            for one in node.output_tensors:
+                slots[id(one)] = len(slots)
+            alone = len(node.args) == 1 and not node.kwargs and isinstance(node.args[0], KerasTensor)
+            single = isinstance(node.outputs, KerasTensor)
+            steps.append(
+                (node.operation, slots[id(node.args[0])], slots[id(node.outputs)], None)
+                if alone and single
+                else (node.operation, -1, -1, node)
+            )
+        self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
+        self._given_names = [node_of(one).operation.name for one in inputs]
+
+    # What it is
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The symbolic inputs."""
+        return list(self._inputs)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The symbolic outputs."""
+        return list(self._outputs)
+
+    @property
+    def input(self) -> Any:
+        """The symbolic inputs, as they were given."""
+        return self._inputs_structure
+
+    @property
+    def output(self) -> Any:
+        """The symbolic outputs, as they were given."""
+        return self._outputs_structure
+
+    @property
+    def input_shape(self) -> Any:
+        """The shapes of the inputs."""
+        shapes = [one.shape for one in self._inputs]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    @property
+    def output_shape(self) -> Any:
+        """The shapes of the outputs."""
+        shapes = [one.shape for one in self._outputs]
+        return shapes[0] if len(shapes) == 1 else shapes
+
+    @property
+    def input_names(self) -> list[str]:
+        """What the inputs are called."""
+        return list(self._given_names)
+
+    @property
+    def output_names(self) -> list[str]:
+        """What the outputs are called: as the layers from which they come."""
+        return [node_of(one).operation.name for one in self._outputs]
+
+    @property
+    def operations(self) -> list[Any]:
+        """The layers and operators, in order."""
+        return list(self._operations)
+
+    @property
+    def input_spec(self) -> Any:
+        """What inputs must be like."""
+        if isinstance(self._inputs_structure, dict):
+            return None
+        return [
+            InputSpec(shape=(None, *one.shape[1:]), allow_last_axis_squeeze=True, name=name)
+            for one, name in zip(self._inputs, self._given_names, strict=True)
+        ]
+
+    @input_spec.setter
+    def input_spec(self, value: Any) -> None:
+        pass
+
+    # Calling
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Walks from inputs to outputs."""
+        values: list[Any] = [None] * len(self._slots)
+        given = self._in_order(inputs)
+        for place, (value, symbol) in enumerate(zip(given, self._inputs, strict=True)):
+            values[place] = fitted(value, symbol)
+        slots = self._slots
+        for operation, source, target, node in self._steps:
+            if node is None:
+                values[target] = operation(values[source])
+            else:
+                self._take(node, values)
+        if len(self._outputs) == 1 and self._outputs_structure is self._outputs[0]:
+            return values[slots[id(self._outputs[0])]]
+        made = [values[slots[id(one)]] for one in self._outputs]
+        return nest.pack_sequence_as(self._outputs_structure, made)
+
+    def _take(self, node: Node, values: list[Any]) -> None:
+        """Takes a step with several inputs or outputs."""
+        slots = self._slots
+
+        def known(tensor: Any) -> Any:
+            return values[slots[id(tensor)]]
+
+        made = node.operation(*replaced(node.args, known), **replaced(node.kwargs, known))
+        for symbol, value in zip(node.output_tensors, nest.flatten(made), strict=True):
+            values[slots[id(symbol)]] = value
+
+    def _in_order(self, inputs: Any) -> list[Any]:
+        """Returns the inputs as a flat list, also if they come by name.
+
+        Raises:
+          ValueError: their number or names do not fit.
+        """
+        if isinstance(inputs, dict):
+            named: dict[str, Any] = inputs  # pyright: ignore[reportUnknownVariableType]
+            if isinstance(self._inputs_structure, dict):
+                names: list[str] = sorted(self._inputs_structure)
+            else:
+                names = self._given_names
+            missing = [name for name in names if name not in named]
+            if missing:
+                raise ValueError(
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(named)}. Expected the following keys: {names}'
+                )
+            return [named[name] for name in names]
+        flat: list[Any] = nest.flatten(inputs)
+        if len(flat) != len(self._inputs):
+            raise ValueError(
+                f'Layer "{self._name}" expects {len(self._inputs)} input(s), but it received {len(flat)} input tensors.'
+            )
+        return flat
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic results for symbolic inputs."""
+        given = self._in_order(args[0] if args else next(iter(kwargs.values())))
+        if all(one.shape == symbol.shape for one, symbol in zip(given, self._inputs, strict=True)):
+            made = [KerasTensor(one.shape, one.dtype) for one in self._outputs]
+            return nest.pack_sequence_as(self._outputs_structure, made)
+        return trial.outputs_of(self._run, args, kwargs, KerasTensor)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results for that of the inputs."""
+        shapes = [input_shape] if not input_shape or not isinstance(input_shape[0], tuple | list) else input_shape
+        made = self.compute_output_spec(
+            [KerasTensor(shape, one.dtype) for shape, one in zip(shapes, self._inputs, strict=True)]
+        )
+        return nest.map_structure(lambda one: one.shape, made)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return functional_config(self)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Does nothing: it is built."""
+
+    # For the steps of Keras 2, in which losses and metrics may be symbolic
+
+    _internal = Model._internal | frozenset(
+        {"_inputs", "_outputs", "_inputs_structure", "_outputs_structure", "_operations", "_nodes", "_slots", "_steps"}
+    )
+
+
+def fitted(value: Any, symbol: Any) -> Any:
+    """Returns an input with the dtype of the symbolic one, and an axis of length 1 more or less if need be."""
+    if value is None or not isinstance(value, Tensor):
+        return value
+    rank, wanted = value.ndim, len(symbol.shape)
+    dtype = as_dtype(str(symbol.dtype))
+    if value._dtype is not dtype and dtype.name != "string":
+        mask = getattr(value, "_keras_mask", None)
+        value = cast(value, dtype)
+        if mask is not None:
+            value._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
+    if rank == wanted - 1 and symbol.shape[-1] == 1:
+        return expand_dims(value, -1)
+    if rank == wanted + 1 and value.shape[-1] == 1:
+        return squeeze(value, [-1])
+    return value
+
+
+def _name_for(model: Any) -> str:
+    kind = "Functional" if type(model) is Functional else type(model).__name__
+    return naming.auto_name(naming.snake_case(kind))
+
+
+def _input_for(tensor: Any) -> InputLayer:
+    """Returns the layer that stands for an input which comes from the middle of another model."""
+    return InputLayer(batch_shape=tensor.shape, dtype=str(tensor.dtype))
+
+
+def _frozen(structure: Any) -> Any:
+    if isinstance(structure, list):
+        return list(structure)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return dict(structure) if isinstance(structure, dict) else structure  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _check(structure: Any, what: str) -> None:
+    for one in nest.flatten(structure):
+        if not isinstance(one, KerasTensor):
+            raise ValueError(
+                f"All `{what}` values must be KerasTensors. Received: {what}={structure} including invalid value {one} "
+                f"of type {type(one)}"
+            )

@@ -1,0 +1,92 @@
+"""Which operations lie between symbolic inputs and outputs, and in which order they run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nbtf.keras.operation import Node, node_of
+
+
+class Between(NamedTuple):
+    """What lies between inputs and outputs."""
+
+    nodes: list[Node]
+    """In the order in which they run."""
+    operations: list[Any]
+    """Each once, in the order in which they are shown."""
+
+
+def between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Between:
+    """Returns what lies between inputs and outputs.
+
+    Operations stand by their distance from the outputs, the farthest first; those of the same distance stand as they
+    are met on the way back from the outputs.
+
+    Raises:
+      ValueError: an output does not depend on the inputs alone.
+    """
+    walk = _Walk({id(one) for one in inputs})
+    for output in outputs:
+        walk.visit(output)
+    depths: dict[int, int] = {}
+    of_operation: dict[int, int] = {}
+    for node in reversed(walk.finished):
+        depth = max(depths.get(id(node), 0), of_operation.get(id(node.operation), 0))
+        of_operation[id(node.operation)] = depths[id(node)] = depth
+        if not walk.is_start(node):
+            for parent in node.parents:
+                depths[id(parent)] = max(depth + 1, depths.get(id(parent), 0))
+    for one in inputs:
+        node = node_of(one)
+        if id(node.operation) not in of_operation:
+            of_operation[id(node.operation)] = depths[id(node)] = 0
+            walk.places[id(node.operation)] = (-1, node.operation)
+            walk.finished.append(node)
+    operations = [operation for _, operation in walk.places.values()]
+    operations.sort(key=lambda one: (-of_operation[id(one)], walk.places[id(one)][0]))
+    nodes = sorted(walk.finished, key=lambda node: -depths[id(node)])
+    _check(nodes, inputs, outputs, walk)
+    return Between(nodes, operations)
+
+
+class _Walk:
+    """Goes from outputs back to inputs."""
+
+    def __init__(self, inputs: set[int]) -> None:
+        self.inputs = inputs
+        self.finished: list[Node] = []
+        self.places: dict[int, tuple[int, Any]] = {}
+        self._seen: set[int] = set()
+
+    def is_start(self, node: Node) -> bool:
+        return any(id(one) in self.inputs for one in node.output_tensors)
+
+    def visit(self, tensor: Any) -> None:
+        """Goes back from a tensor; by hand rather than by recursion, since models may be deep."""
+        todo: list[tuple[Node, int]] = []
+        self._enter(node_of(tensor), todo)
+        while todo:
+            node, place = todo.pop()
+            sources = [] if self.is_start(node) else node.input_tensors
+            if place < len(sources):
+                todo.append((node, place + 1))
+                self._enter(node_of(sources[place]), todo)
+            else:
+                self.finished.append(node)
+
+    def _enter(self, node: Node, todo: list[tuple[Node, int]]) -> None:
+        if id(node) not in self._seen:
+            self._seen.add(id(node))
+            self.places.setdefault(id(node.operation), (len(self.places), node.operation))
+            todo.append((node, 0))
+
+
+def _check(nodes: Sequence[Node], inputs: Sequence[Any], outputs: Sequence[Any], walk: _Walk) -> None:
+    known = {id(one) for one in inputs}
+    for node in nodes:
+        if not walk.is_start(node) and node.input_tensors and all(id(one) in known for one in node.input_tensors):
+            known.update(id(one) for one in node.output_tensors)
+    for output in outputs:
+        if id(output) not in known:
+            raise ValueError("Output with path `` is not connected to `inputs`")

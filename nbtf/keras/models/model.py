@@ -1,0 +1,203 @@
+"""What a model is: a layer of layers, which can be trained, looked at, and asked for its parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from nbtf.keras import naming
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.core import InputLayer
+from nbtf.keras.symbolic import KerasTensor
+
+try:
+    from nbtf.keras.training.trainer import Trainer
+except ImportError:  # pragma: no cover
+
+    class Trainer:  # type: ignore[no-redef]
+        """Stands in."""
+
+
+class Model(Trainer, Layer):
+    """Groups layers into something that can be trained.
+
+    `Model(inputs, outputs)` makes one of symbolic tensors, which layers made of `keras.Input`. A subclass makes its layers
+    in `__init__`, and says in `call` what becomes of the inputs.
+
+    >>> inputs = tf.keras.Input((3,))
+    >>> model = tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs))
+    >>> model.output_shape
+    (None, 2)
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Makes a functional model if it is called with inputs and outputs."""
+        if cls is Model and _is_functional(args, kwargs):
+            from nbtf.keras.models.functional import Functional
+
+            return Functional.__new__(Functional, *args, **kwargs)
+        return super().__new__(cls, *args, **kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Takes inputs and outputs, or what every layer takes."""
+        Trainer.__init__(self)
+        if _is_functional(args, kwargs):
+            from nbtf.keras.models.functional import Functional
+
+            if not isinstance(self, Functional):
+                kind: Any = type(self)
+                made = type(kind.__name__, (kind, Functional), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+                made.__qualname__ = kind.__qualname__
+                object.__setattr__(self, "__class__", made)
+            Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]  # it is one now
+            return
+        Layer.__init__(self, *args, **kwargs)
+
+    # Its parts
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers, in order."""
+        return [one for one in self._layers if isinstance(one, Layer)]
+
+    @layers.setter
+    def layers(self, _: Any) -> None:
+        raise AttributeError("`Model.layers` attribute is reserved and should not be used. Please use another name.")
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """Returns a layer by its name or its place.
+
+        Raises:
+          ValueError: there is none, in Keras' words.
+        """
+        layers = self.layers
+        if index is not None and name is not None:
+            raise ValueError(f"Provide only a layer name or a layer index. Received: index={index}, name={name}.")
+        if index is not None:
+            if len(layers) <= index:
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has {len(layers)} layers."
+                )
+            return layers[index]
+        if name is not None:
+            for layer in layers:
+                if layer.name == name:
+                    return layer
+            raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
+        raise ValueError("Provide either a layer name or layer index at `get_layer`.")
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """Nothing: updates happen at once."""
+        return []
+
+    def reset_states(self) -> None:
+        """Has recurrent layers forget what they kept from batch to batch."""
+        for layer in self._flatten_layers(include_self=False):
+            if hasattr(layer, "reset_states"):
+                layer.reset_states()
+
+    # Building
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights of a model that says in `call` what it does.
+
+        Args:
+          input_shape: of the inputs: a tuple, or a list or a dictionary of them.
+        """
+        if self.built:
+            return
+        if type(self).call is not Layer.call and input_shape is not None:
+            with naming.inside(self.path):
+                self.compute_output_spec(_symbolic(input_shape, self.compute_dtype))
+            object.__setattr__(self, "_build_shape", input_shape)
+        self.built = True
+
+    def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Has layers be built by the call itself, unless the class says more."""
+        if type(self).build is Model.build:
+            self.built = True
+            return
+        super()._build_for(args, kwargs)
+
+    # Text
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[..., Any] | None = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+        layer_range: Any = None,
+    ) -> None:
+        """Prints a table of the layers, with shapes and numbers of weights.
+
+        Args:
+          line_length: in characters.
+          positions: where columns end, as parts of the line.
+          print_fn: takes the text; printed when None.
+          expand_nested: whether layers of models inside are shown.
+          show_trainable: whether a column says which layers are trainable.
+          layer_range: names of the first and the last layer to show.
+        """
+        from nbtf.keras.models.summary import print_summary
+
+        print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
+
+    # How to make another
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        if type(self).get_config is not Model.get_config:
+            return Layer.get_config(self)
+        args, kwargs = self._given
+        if args or kwargs:
+            return Layer.get_config(self) | self._own_config()
+        config = Layer.get_config(self)
+        del config["name"]
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Makes one from what `get_config` gave.
+
+        Args:
+          config: what `get_config` returned.
+          custom_objects: classes and functions by name.
+        """
+        from nbtf.keras.registry import custom_object_scope
+
+        if {"name", "layers", "input_layers", "output_layers"} <= set(config):
+            from nbtf.keras.models.functional import Functional, functional_from_config
+
+            kind = Functional if cls is Model else cls
+            with custom_object_scope(custom_objects or {}):
+                return functional_from_config(kind, config)
+        with custom_object_scope(custom_objects or {}):
+            return super().from_config(config)
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Returns the config of the model, without its weights, as JSON."""
+        from nbtf.keras.registry import serialized
+
+        return json.dumps(serialized(self), **kwargs)
+
+
+def _is_functional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return len(args) == 2 or (len(args) == 1 and "outputs" in kwargs) or ("inputs" in kwargs and "outputs" in kwargs)
+
+
+def _symbolic(shape: Any, dtype: str) -> Any:
+    if isinstance(shape, dict):
+        entries: dict[str, Any] = shape  # pyright: ignore[reportUnknownVariableType]
+        return {key: _symbolic(one, dtype) for key, one in entries.items()}
+    if len(shape) > 0 and isinstance(shape[0], tuple | list):
+        return [_symbolic(one, dtype) for one in shape]
+    return KerasTensor(shape, dtype)
+
+
+def is_input(operation: Any) -> bool:
+    """Tells whether an operation is where data come in."""
+    return isinstance(operation, InputLayer)

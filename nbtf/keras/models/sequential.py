@@ -1,0 +1,259 @@
+"""What a Sequential model is: layers, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.elementwise import cast
+from nbtf._runtime.tensor import Tensor
+from nbtf.keras import naming
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.core import InputLayer
+from nbtf.keras.layers.tracking import changed
+from nbtf.keras.models.functional import Functional, fitted
+from nbtf.keras.models.model import Model
+from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.symbolic import KerasTensor
+
+
+class Sequential(Model):
+    """Layers, one after the other.
+
+    Its weights are made when it is first called, or at once if it begins with a `keras.Input` or with a layer that was
+    given an `input_shape`.
+
+    Args:
+      layers: the layers.
+      trainable: whether gradients are to change its weights.
+      name: of the model.
+
+    >>> model = tf.keras.Sequential([tf.keras.layers.Dense(2, name="a"), tf.keras.layers.Dense(1, name="b")])
+    >>> model.weights
+    []
+    >>> model([[1.0, 2.0, 3.0]]).shape
+    TensorShape([1, 1])
+    >>> [weight.path.split("/", 1)[1] for weight in model.weights]
+    ['a/kernel', 'a/bias', 'b/kernel', 'b/bias']
+    """
+
+    def __init__(self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
+        """Takes the layers."""
+        super().__init__(trainable=trainable, name=name, **kwargs)
+        self.autocast = False
+        self._functional: Any = None
+        self._sequence: list[Any] = []
+        if layers:
+            for layer in layers if isinstance(layers, list | tuple) else [layers]:
+                self._append(layer)
+            self._rebuild()
+
+    # Its layers
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers, without that where data come in."""
+        return [one for one in self._sequence if not isinstance(one, InputLayer)]
+
+    def add(self, layer: Any, rebuild: bool = True) -> None:
+        """Puts a layer at the end.
+
+        Raises:
+          ValueError: it is no layer, or has the name of another one.
+        """
+        self._append(layer)
+        if rebuild:
+            self._rebuild()
+
+    def _append(self, layer: Any) -> None:
+        if isinstance(layer, KerasTensor) and isinstance(layer._keras_history.operation, InputLayer):
+            layer = layer._keras_history.operation
+        if not isinstance(layer, Layer):
+            if callable(layer) and not isinstance(layer, type):
+                from nbtf.keras.layers.core import Lambda
+
+                layer = Lambda(layer)
+            else:
+                raise ValueError(
+                    f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of type "
+                    f"{type(layer)})"
+                )
+        if any(one.name == layer.name for one in self._sequence):
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is already the "
+                "name of a layer in this model. Update the `name` argument to pass a unique name."
+            )
+        if isinstance(layer, InputLayer) and self._sequence:
+            raise ValueError(
+                f"Sequential model '{self._name}' has already been configured to use input shape "
+                f"{self._sequence[0]}. You cannot add a different Input layer to it."
+            )
+        shape = getattr(layer, "_input_shape_given", None)
+        if not self._sequence and shape is not None and not isinstance(layer, InputLayer):
+            self._sequence.append(InputLayer(batch_shape=shape, dtype=_input_dtype(layer)))
+        self._sequence.append(layer)
+
+    def pop(self, rebuild: bool = True) -> Any:
+        """Takes the last layer away, and returns it."""
+        layer = self._sequence.pop()
+        self.built, self._functional = False, None
+        if rebuild:
+            self._rebuild()
+        return layer
+
+    # Building
+
+    def _rebuild(self) -> None:
+        self.built, self._functional = False, None
+        self._settled = False
+        if len(self._sequence) > 1 and isinstance(self._sequence[0], InputLayer):
+            self.build(self._sequence[0].batch_shape)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights.
+
+        Args:
+          input_shape: with the batch, `None` for any.
+
+        Raises:
+          ValueError: there is no layer.
+        """
+        if not self._sequence:
+            raise ValueError(
+                f"Sequential model {self._name} cannot be built because it has no layers. Call `model.add(layer)`."
+            )
+        shape = tuple(input_shape)
+        if not isinstance(self._sequence[0], InputLayer):
+            dtype = _input_dtype(self._sequence[0])
+            self._sequence.insert(0, InputLayer(batch_shape=shape, dtype=dtype))
+        x = inputs = self._sequence[0].output
+        with naming.inside(self.path):
+            for layer in self._sequence[1:]:
+                x = layer(x)
+        self._functional = Functional(inputs, x)
+        self.built = True
+        changed()
+
+    def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        first = args[0] if args else next(iter(kwargs.values()))
+        if not self._sequence or not hasattr(first, "shape"):
+            self.built = True
+            return
+        shape = tuple(first.shape)
+        if isinstance(self._sequence[0], InputLayer):
+            shape = self._sequence[0].batch_shape
+        elif len(shape) > 0:
+            shape = (None, *shape[1:])
+        self.build(shape)
+
+    # Calling
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Hands the input through all layers."""
+        x = inputs
+        layers = self._sequence
+        if self._functional is not None:
+            first = layers[1] if len(layers) > 1 else layers[0]
+            if first.autocast and isinstance(x, Tensor):
+                symbol = self._functional._inputs[0]
+                x = fitted(x, symbol) if len(x._array.shape) != len(symbol.shape) or not x._dtype.is_floating else x
+        for layer in layers:
+            if not isinstance(layer, InputLayer):
+                x = layer(x)
+        return x
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic results for symbolic inputs."""
+        x = args[0] if args else next(iter(kwargs.values()))
+        for layer in self.layers:
+            if not layer.built:
+                layer._build_for((x,), {})
+            x = layer.compute_output_spec(x)
+        return x if x is not (args[0] if args else None) else KerasTensor(x.shape, x.dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results for that of the inputs."""
+        return self.compute_output_spec(KerasTensor(input_shape, self.compute_dtype)).shape
+
+    # What it is
+
+    def _defined(self, what: str) -> Any:
+        if self._functional is None:
+            raise AttributeError(f"Sequential model '{self._name}' has no defined {what} yet.")
+        return self._functional
+
+    @property
+    def inputs(self) -> Any:
+        """The symbolic input, in a list."""
+        return self._defined("inputs").inputs
+
+    @property
+    def outputs(self) -> Any:
+        """The symbolic output, in a list."""
+        return self._defined("outputs").outputs
+
+    @property
+    def input(self) -> Any:
+        """The symbolic input."""
+        if self._functional is None:
+            raise AttributeError(f"The layer {self._name} has never been called and thus has no defined input.")
+        return self._functional.input
+
+    @property
+    def output(self) -> Any:
+        """The symbolic output."""
+        if self._functional is None:
+            raise AttributeError(f"The layer {self._name} has never been called and thus has no defined output.")
+        return self._functional.output
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of the input."""
+        return self._defined("input shape").input_shape
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of the output."""
+        return self._defined("output shape").output_shape
+
+    @property
+    def input_names(self) -> list[str]:
+        """What the input is called, in a list."""
+        return self._defined("inputs").input_names
+
+    @property
+    def output_names(self) -> list[str]:
+        """What the output is called, in a list."""
+        return self._defined("outputs").output_names
+
+    # How to make another
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        config: dict[str, Any] = {
+            "name": self._name,
+            "trainable": self._trainable,
+            "dtype": serialized(self._policy),
+            "layers": [serialized(one) for one in self._sequence],
+        }
+        if self._functional is not None:
+            config["build_input_shape"] = self._sequence[0].batch_shape
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Makes one from what `get_config` gave."""
+        model = cls(name=config.get("name"))
+        for layer in config["layers"]:
+            model.add(deserialized(layer, custom_objects), rebuild=False)
+        model._rebuild()
+        if not model.built and config.get("build_input_shape") is not None:
+            model.build(config["build_input_shape"])
+        if config.get("trainable") is False:
+            model.trainable = False
+        return model
+
+
+def _input_dtype(layer: Any) -> str:
+    """Returns the dtype of the input that a layer expects."""
+    wanted = getattr(layer, "_takes", None)
+    return layer.compute_dtype if wanted is None else wanted

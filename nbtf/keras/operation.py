@@ -1,0 +1,143 @@
+"""What a node of a functional model does: a layer, or an operator between symbolic tensors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from nbtf import nest
+from nbtf.keras.naming import auto_name, snake_case
+
+
+class History(NamedTuple):
+    """Where a symbolic tensor comes from: which node of which operation, and which of its results it is."""
+
+    operation: Any
+    node_index: int
+    tensor_index: int
+
+
+class Node:
+    """One use of an operation in a functional model.
+
+    Args:
+      operation: what is done.
+      args: its arguments, with symbolic tensors in them.
+      kwargs: its arguments by name.
+      outputs: the symbolic tensors that come of it.
+    """
+
+    __slots__ = ("args", "input_tensors", "kwargs", "operation", "output_tensors", "outputs")
+
+    def __init__(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> None:
+        """Notes the use with the operation, and the origin with the outputs."""
+        self.operation, self.args, self.kwargs, self.outputs = operation, args, kwargs, outputs
+        self.input_tensors = list(symbolic_in((args, kwargs)))
+        self.output_tensors: list[Any] = nest.flatten(outputs)
+        index = len(operation._inbound_nodes)
+        operation._inbound_nodes.append(self)
+        for number, tensor in enumerate(self.output_tensors):
+            tensor._keras_history = History(operation, index, number)
+
+    @property
+    def parents(self) -> Iterable[Node]:
+        """The nodes from which the inputs come."""
+        return [node_of(tensor) for tensor in self.input_tensors]
+
+
+def node_of(tensor: Any) -> Node:
+    """Returns the node from which a symbolic tensor comes."""
+    operation, index, _ = tensor._keras_history
+    return operation._inbound_nodes[index]
+
+
+def symbolic_in(structure: Any) -> Iterator[Any]:
+    """Yields the symbolic tensors in nested arguments."""
+    kind = structure.__class__
+    if kind is tuple or kind is list or isinstance(structure, list | tuple):
+        for one in structure:
+            yield from symbolic_in(one)
+    elif isinstance(structure, dict):
+        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+        for key in sorted(entries, key=str):
+            yield from symbolic_in(entries[key])
+    elif hasattr(structure, "_keras_history"):
+        yield structure
+
+
+def replaced(structure: Any, known: Callable[[Any], Any]) -> Any:
+    """Returns nested arguments with something else in the place of each symbolic tensor."""
+    if isinstance(structure, tuple) and not hasattr(structure, "_fields"):
+        return tuple([replaced(one, known) for one in structure])  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(structure, list):
+        return [replaced(one, known) for one in structure]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(structure, dict):
+        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+        return {key: replaced(one, known) for key, one in entries.items()}
+    if isinstance(structure, slice):
+        parts: Any = structure
+        return slice(*[replaced(one, known) for one in (parts.start, parts.stop, parts.step)])
+    return known(structure) if hasattr(structure, "_keras_history") else structure
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "Add": operator.add,
+    "Subtract": operator.sub,
+    "Multiply": operator.mul,
+    "TrueDivide": operator.truediv,
+    "FloorDivide": operator.floordiv,
+    "Mod": operator.mod,
+    "Power": operator.pow,
+    "Matmul": operator.matmul,
+    "Negative": operator.neg,
+    "Absolute": operator.abs,
+    "LogicalNot": operator.invert,
+    "LogicalAnd": operator.and_,
+    "LogicalOr": operator.or_,
+    "LogicalXor": operator.xor,
+    "Equal": operator.eq,
+    "NotEqual": operator.ne,
+    "Less": operator.lt,
+    "LessEqual": operator.le,
+    "Greater": operator.gt,
+    "GreaterEqual": operator.ge,
+    "GetItem": operator.getitem,
+}
+"""What Keras calls the operators."""
+
+
+class Operator:
+    """An operator between symbolic tensors, as a step of a functional model.
+
+    Args:
+      kind: the name of the operator, such as `"Add"`, or of the function.
+      function: what it does; that of the operator when None.
+      name: of the step.
+    """
+
+    built = True
+
+    def __init__(self, kind: str, function: Callable[..., Any] | None = None, name: str | None = None) -> None:
+        """Makes a step that is not used yet."""
+        self.kind = kind
+        self.name = auto_name(snake_case(kind)) if name is None else name
+        self.function = OPERATORS[kind] if function is None else function
+        self._inbound_nodes: list[Node] = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Does it."""
+        return self.function(*args, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"kind": self.kind, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Operator:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+    def __repr__(self) -> str:
+        """Returns `<Operation name=add>`."""
+        return f"<Operation name={self.name}>"

@@ -1,0 +1,144 @@
+"""`tf.keras.random`: where layers take random numbers from."""
+
+from __future__ import annotations
+
+import random as _random
+from typing import Any
+
+from nbtf._ops import stateless_random
+from nbtf._ops.creation import constant
+from nbtf._ops.elementwise import cast
+from nbtf._ops.comparison import greater_equal, where
+from nbtf.keras.dtypes import standardized
+
+
+class SeedGenerator:
+    """Gives another seed at each call: the same ones in the same order for the same first seed.
+
+    Args:
+      seed: the first seed; drawn from Python's generator when None, which `tf.keras.utils.set_random_seed` seeds.
+      name: accepted and ignored.
+
+    >>> one, other = tf.keras.random.SeedGenerator(1), tf.keras.random.SeedGenerator(1)
+    >>> one.next() == other.next(), one.next() == [1, 0]
+    (True, False)
+    """
+
+    def __init__(self, seed: int | None = None, name: str | None = None, **ignored: Any) -> None:
+        """Takes the first seed.
+
+        Raises:
+          ValueError: it is no integer.
+        """
+        if seed is None:
+            seed = _random.randint(1, int(1e9))
+        if not isinstance(seed, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(f"Argument `seed` must be an integer. Received: seed={seed}")
+        self.seed = seed
+        self._count = 0
+
+    @property
+    def state(self) -> list[int]:
+        """The next seed."""
+        return [self.seed & 0x7FFFFFFF, self._count]
+
+    def next(self, ordered: bool = True) -> list[int]:
+        """Returns a seed that was not there before."""
+        state = self.state
+        self._count += 1
+        return state
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {"seed": self.seed}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+_GLOBAL: list[SeedGenerator] = []
+
+
+def _pair(seed: Any) -> list[int]:
+    if seed is None:
+        if not _GLOBAL:
+            _GLOBAL.append(SeedGenerator())
+        return _GLOBAL[0].next()
+    return seed.next() if isinstance(seed, SeedGenerator) else [int(seed) & 0x7FFFFFFF, 0]
+
+
+def forget_global_seed() -> None:
+    """Has the generator of those who name none begin anew."""
+    _GLOBAL.clear()
+
+
+def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Returns values equally likely between two limits.
+
+    Args:
+      shape: of the result.
+      minval: the lower limit.
+      maxval: the upper limit, not included.
+      dtype: of the result.
+      seed: a number, or a `SeedGenerator`.
+    """
+    return stateless_random.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
+
+
+def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Returns normally distributed values.
+
+    Args:
+      shape: of the result.
+      mean: of the distribution.
+      stddev: its standard deviation.
+      dtype: of the result.
+      seed: a number, or a `SeedGenerator`.
+    """
+    return stateless_random.stateless_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
+
+
+def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Returns normally distributed values, none further than two standard deviations from the mean.
+
+    Args:
+      shape: of the result.
+      mean: of the distribution.
+      stddev: its standard deviation.
+      dtype: of the result.
+      seed: a number, or a `SeedGenerator`.
+    """
+    return stateless_random.stateless_truncated_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
+
+
+def randint(shape: Any, minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Any:
+    """Returns integers between two limits, the upper one not included.
+
+    Args:
+      shape: of the result.
+      minval: the lower limit.
+      maxval: the upper limit.
+      dtype: of the result.
+      seed: a number, or a `SeedGenerator`.
+    """
+    return stateless_random.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
+
+
+def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
+    """Sets elements to 0 at random, and scales the others so that their sum stays the same on average.
+
+    Args:
+      inputs: floats.
+      rate: which part becomes 0.
+      noise_shape: of the decisions, which are broadcast; a length of None is that of `inputs`.
+      seed: a number, or a `SeedGenerator`.
+    """
+    lengths = list(inputs.shape)
+    if noise_shape is not None:
+        lengths = [have if one is None else one for have, one in zip(lengths, noise_shape, strict=True)]
+    dtype = inputs.dtype
+    drawn = stateless_random.stateless_uniform(lengths, _pair(seed), dtype=dtype)
+    kept = greater_equal(drawn, constant(rate, dtype))
+    return where(kept, inputs * (1.0 / (1.0 - rate)), cast(constant(0.0), dtype))

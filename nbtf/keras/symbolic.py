@@ -1,0 +1,167 @@
+"""What stands for a tensor while a functional model is put together: a shape, a dtype, and where it comes from."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from nbtf.keras import trial
+from nbtf._types import as_dtype
+from nbtf.keras.dtypes import standardized
+from nbtf.keras.naming import auto_name
+from nbtf.keras.operation import History, Node, Operator
+
+_NO_FUNCTION = (
+    "A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a "
+    "shape and dtype, used when constructing Keras Functional models or Keras Functions. You can only use it as input "
+    "to a Keras layer, or with operators. Wrap the function in a layer: `keras.layers.Lambda(function)(x)`, or a "
+    "subclass of `keras.layers.Layer` whose `call` uses it."
+)
+
+
+class DTypeName(str):
+    """The name of a dtype, with what a dtype can be asked for besides: both generations of Keras are served."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self)
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether it is a float type."""
+        return as_dtype(str(self)).is_floating
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an integer type."""
+        return as_dtype(str(self)).is_integer
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """NumPy's type."""
+        return as_dtype(str(self)).as_numpy_dtype
+
+
+class KerasTensor:
+    """A tensor that is not there yet: `keras.Input` makes one, and layers make others of it.
+
+    Args:
+      shape: its shape; None for a length that is not known.
+      dtype: its dtype.
+      name: what it is called.
+    """
+
+    __array_priority__ = 200
+    _keras_history: History | None = None
+    """Where it comes from; None for one that only stands for a shape."""
+
+    def __init__(
+        self, shape: Any, dtype: Any = "float32", sparse: bool = False, ragged: bool = False, name: str | None = None
+    ) -> None:
+        """Takes shape and dtype."""
+        self.shape: tuple[int | None, ...] = tuple(None if one is None else int(one) for one in shape)
+        self.dtype = DTypeName(standardized(dtype))
+        self.sparse, self.ragged = sparse, ragged
+        self.name = auto_name("keras_tensor") if name is None else name
+        self.record_history: Any = None
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    @property
+    def rank(self) -> int:
+        """How many axes it has."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        """Returns `<KerasTensor shape=(None, 3), dtype=float32, sparse=False, ragged=False, name=keras_tensor>`."""
+        return (
+            f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, ragged={self.ragged}, "
+            f"name={self.name}>"
+        )
+
+    # What it refuses
+
+    def __tf_tensor__(self, dtype: Any = None) -> NoReturn:
+        """Refuses: there is no value."""
+        raise ValueError(_NO_FUNCTION)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """Refuses: there is no value."""
+        raise ValueError(
+            "A KerasTensor is symbolic: it's a placeholder for a shape an a dtype. It doesn't have any actual "
+            "numerical value. You cannot convert it to a NumPy array."
+        )
+
+    def __bool__(self) -> NoReturn:
+        """Refuses: there is no value."""
+        raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
+
+    def __iter__(self) -> NoReturn:
+        """Refuses: the length may not be known."""
+        raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
+
+    def __float__(self) -> NoReturn:
+        """Refuses: there is no value."""
+        raise TypeError("A symbolic KerasTensor cannot be converted to a Python number.")
+
+    __int__ = __index__ = __float__
+
+    def __len__(self) -> NoReturn:
+        """Refuses: the length may not be known."""
+        raise TypeError("A symbolic KerasTensor has no length; see its shape.")
+
+    __hash__ = object.__hash__
+
+
+def applied(step: Operator, *args: Any, **kwargs: Any) -> Any:
+    """Returns what an operator makes of symbolic tensors."""
+    outputs = trial.outputs_of(step.function, args, kwargs, KerasTensor)
+    Node(step, args, kwargs, outputs)
+    return outputs
+
+
+def _set_operators() -> None:
+    binary = {
+        "add": "Add",
+        "sub": "Subtract",
+        "mul": "Multiply",
+        "truediv": "TrueDivide",
+        "floordiv": "FloorDivide",
+        "mod": "Mod",
+        "pow": "Power",
+        "matmul": "Matmul",
+        "and": "LogicalAnd",
+        "or": "LogicalOr",
+        "xor": "LogicalXor",
+    }
+    compared = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
+    unary = {"neg": "Negative", "abs": "Absolute", "invert": "LogicalNot"}
+    for name, kind in {**binary, **compared, **unary, "getitem": "GetItem"}.items():
+        _set_operator(name, kind, reflected=False)
+    for name, kind in binary.items():
+        _set_operator(f"r{name}", kind, reflected=True)
+
+
+def _set_operator(name: str, kind: str, reflected: bool) -> None:
+    def operate(self: KerasTensor, *others: Any) -> Any:
+        return applied(Operator(kind), *others, self) if reflected else applied(Operator(kind), self, *others)
+
+    operate.__name__ = f"__{name}__"
+    setattr(KerasTensor, operate.__name__, operate)
+
+
+_set_operators()
+
+
+def is_symbolic(value: Any) -> bool:
+    """Tells whether something stands for a tensor that is not there yet.
+
+    >>> tf.keras.backend.is_keras_tensor(tf.keras.Input((3,)))
+    True
+    """
+    return isinstance(value, KerasTensor)

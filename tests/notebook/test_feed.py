@@ -84,6 +84,25 @@ def test_op_that_did_not_finish_failed(shell: Shell, feed: Feed) -> None:
     ]
 
 
+def test_ops_of_two_threads_are_told_apart(feed: Feed) -> None:
+    gpu = f"{LOCAL}GPU:0"
+    reason = tf.runtime.Reason("lowest-numbered GPU")
+    spec = (tf.runtime.OutputSpec((64,), "float32", 256),)
+    first, second = ("a.py", 1), ("b.py", 2)
+    for event in (
+        tf.runtime.OpPlaced("Neg", gpu, reason, 1, 0.0, first),
+        tf.runtime.OpPlaced("Exp", gpu, reason, 2, 0.0, second),
+        tf.runtime.Allocated(gpu, 256, 1536, 4096, 3, 0.0, second),
+        tf.runtime.Allocated(gpu, 256, 1792, 4096, 4, 0.0, first),
+        tf.runtime.OpExecuted("Neg", gpu, spec, 0.0, "modelled", 5, 0.0, first),
+        tf.runtime.OpExecuted("Exp", gpu, spec, 0.0, "modelled", 6, 0.0, second),
+    ):
+        feed._session.recorder(event)
+
+    told = [(one["op"], one["in_use"], one["code"]) for one in steps(feed.state(busy=False))]
+    assert [("Neg", 1792, "a.py, line 1"), ("Exp", 1536, "b.py, line 2")] == told
+
+
 def test_op_that_went_elsewhere_says_why(shell: Shell, feed: Feed) -> None:
     shell.run("tf.config.set_soft_device_placement(True)")
     shell.run("with tf.device('GPU:7'): a = tf.add(1.0, 2.0)")

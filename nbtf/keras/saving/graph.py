@@ -71,5 +71,6 @@ def _is_plain_object(value: Any) -> bool:
     return hasattr(value, "__dict__") and not callable(value) and module.startswith(("nbtf._ops", "nbtf.random"))
 
 
-def _named_parts(value: Any) -> Any:
-    return value._trackable_parts() if hasattr(value, "_trackable_parts") else vars(value).items()
+def _named_parts(value: Any) -> Iterator[tuple[str, Any]]:
+    named: Any = value._trackable_parts() if hasattr(value, "_trackable_parts") else vars(value).items()
+    yield from named

@@ -1,0 +1,14 @@
+"""`tf.keras.datasets`: well-known data sets, from files that are on this computer.
+
+Nothing is downloaded: where a file is missing, the error says where it would be looked for, and what there is instead.
+"""
+
+from __future__ import annotations
+
+from nbtf.keras.datasets import boston_housing as boston_housing
+from nbtf.keras.datasets import cifar10 as cifar10
+from nbtf.keras.datasets import cifar100 as cifar100
+from nbtf.keras.datasets import digits as digits
+from nbtf.keras.datasets import fashion_mnist as fashion_mnist
+from nbtf.keras.datasets import imdb as imdb
+from nbtf.keras.datasets import mnist as mnist

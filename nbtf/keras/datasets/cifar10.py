@@ -1,0 +1,20 @@
+"""Small colour pictures of ten kinds of things."""
+
+from __future__ import annotations
+
+from nbtf.keras.datasets.cache import Split, found
+from nbtf.keras.datasets.cifar import batch, joined
+
+
+def load_data() -> tuple[Split, Split]:
+    """Returns 50,000 pictures for training and 10,000 for testing, each with the number of its kind.
+
+    Returns:
+      `(x_train, y_train), (x_test, y_test)`: uint8, shapes `[n, 32, 32, 3]` and `[n, 1]`.
+
+    Raises:
+      FileNotFoundError: the files (the binary version) are not on this computer.
+    """
+    folder = found("cifar-10-batches-bin")
+    parts = [batch(folder / f"data_batch_{number}.bin", labels=1) for number in range(1, 6)]
+    return joined(parts), batch(folder / "test_batch.bin", labels=1)

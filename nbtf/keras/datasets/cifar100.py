@@ -1,0 +1,26 @@
+"""Small colour pictures of a hundred kinds of things."""
+
+from __future__ import annotations
+
+from nbtf.keras.datasets.cache import Split, found
+from nbtf.keras.datasets.cifar import batch
+
+
+def load_data(label_mode: str = "fine") -> tuple[Split, Split]:
+    """Returns 50,000 pictures for training and 10,000 for testing, each with the number of its kind.
+
+    Args:
+      label_mode: `"fine"` for 100 kinds, `"coarse"` for 20.
+
+    Returns:
+      `(x_train, y_train), (x_test, y_test)`: uint8, shapes `[n, 32, 32, 3]` and `[n, 1]`.
+
+    Raises:
+      ValueError: another mode.
+      FileNotFoundError: the files (the binary version) are not on this computer.
+    """
+    if label_mode not in ("fine", "coarse"):
+        raise ValueError(f"`label_mode` must be one of `'fine'`, `'coarse'`. Received: label_mode={label_mode}.")
+    folder = found("cifar-100-binary")
+    which = 1 if label_mode == "fine" else 0
+    return batch(folder / "train.bin", labels=2, which=which), batch(folder / "test.bin", labels=2, which=which)

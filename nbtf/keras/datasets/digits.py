@@ -1,0 +1,41 @@
+"""Small handwritten digits that need no download: those of scikit-learn."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from nbtf.keras.datasets.cache import Split
+
+
+def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
+    """Returns 1797 pictures, 8 x 8, each with its digit; Keras itself has no such set.
+
+    Args:
+      test_split: the part that is for testing.
+      seed: of the order.
+
+    Returns:
+      `(x_train, y_train), (x_test, y_test)`: uint8 from 0 to 16, shapes `[n, 8, 8]` and `[n]`.
+
+    Raises:
+      ModuleNotFoundError: scikit-learn is not installed.
+
+    >>> (x_train, y_train), (x_test, y_test) = tf.keras.datasets.digits.load_data()
+    >>> x_train.shape, y_test.shape
+    ((1437, 8, 8), (360,))
+    """
+    try:
+        datasets: Any = import_module("sklearn.datasets")  # an extra: `pip install "nbtf[lab]"`
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            'The digits come with scikit-learn: pip install scikit-learn, or pip install "nbtf[lab]"', name="sklearn"
+        ) from None
+    found: Any = datasets.load_digits()
+    order = np.arange(len(found.target))
+    np.random.RandomState(seed).shuffle(order)
+    x, y = found.images.astype(np.uint8)[order], found.target.astype(np.uint8)[order]
+    last = int(len(x) * (1 - test_split))
+    return (x[:last], y[:last]), (x[last:], y[last:])

@@ -1,0 +1,21 @@
+"""Handwritten digits, 28 x 28."""
+
+from __future__ import annotations
+
+from nbtf.keras.datasets.cache import Split, arrays
+
+
+def load_data(path: str = "mnist.npz") -> tuple[Split, Split]:
+    """Returns 60,000 pictures for training and 10,000 for testing, each with its digit.
+
+    Args:
+      path: the file, in the folder of data sets if it is no full path.
+
+    Returns:
+      `(x_train, y_train), (x_test, y_test)`: uint8, shapes `[n, 28, 28]` and `[n]`.
+
+    Raises:
+      FileNotFoundError: the file is not on this computer.
+    """
+    found = arrays(path)
+    return (found["x_train"], found["y_train"]), (found["x_test"], found["y_test"])

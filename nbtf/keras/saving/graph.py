@@ -72,5 +72,8 @@ def _is_plain_object(value: Any) -> bool:
 
 
 def _named_parts(value: Any) -> Iterator[tuple[str, Any]]:
-    named: Any = value._trackable_parts() if hasattr(value, "_trackable_parts") else vars(value).items()
-    yield from named
+    if hasattr(value, "_trackable_parts"):
+        yield from value._trackable_parts()
+        return
+    attributes: dict[str, Any] = dict(value.__dict__)
+    yield from attributes.items()

@@ -128,7 +128,7 @@ def test_contrib_says_what_became_of_it() -> None:
         tf.contrib  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["data", "distribute", "keras", "train"])
+@pytest.mark.parametrize("name", ["distribute", "keras", "train"])
 def test_what_comes_later_says_so(name: str) -> None:
     with pytest.raises(AttributeError, match=rf"^module 'nbtf' has no attribute '{name}'\. It is not in nbtf yet\.$"):
         getattr(tf, name)

@@ -1,0 +1,37 @@
+"""`tf.data`: elements for a training loop, made when somebody asks for them."""
+
+from nbtf.data import experimental as experimental
+from nbtf.data.dataset import Dataset as Dataset
+from nbtf.data.dataset import TextLineDataset as TextLineDataset
+from nbtf.data.iterators import Iterator as Iterator
+from nbtf.data.iterators import NumpyIterator as NumpyIterator
+from nbtf.data.options import Options as Options
+from nbtf.data.options import ThreadingOptions as ThreadingOptions
+from nbtf.data.specs import DatasetSpec as DatasetSpec
+
+AUTOTUNE = -1
+"""Says that the number of parallel calls is up to the library."""
+
+INFINITE_CARDINALITY = -1
+"""The cardinality of a dataset that never ends."""
+
+UNKNOWN_CARDINALITY = -2
+"""The cardinality of a dataset whose length is not known before its end."""
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "Dataset",
+    "DatasetSpec",
+    "Iterator",
+    "NumpyIterator",
+    "Options",
+    "TextLineDataset",
+    "ThreadingOptions",
+    "experimental",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,404 @@
+"""Steps that put elements together, and take them apart again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.ragged import RaggedTensor
+from nbtf._ops.structure import flatten, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._types import DType, string
+from nbtf.data.elements import (
+    at_next,
+    host_array_of,
+    is_mapping,
+    is_sequence,
+    is_tuple,
+    joined,
+    leaves,
+    on_host,
+    packer,
+    tensor_on_host,
+    wrapped,
+)
+from nbtf.data.specs import DatasetSpec, RaggedTensorSpec, batch_of, each, row_of, spec_of
+from nbtf.data.stage import Maker, Stage, chunks, runs
+from nbtf.errors import DataLossError, InvalidArgumentError
+
+
+class Batched(Stage):
+    """Elements in groups, each with an axis more."""
+
+    kind, op, constants = "_BatchDataset", "BatchDatasetV2", 2
+
+    def __init__(self, source: Stage, size: int, drop_remainder: bool, parallel: bool = False) -> None:
+        """Takes how many belong together, and whether a last group that is too small is left out.
+
+        Raises:
+          InvalidArgumentError: the size is not positive.
+        """
+        if parallel:
+            self.kind, self.op, self.constants = "_ParallelBatchDataset", "ParallelBatchDataset", 3
+        if size <= 0:
+            raise InvalidArgumentError(None, None, wrapped(self.op, "Batch size must be greater than zero."))
+        self.inputs = (source,)
+        self._size, self._whole = size, drop_remainder
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """An axis more; its length is only known where no group is smaller."""
+        return batch_of(self.inputs[0].spec, self._size if self._whole else None)
+
+    def cardinality(self) -> int:
+        """Returns the number of groups."""
+        there = self.inputs[0].cardinality()
+        if there < 0:
+            return there
+        return there // self._size if self._whole else -(-there // self._size)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        source = self.inputs[0]
+        size, least = self._size, self._size if self._whole else 1
+        if source.columns is not None:
+            rows, span = source.columns.rows, source.span
+            groups = chunks(source.picks(), size) if span is None else runs(span, size)
+            return (rows(group) for group in groups if len(group) >= least)
+        return (self.join(chunk) for chunk in chunks(source.start(), size) if len(chunk) >= least)
+
+    def join(self, elements: Sequence[Any]) -> Any:
+        """Returns elements as one."""
+        return joined(elements)
+
+
+class RaggedBatched(Batched):
+    """Elements in groups, whose first axes may differ in length."""
+
+    kind, op = "_BatchDataset", "BatchDatasetV2"
+
+    @property
+    def spec(self) -> Any:
+        """Values whose lengths are not known become ragged."""
+        spec = batch_of(self.inputs[0].spec, self._size if self._whole else None)
+
+        def ragged(one: Any) -> Any:
+            if isinstance(one, TensorSpec) and None in one.shape[1:]:
+                return RaggedTensorSpec(one.shape, one.dtype)
+            return one
+
+        return each(ragged, spec)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        least = self._size if self._whole else 1
+        groups = chunks(self.inputs[0].start(), self._size)
+        return (self.join(chunk) for chunk in groups if len(chunk) >= least)
+
+    def join(self, elements: Sequence[Any]) -> Any:
+        """Returns elements as one, ragged where their spec leaves lengths open."""
+        specs = flatten(self.spec)
+        columns = zip(*map(leaves, elements), strict=True)
+        pairs = zip(specs, columns, strict=True)
+        made = [_ragged_of(column) if isinstance(spec, RaggedTensorSpec) else joined(column) for spec, column in pairs]
+        return packer(elements[0])(made)
+
+
+def _ragged_of(rows: Sequence[Any]) -> RaggedTensor:
+    arrays = [host_array_of(row) for row in rows]
+    values = tensor_on_host(np.concatenate(arrays), rows[0].dtype)
+    return on_host(RaggedTensor.from_row_lengths, values, [len(array) for array in arrays])
+
+
+class PaddedBatched(Batched):
+    """Elements in groups, made equally long before."""
+
+    kind, op, constants = "_PaddedBatchDataset", "PaddedBatchDatasetV2", 2
+
+    def __init__(self, source: Stage, size: int, drop_remainder: bool, shapes: Any, values: Any) -> None:
+        """Takes the shapes to fill up to, None for the longest of a group, and what to fill with.
+
+        Raises:
+          TypeError: a value of another dtype.
+          ValueError: a shape that an element does not fit into, or no known rank.
+        """
+        super().__init__(source, size, drop_remainder)
+        self._element = source.spec
+        self._specs: list[Any] = flatten(self._element)
+        self._targets = self._shapes(shapes)
+        self._values = self._fillers(values)
+
+    def _shapes(self, shapes: Any) -> list[TensorShape]:
+        if shapes is None:
+            found = [spec.shape for spec in self._specs]
+            if any(shape.rank is None for shape in found):
+                raise ValueError("You must provide `padded_shapes` argument because input has unknown shapes.")
+            return found
+        pairs = zip(self._specs, _up_to(self._element, shapes), strict=True)
+        return [_padded_shape(shape, spec) for spec, shape in pairs]
+
+    def _fillers(self, values: Any) -> list[Any]:
+        if values is None or not (is_tuple(self._element) or is_mapping(self._element)):
+            given = [values] * len(self._specs)
+        elif is_tuple(values) or is_mapping(values):
+            given = _up_to(self._element, values)
+        else:
+            given = [values] * len(self._specs)
+        return [_filler(value, spec.dtype) for value, spec in zip(given, self._specs, strict=True)]
+
+    @property
+    def spec(self) -> Any:
+        """The shapes that were asked for, and an axis more."""
+        length = self._size if self._whole else None
+        specs = zip(self._targets, self._specs, strict=True)
+        made = [TensorSpec(TensorShape([length]).concatenate(target), spec.dtype) for target, spec in specs]
+        return pack_sequence_as(self._element, made)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        least = self._size if self._whole else 1
+        groups = chunks(self.inputs[0].start(), self._size)
+        return (self.join(chunk) for chunk in groups if len(chunk) >= least)
+
+    def join(self, elements: Sequence[Any]) -> Any:
+        """Returns elements as one, filled up."""
+        columns = zip(*map(leaves, elements), self._targets, self._values, strict=True)
+        return packer(elements[0])([_filled(column[:-2], column[-2], column[-1]) for column in columns])
+
+
+def _up_to(structure: Any, values: Any) -> list[Any]:
+    """Returns the values where a structure ends, which may be lists themselves."""
+    if is_tuple(structure):
+        if not is_sequence(values) or len(values) != len(structure):
+            raise ValueError(f"The padded shapes {values} do not have the structure of the elements.")
+        return [one for part, value in zip(structure, values, strict=True) for one in _up_to(part, value)]
+    if is_mapping(structure):
+        return [one for key in sorted(structure) for one in _up_to(structure[key], values[key])]
+    return [values]
+
+
+def _padded_shape(wanted: Any, spec: Any) -> TensorShape:
+    try:
+        lengths = wanted.numpy().tolist() if isinstance(wanted, Tensor) else list(TensorShape(wanted))
+        shape = TensorShape([None if n == -1 else n for n in lengths])
+    except (TypeError, ValueError) as error:
+        given = np.shape(wanted)
+        raise ValueError(
+            f"Padded shape {wanted} must be a `tf.int64` vector tensor, but its shape was {given}."
+        ) from error
+    mine = spec.shape
+    fits = mine.rank in (None, shape.rank) and (
+        mine.rank is None or all(a is None or b is None or a >= b for a, b in zip(shape, mine, strict=True))
+    )
+    if not fits:
+        text = f"The padded shape {shape} is not compatible with the shape {mine} of the corresponding input component."
+        raise ValueError(text)
+    return shape
+
+
+def _filler(value: Any, dtype: DType) -> Any:
+    if value is None:
+        return b"" if dtype is string else dtype.np_dtype.type(0)
+    kind = value.dtype if isinstance(value, Tensor) else None
+    tensor = on_host(as_tensor, value)
+    if (kind or tensor.dtype) is not dtype:
+        raise TypeError(
+            f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!s} does not match type {dtype!s} of "
+            "the corresponding input component."
+        )
+    return tensor.numpy()
+
+
+def _filled(values: Sequence[Tensor], target: TensorShape, filler: Any) -> Tensor:
+    arrays = [host_array_of(value) for value in values]
+    longest = [max(lengths) for lengths in zip(*(array.shape for array in arrays), strict=True)]
+    shape = [most if wanted is None else wanted for wanted, most in zip(target, longest, strict=True)]
+    if any(most > room for most, room in zip(longest, shape, strict=True)):
+        raise at_next(DataLossError, "Attempted to pad to a smaller size than the input element.")
+    batch = np.empty((len(arrays), *shape), arrays[0].dtype)
+    batch.fill(filler)
+    for place, array in enumerate(arrays):
+        batch[(place, *map(slice, array.shape))] = array
+    return tensor_on_host(batch, values[0].dtype)
+
+
+class Unbatched(Stage):
+    """The rows of each element, one by one."""
+
+    kind, op = "_UnbatchDataset", "UnbatchDataset"
+
+    def __init__(self, source: Stage) -> None:
+        """Takes the input.
+
+        Raises:
+          ValueError: a value has no rows.
+        """
+        self.inputs = (source,)
+        if any(spec.shape.rank == 0 for spec in flatten(source.spec)):
+            raise ValueError("Cannot unbatch an input with scalar components.")
+        self.spec = row_of(source.spec)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        for batch in self.inputs[0].start():
+            yield from rows_of(batch)
+
+
+def rows_of(batch: Any) -> Iterator[Any]:
+    """Yields the rows of a batch.
+
+    Raises:
+      InvalidArgumentError: its values differ in their number of rows.
+    """
+    found, pack = leaves(batch), packer(batch)
+    count = len(found[0])
+    if any(len(leaf) != count for leaf in found):
+        raise at_next(InvalidArgumentError, "Input shapes are incompatible: the number of rows differs.")
+    for row in range(count):
+        yield pack([cut(leaf, row) for leaf in found])
+
+
+def cut(leaf: Any, key: Any) -> Any:
+    """Returns a row or some rows of a value."""
+    if leaf.__class__ is Tensor:
+        return tensor_on_host(host_array_of(leaf)[key, ...], leaf.dtype)
+    return on_host(leaf.__getitem__, key)
+
+
+class Rebatched(Stage):
+    """The same rows in groups of other sizes, which take turns."""
+
+    kind, op, constants = "_RebatchDataset", "RebatchDatasetV2", 2
+
+    def __init__(self, source: Stage, sizes: Sequence[int], drop_remainder: bool) -> None:
+        """Takes the sizes, and whether a last group that is too small is left out.
+
+        Raises:
+          ValueError: elements have no rows.
+        """
+        self.inputs = (source,)
+        if any(spec.shape.rank == 0 for spec in flatten(source.spec)):
+            raise ValueError(
+                "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with scalar elements. "
+                "Fix the issue by adding the `batch` transformation to the dataset."
+            )
+        self._sizes, self._whole = tuple(sizes), drop_remainder
+        length = sizes[0] if drop_remainder and len(set(sizes)) == 1 else None
+        self.spec = batch_of(row_of(source.spec), length)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass; a group is a part of a batch where it can be."""
+        turn = 0
+        waiting: deque[Any] = deque()
+        rows = 0
+        for batch in self.inputs[0].start():
+            waiting.append(batch)
+            rows += len(leaves(batch)[0])
+            while rows >= self._sizes[turn]:
+                size = self._sizes[turn]
+                yield _front(waiting, size)
+                rows -= size
+                turn = (turn + 1) % len(self._sizes)
+        if rows and not self._whole:
+            yield _front(waiting, rows)
+
+
+def _front(waiting: deque[Any], count: int) -> Any:
+    """Takes the first rows out of a queue of batches."""
+    parts: list[Any] = []
+    like = waiting[0]
+    pack = packer(like)
+    while count or not parts:
+        batch = waiting.popleft()
+        found = leaves(batch)
+        taken = min(count, len(found[0]))
+        parts.append([cut(leaf, slice(0, taken)) for leaf in found])
+        if taken < len(found[0]):
+            waiting.appendleft(pack([cut(leaf, slice(taken, None)) for leaf in found]))
+        count -= taken
+    return pack([_concatenated(column) for column in zip(*parts, strict=True)])
+
+
+def _concatenated(parts: Sequence[Tensor]) -> Tensor:
+    if len(parts) == 1:
+        return parts[0]
+    return tensor_on_host(np.concatenate([host_array_of(part) for part in parts]), parts[0].dtype)
+
+
+class Windows(Stage):
+    """Datasets of neighbouring elements."""
+
+    kind, op, constants = "_WindowDataset", "WindowDataset", 4
+
+    def __init__(self, source: Stage, size: int, shift: int, stride: int, drop_remainder: bool) -> None:
+        """Takes how many belong together, how far the next group starts, and the distance within a group.
+
+        Raises:
+          InvalidArgumentError: one of them is not positive.
+        """
+        for name, number in (("size", size), ("shift", shift), ("stride", stride)):
+            if number <= 0:
+                text = f"Window {name} must be greater than zero."
+                raise InvalidArgumentError(None, None, wrapped(self.op, text))
+        self.inputs = (source,)
+        self._size, self._shift, self._stride, self._whole = size, shift, stride, drop_remainder
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A dataset for each value."""
+        return each(DatasetSpec, self.inputs[0].spec)
+
+    def cardinality(self) -> int:
+        """Returns the number of groups."""
+        there = self.inputs[0].cardinality()
+        if there < 0:
+            return there
+        if self._whole:
+            span = (self._size - 1) * self._stride + 1
+            return max(0, (there - span) // self._shift + 1)
+        return -(-there // self._shift)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        elements = self.inputs[0].start()
+        span = (self._size - 1) * self._stride + 1
+        held = deque(islice(elements, span))
+        while held:
+            window = list(islice(held, 0, None, self._stride))
+            if len(window) == self._size or not self._whole:
+                yield self._datasets(window)
+            for _ in range(self._shift):
+                if held:
+                    held.popleft()
+                else:
+                    next(elements, None)
+            held.extend(islice(elements, span - len(held)))
+
+    def _datasets(self, elements: list[Any]) -> Any:
+        columns = zip(*map(leaves, elements), strict=True)
+        return packer(elements[0])([Maker.dataset(Listed(column)) for column in columns])
+
+
+class Listed(Stage):
+    """Elements that are there already."""
+
+    kind, op = "_VariantDataset", ""
+
+    def __init__(self, elements: Sequence[Any], spec: Any = None) -> None:
+        """Takes them, and their spec where there may be none of them."""
+        self._elements = list(elements)
+        self.spec = spec_of(self._elements[0]) if spec is None else spec
+
+    def cardinality(self) -> int:
+        """Returns how many there are; TensorFlow says the same."""
+        return len(self._elements)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        return iter(self._elements)

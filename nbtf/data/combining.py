@@ -1,0 +1,176 @@
+"""Steps that take elements from several datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops import philox
+from nbtf._ops.structure import flatten, pack_sequence_as
+from nbtf._shapes import TensorSpec
+from nbtf._types import float64, int64
+from nbtf.data.elements import at_next, is_mapping, is_tuple, packer
+from nbtf.data.selections import random_words, seed_pair
+from nbtf.data.specs import both, of_tries
+from nbtf.data.stage import INFINITE, UNKNOWN, Stage, chunks
+from nbtf.errors import InvalidArgumentError
+
+
+class Zipped(Stage):
+    """One element of each dataset, in a structure."""
+
+    kind, op = "_ZipDataset", "ZipDataset"
+
+    def __init__(self, structure: Any) -> None:
+        """Takes steps in a structure of tuples and dictionaries."""
+        self.inputs = tuple(flatten(structure))
+        self._structure = structure
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The elements of each, in the structure."""
+        return _put_together(self._structure, [stage.spec for stage in self.inputs])
+
+    def cardinality(self) -> int:
+        """Returns that of the shortest."""
+        counts = [stage.cardinality() for stage in self.inputs]
+        if UNKNOWN in counts:
+            return UNKNOWN
+        return min((count for count in counts if count != INFINITE), default=INFINITE)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        passes = [stage.start() for stage in self.inputs]
+        pack: Callable[[Any], Any] = packer(self._structure) if is_tuple(self._structure) else self._packed
+        return map(pack, zip(*passes, strict=False))
+
+    def _packed(self, elements: Sequence[Any]) -> Any:
+        return _put_together(self._structure, list(elements))
+
+
+def _put_together(structure: Any, values: list[Any]) -> Any:
+    return pack_sequence_as(structure, values)
+
+
+class Concatenated(Stage):
+    """The elements of one dataset, then those of another."""
+
+    kind, op = "_ConcatenateDataset", "ConcatenateDataset"
+
+    def __init__(self, first: Stage, second: Stage) -> None:
+        """Takes both.
+
+        Raises:
+          TypeError: their elements differ.
+        """
+        self.inputs = (first, second)
+        self.spec = both(first.spec, second.spec)
+
+    def cardinality(self) -> int:
+        """Returns the sum."""
+        counts = [stage.cardinality() for stage in self.inputs]
+        if INFINITE in counts:
+            return INFINITE
+        return UNKNOWN if UNKNOWN in counts else sum(counts)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        return chain.from_iterable(stage.start() for stage in self.inputs)
+
+
+class Directed(Stage):
+    """The next element of that dataset which a number names."""
+
+    kind, op = "_DirectedInterleaveDataset", "DirectedInterleaveDataset"
+
+    def __init__(self, selector: Callable[[], Iterator[int]], sources: Sequence[Stage], stops: bool) -> None:
+        """Takes what yields the numbers, the datasets, and whether the first one that is empty ends it all."""
+        self.inputs = tuple(sources)
+        self._selector, self._stops = selector, stops
+        self.spec = of_tries([stage.spec for stage in sources])
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        passes: list[Iterator[Any] | None] = [stage.start() for stage in self.inputs]
+        for number in self._selector():
+            if not 0 <= number < len(passes):
+                text = f"Selector index out of range: {number} >= {len(passes)}"
+                raise at_next(InvalidArgumentError, text)
+            source = passes[number]
+            if source is None:
+                continue
+            for element in source:
+                yield element
+                break
+            else:
+                if self._stops:
+                    return
+                passes[number] = None
+                if not any(passes):
+                    return
+
+
+def chosen(choices: Stage) -> Callable[[], Iterator[int]]:
+    """Returns what starts a pass over the numbers in a dataset.
+
+    Raises:
+      TypeError: they are no int64 scalars.
+    """
+    if choices.spec != TensorSpec((), int64):
+        raise TypeError(
+            "Invalid `choice_dataset`. Elements of `choice_dataset` must be scalar `tf.int64` tensors but are "
+            f"{choices.spec}."
+        )
+    return lambda: (int(number) for number in choices.start())
+
+
+def sampled(weights: Sequence[float], seed: int | None) -> Callable[[], Iterator[int]]:
+    """Returns what starts a pass over random numbers that are as frequent as their weights say; TensorFlow's."""
+    pair = seed_pair(seed)
+    sums = _sums(weights)
+
+    def numbers() -> Iterator[int]:
+        for words in chunks(random_words(*pair), 2):
+            key, counter = scrambled(words)
+            point = float(philox.uniform(np, key, counter, 1, float64)[0]) * sums[-1]
+            yield int(np.searchsorted(sums, point, side="right"))
+
+    return numbers
+
+
+def _sums(weights: Sequence[float]) -> Any:
+    """Returns the running sums of shares; by way of logarithms, as TensorFlow's kernel gets them."""
+    with np.errstate(divide="ignore"):
+        logits: Any = np.log(np.array(weights, np.float64))
+    shares: Any = np.exp(logits - logits.max())
+    return shares.cumsum()
+
+
+def scrambled(seed: Sequence[int]) -> tuple[int, tuple[int, int]]:
+    """Returns key and counter of a pair of seeds, as TensorFlow's stateless ops make them."""
+    from nbtf._ops.stateless_random import SCRAMBLING_KEY
+
+    words: list[int] = philox.philox(np, SCRAMBLING_KEY, (seed[0], seed[1]), 1)[0].tolist()
+    return words[1] << 32 | words[0], (0, words[3] << 32 | words[2])
+
+
+def stages_of(structure: Any, method: str) -> Any:
+    """Returns the steps in a structure of datasets.
+
+    Raises:
+      TypeError: something else is in it.
+    """
+    if is_tuple(structure):
+        return tuple(stages_of(one, method) for one in structure)
+    if is_mapping(structure):
+        return {key: stages_of(one, method) for key, one in structure.items()}
+    text = f"Invalid input to `{method}`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects"
+    if isinstance(structure, list):
+        raise TypeError(f"{text}. Python `list` is not supported and you should use `tuple` instead.")
+    stage = getattr(structure, "_stage", None)
+    if not isinstance(stage, Stage):
+        raise TypeError(f"{text} but encountered object of type {type(structure)}.")
+    return stage

@@ -1,0 +1,228 @@
+"""What flows through a dataset: structures of tensors on the CPU; how they are made, joined and handed to functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.op import Op
+from nbtf._ops.ragged import RaggedTensor
+from nbtf._ops.sparse import SparseTensor
+from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.copying import copied_to
+from nbtf._runtime.scopes import HERE, SCOPE, Scope, merged, set_scope
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType
+from nbtf.errors import InvalidArgumentError, OpError
+
+_ON_HOST = merged("/CPU:0", None)
+
+
+class HostScope:
+    """The scope in which a pipeline's functions run: on CPU:0, outside tapes and strategies, as in TensorFlow."""
+
+    __slots__ = ("_lane", "_scope")
+
+    def __init__(self) -> None:
+        """Starts with the lane closed."""
+        self._lane, self._scope = None, Scope(_ON_HOST)
+
+    def __call__(self) -> Scope:
+        """Returns the scope; another one once the express lane of the CPU has opened or closed."""
+        here = HERE.device
+        if here is not self._lane:
+            self._lane, self._scope = here, Scope(_ON_HOST, lane=CURRENT.context.lane_of(_ON_HOST))
+        return self._scope
+
+
+host_scope = HostScope()
+
+
+def on_host(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function of the user's where TensorFlow runs the functions of datasets."""
+    before = SCOPE()
+    set_scope(host_scope())
+    try:
+        return function(*args)
+    finally:
+        set_scope(before)
+
+
+def called(function: Callable[..., Any], element: Any) -> Any:
+    """Calls a function with an element; a tuple becomes its arguments."""
+    return function(*element) if isinstance(element, tuple) else function(element)
+
+
+def mapped(function: Callable[..., Any], element: Any) -> Any:
+    """Returns what a function of the user's makes of an element, as an element."""
+    before = SCOPE()
+    set_scope(host_scope())
+    try:
+        made = function(*element) if isinstance(element, tuple) else function(element)
+        return made if made.__class__ is Tensor and made._device is HERE.device else _returned(made)
+    finally:
+        set_scope(before)
+
+
+def _returned(value: Any) -> Any:
+    try:
+        element = as_element(tuple(value) if value.__class__ is list else value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Unsupported return value from function passed to Dataset.map(): {value}.") from error
+    if element is None:
+        raise TypeError("A function passed to Dataset.map() must return something; it returned None.")
+    return element
+
+
+def is_tuple(value: Any) -> bool:
+    """Tells whether a value is a tuple; the type checker goes on knowing nothing of it."""
+    return isinstance(value, tuple)
+
+
+def is_mapping(value: Any) -> bool:
+    """Tells whether a value is a mapping, likewise."""
+    return isinstance(value, Mapping)
+
+
+def is_sequence(value: Any) -> bool:
+    """Tells whether a value is a tuple or a list, likewise."""
+    return isinstance(value, tuple | list)
+
+
+def as_element(value: Any) -> Any:
+    """Returns a value as an element: tuples and dictionaries stay, anything in them becomes a tensor on the CPU."""
+    if value.__class__ is Tensor:
+        host = CURRENT.context.host
+        return value if value._device is host else copied_to(value, host)
+    if is_tuple(value):
+        made = [as_element(item) for item in value]
+        fields = getattr(value, "_make", None)
+        return tuple(made) if fields is None else fields(made)
+    if is_mapping(value):
+        items: dict[Any, Any] = {key: as_element(item) for key, item in value.items()}
+        return items if value.__class__ is dict else _like_mapping(value, items)
+    if value is None or is_whole(value):
+        return value
+    return as_element(as_tensor(value))
+
+
+def is_whole(value: Any) -> bool:
+    """Tells whether something that is no tensor is one value of an element: ragged, sparse, a dataset, an optional."""
+    return isinstance(value, RaggedTensor | SparseTensor) or hasattr(value, "_type_spec")
+
+
+def leaves(element: Any) -> Sequence[Any]:
+    """Returns the values of an element; those of a dictionary in the order of its keys."""
+    if element.__class__ is Tensor:
+        return (element,)
+    if element.__class__ is tuple and all([item.__class__ is Tensor for item in element]):
+        return element
+    return flatten(element)
+
+
+def packer(structure: Any) -> Callable[[Sequence[Any]], Any]:
+    """Returns what puts values together as a structure has them."""
+    if structure.__class__ is tuple and all(not isinstance(item, tuple | list | Mapping) for item in structure):
+        return tuple
+    if not isinstance(structure, tuple | list | Mapping):
+        return _alone
+    return lambda values: pack_sequence_as(structure, values)
+
+
+def _alone(values: Sequence[Any]) -> Any:
+    return values[0]
+
+
+def tensor_on_host(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
+    """Returns a tensor on the CPU that shows an array which nobody will change."""
+    tensor = Tensor()
+    tensor._array = array
+    tensor._dtype = dtype
+    tensor._device = HERE.device or CURRENT.context.host
+    tensor._watch = None
+    return tensor
+
+
+def host_array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Returns the array of a tensor on the CPU, without a copy."""
+    array: Any = tensor._array
+    return array
+
+
+def joined(elements: Sequence[Any]) -> Any:
+    """Returns elements as one batch.
+
+    Raises:
+      InvalidArgumentError: their shapes differ.
+    """
+    first = elements[0]
+    if first.__class__ is Tensor:
+        return stacked(elements)
+    columns = zip(*map(leaves, elements), strict=True)
+    return packer(first)([stacked(column) for column in columns])
+
+
+def stacked(values: Sequence[Any]) -> Any:
+    """Returns tensors as one with an axis more."""
+    first = values[0]
+    if isinstance(first, RaggedTensor):
+        return on_host(first._gathered, list(values))
+    if first.__class__ is not Tensor:
+        raise InvalidArgumentError(None, None, f"Values of type {type(first).__name__} cannot be batched.")
+    array = first._array
+    shape = array.shape
+    batch = np.empty((len(values), *shape), array.dtype)
+    for place, value in enumerate(values):
+        if value._array.shape != shape:
+            text = "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: "
+            raise at_next(InvalidArgumentError, f"{text}{_bracketed(value._array.shape)}, [batch]: {_bracketed(shape)}")
+        batch[place] = value._array
+    return tensor_on_host(batch, first._dtype)
+
+
+def _bracketed(shape: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, shape))}]"
+
+
+def wrapped(op: str, text: str) -> str:
+    """Returns the text of an error in TensorFlow's wrapping."""
+    place = CURRENT.context.host.name
+    return f"{{{{function_node __wrapped__{op}_device_{place}}}}} {text} [Op:{op.partition('_')[0]}] name: "
+
+
+def at_next(kind: type[OpError], text: str) -> OpError:
+    """Returns the error of an element that cannot be made."""
+    return kind(None, None, wrapped("IteratorGetNext_output_types_1", text))
+
+
+_OPS: dict[tuple[str, int], Op] = {}
+
+
+def announce(op: str, constants: int = 0) -> None:
+    """Tells whoever listens that an op of a dataset ran, on the CPU.
+
+    Args:
+      op: TensorFlow's name of it.
+      constants: how many of its inputs are Python values.
+    """
+    if CURRENT.context.watched:
+        record = _OPS.get((op, constants)) or _OPS.setdefault((op, constants), _pipeline_op(op, constants))
+        record(**dict.fromkeys(record.attrs))
+
+
+def _pipeline_op(type: str, constants: int) -> Op:
+    """Returns an op that computes nothing: the pipeline itself stands in its place."""
+    names = [f"input_{number}" for number in range(constants)]
+    return Op(type, _nothing, "->", names, host=dict.fromkeys(names, _as_given), cpu_only=True, sets={})
+
+
+def _nothing(xp: Any, **inputs: Any) -> list[Any]:
+    return []
+
+
+def _as_given(value: Any) -> Any:
+    return value

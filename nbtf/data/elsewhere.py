@@ -1,0 +1,42 @@
+"""Elements that are copied to another device, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nbtf._ops.identity import identity
+from nbtf._runtime.device import device
+from nbtf._runtime.tensor import Tensor
+from nbtf.data.specs import each
+from nbtf.data.stage import Stage
+
+
+class CopiedTo(Stage):
+    """The elements of the input on a device."""
+
+    kind, op = "_CopyToDeviceDataset", ""
+
+    def __init__(self, source: Stage, target: str) -> None:
+        """Takes the device's name."""
+        self.inputs = (source,)
+        self._target = target
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The same as that of the input."""
+        return self.inputs[0].spec
+
+    def cardinality(self) -> int:
+        """Returns the input's."""
+        return self.inputs[0].cardinality()
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        return (each(self._copied, element) for element in self.inputs[0].start())
+
+    def _copied(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        with device(self._target):
+            return identity(value)

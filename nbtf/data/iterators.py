@@ -1,0 +1,136 @@
+"""How the elements of a dataset are taken one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as PythonIterator
+from typing import Any
+
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.data.elements import announce, as_element, at_next, on_host, wrapped
+from nbtf.data.specs import each, spec_of
+from nbtf.errors import InvalidArgumentError, OutOfRangeError
+
+
+class Iterator:
+    """Gives the elements of a dataset, one after another.
+
+    >>> numbers = iter(tf.data.Dataset.range(2))
+    >>> next(numbers), numbers.get_next()
+    (<tf.Tensor: shape=(), dtype=int64, numpy=0>, <tf.Tensor: shape=(), dtype=int64, numpy=1>)
+    """
+
+    __slots__ = ("_elements", "_stage")
+
+    def __init__(self, dataset: Any) -> None:
+        """Starts at the beginning."""
+        self._stage = dataset._stage
+        announce("AnonymousIteratorV3")
+        self._elements: PythonIterator[Any] = self._stage.start()
+        announce("MakeIterator")
+
+    def __iter__(self) -> Iterator:
+        """Goes on where it is."""
+        return self
+
+    def __next__(self) -> Any:
+        """Returns the next element."""
+        if CURRENT.context.watched:
+            announce("IteratorGetNext")
+        return next(self._elements)
+
+    @property
+    def element_spec(self) -> Any:
+        """What each element looks like."""
+        return self._stage.spec
+
+    def get_next(self) -> Any:
+        """Returns the next element.
+
+        Raises:
+          OutOfRangeError: there is none.
+        """
+        try:
+            return next(self)
+        except StopIteration:
+            raise at_next(OutOfRangeError, "End of sequence") from None
+
+    def get_next_as_optional(self) -> Optional:
+        """Returns the next element in an optional, which is empty after the last one."""
+        announce("IteratorGetNextAsOptional")
+        for element in self._elements:
+            return Optional(element, self._stage.spec, True)
+        return Optional(None, self._stage.spec, False)
+
+
+class Optional:
+    """An element, or none.
+
+    >>> tf.data.experimental.Optional.from_value(5).get_value()
+    <tf.Tensor: shape=(), dtype=int32, numpy=5>
+    """
+
+    __slots__ = ("_has", "_value", "element_spec")
+
+    def __init__(self, value: Any, element_spec: Any, has_value: bool) -> None:
+        """Takes the element, what it looks like, and whether it is there."""
+        self._value, self.element_spec, self._has = value, element_spec, has_value
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        """Returns one that holds a value."""
+        element = on_host(as_element, value)
+        return Optional(element, spec_of(element), True)
+
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        """Returns one that holds nothing."""
+        return Optional(None, element_spec, False)
+
+    def has_value(self, name: str | None = None) -> Tensor:
+        """Tells, as a tensor, whether an element is there."""
+        announce("OptionalHasValue")
+        return on_host(as_tensor, self._has)
+
+    def get_value(self, name: str | None = None) -> Any:
+        """Returns the element.
+
+        Raises:
+          InvalidArgumentError: there is none.
+        """
+        announce("OptionalGetValue")
+        if not self._has:
+            text = "The given optional does not have a value."
+            raise InvalidArgumentError(None, None, wrapped("OptionalGetValue_output_types_1", text))
+        return self._value
+
+
+class NumpyIterator:
+    """Gives the elements of a dataset as NumPy arrays."""
+
+    __slots__ = ("_iterator",)
+
+    def __init__(self, dataset: Any) -> None:
+        """Starts at the beginning."""
+        self._iterator = Iterator(dataset)
+
+    def __repr__(self) -> str:
+        """Names the iterator inside."""
+        return f"NumpyIterator(iterator={self._iterator!r})"
+
+    def __iter__(self) -> NumpyIterator:
+        """Goes on where it is."""
+        return self
+
+    def __next__(self) -> Any:
+        """Returns the next element."""
+        return each(_as_numpy, next(self._iterator))
+
+
+def _as_numpy(value: Any) -> Any:
+    if isinstance(value, Tensor) or hasattr(value, "to_list"):
+        return value.numpy()
+    if hasattr(value, "as_numpy_iterator"):
+        return value.as_numpy_iterator()
+    return value

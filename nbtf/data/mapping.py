@@ -1,0 +1,347 @@
+"""Steps that call a function of the user's for every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from nbtf._ops.random import seeds
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.seeds import Seeds
+from nbtf._runtime.tensor import Tensor
+from nbtf.data.batching import Listed
+from nbtf.data.elements import as_element, called, is_sequence, leaves, mapped, on_host, wrapped
+from nbtf.data.specs import DatasetSpec, of_tries, spec_of, stand_in
+from nbtf.data.stage import Maker, Stage
+from nbtf.errors import InvalidArgumentError, OpError
+
+DEFAULT_CYCLE = 2
+"""Inputs that take turns where nobody says how many; TensorFlow's is as many on a computer with two cores."""
+
+
+def tried(function: Callable[..., Any], source: Stage) -> Any:
+    """Returns the spec of what a function makes of elements.
+
+    TensorFlow traces the function; here it is called twice with made-up elements, and where it does not like those,
+    with the first real one. What it draws or logs meanwhile does not count.
+    """
+    context = CURRENT.context
+    before = seeds()
+    if context.machine is None:
+        context.freeze()  # which would open the ears again
+    context.watched, context.seeds = False, Seeds()
+    try:
+        return of_tries([spec_of(made) for made in _tries(function, source)])
+    finally:
+        context.seeds = before
+        context.settle()
+
+
+def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
+    spec = source.spec
+    try:
+        made_up = [stand_in(spec, length, value, lambda one: Maker.dataset(Listed([one]))) for length, value in TRIES]
+        first = function(made_up[0])
+    except Exception:
+        return [function(element) for element in islice(source.start(), 1)] or [_refuse()]
+    try:
+        return [first, function(made_up[1])]
+    except Exception:
+        return [first]
+
+
+TRIES = ((2, 0), (3, 1))
+"""Lengths and values of the made-up elements: what differs afterwards is not known before."""
+
+
+def _refuse() -> Any:
+    raise ValueError("What a function returns can only be told from an element, and the dataset has none.")
+
+
+def check_callable(function: Any) -> None:
+    """Raises a ValueError for what cannot be called."""
+    if not callable(function):
+        raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
+
+
+class Mapped(Stage):
+    """What a function makes of each element."""
+
+    kind, op = "_MapDataset", "MapDataset"
+
+    def __init__(self, source: Stage, function: Callable[..., Any], parallel: bool = False) -> None:
+        """Takes the function; a tuple becomes its arguments.
+
+        Raises:
+          ValueError: it cannot be called.
+        """
+        check_callable(function)
+        if parallel:
+            self.kind, self.op, self.constants = "_ParallelMapDataset", "ParallelMapDatasetV2", 1
+        self.inputs = (source,)
+        self._function = function
+        self._spec: Any = None
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the function returns, found out when somebody asks."""
+        if self._spec is None:
+            self._spec = tried(partial(mapped, self._function), self.inputs[0])
+        return self._spec
+
+    def cardinality(self) -> int:
+        """Returns the input's."""
+        return self.inputs[0].cardinality()
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        function = self._function
+        return (mapped(function, element) for element in self.inputs[0].start())
+
+
+def dataset_of(function: Callable[..., Any], element: Any) -> Any:
+    """Returns the dataset that a function makes of an element.
+
+    Raises:
+      TypeError: it is something else.
+    """
+    made = on_host(called, function, element)
+    if not isinstance(getattr(made, "_stage", None), Stage):
+        raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {type(made)}.")
+    return made
+
+
+class _Inner(Stage):
+    """A step whose elements come from datasets that a function makes."""
+
+    def __init__(self, source: Stage, function: Callable[..., Any]) -> None:
+        check_callable(function)
+        self.inputs = (source,)
+        self._function = function
+        self._spec: Any = None
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the inner datasets hold."""
+        if self._spec is None:
+            found = tried(partial(dataset_of, self._function), self.inputs[0])
+            self._spec = found.element_spec if isinstance(found, DatasetSpec) else found
+        return self._spec
+
+
+class FlatMapped(_Inner):
+    """The elements of the datasets that a function makes, one dataset after another."""
+
+    kind, op = "_FlatMapDataset", "FlatMapDataset"
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        for element in self.inputs[0].start():
+            yield from dataset_of(self._function, element)._stage.start()
+
+
+class Interleaved(_Inner):
+    """The elements of the datasets that a function makes, several datasets taking turns."""
+
+    kind, op, constants = "_InterleaveDataset", "InterleaveDataset", 2
+
+    def __init__(
+        self, source: Stage, function: Callable[..., Any], cycle: int | None, block: int | None, parallel: bool = False
+    ) -> None:
+        """Takes how many datasets take turns, and how many elements each gives in its turn.
+
+        Raises:
+          InvalidArgumentError: one of them is not positive.
+        """
+        super().__init__(source, function)
+        if parallel:
+            self.kind, self.op, self.constants = "_ParallelInterleaveDataset", "ParallelInterleaveDatasetV4", 5
+        self._cycle = DEFAULT_CYCLE if cycle is None or cycle == -1 else cycle
+        self._block = 1 if block is None else block
+        for name, number in (("cycle_length", self._cycle), ("block_length", self._block)):
+            if number <= 0:
+                text = f"{name} must be greater than zero."
+                raise InvalidArgumentError(None, None, wrapped(f"{self.op}_Targuments_0", text))
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass; source: `interleave_dataset_op.cc`."""
+        elements = self.inputs[0].start()
+        seats: list[Iterator[Any] | None] = [None] * self._cycle
+        ended = False
+        while not ended or any(seat is not None for seat in seats):
+            for place in range(self._cycle):
+                if seats[place] is None and not ended:
+                    seats[place], ended = self._next_dataset(elements)
+                seat = seats[place]
+                if seat is None:
+                    continue
+                given = 0
+                for element in islice(seat, self._block):
+                    given += 1
+                    yield element
+                if given < self._block:
+                    seats[place] = None
+
+    def _next_dataset(self, elements: Iterator[Any]) -> tuple[Iterator[Any] | None, bool]:
+        for element in elements:
+            return dataset_of(self._function, element)._stage.start(), False
+        return None, True
+
+
+class Scanned(Stage):
+    """What a function makes of each element and of a state, which it replaces."""
+
+    kind, op = "_ScanDataset", "ScanDataset"
+
+    def __init__(self, source: Stage, initial_state: Any, function: Callable[..., Any]) -> None:
+        """Takes the first state, and a function of state and element that returns the next state and an element.
+
+        Raises:
+          ValueError: it cannot be called.
+        """
+        check_callable(function)
+        self.inputs = (source,)
+        self._first = on_host(as_element, initial_state)
+        self._function = function
+        self._spec: Any = None
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the function returns, found out when somebody asks."""
+        if self._spec is None:
+            self._spec = tried(self._first_made, self.inputs[0])
+        return self._spec
+
+    def cardinality(self) -> int:
+        """Returns the input's."""
+        return self.inputs[0].cardinality()
+
+    def _first_made(self, element: Any) -> Any:
+        return self._step(self._first, element)[1]
+
+    def _step(self, state: Any, element: Any) -> tuple[Any, Any]:
+        made = on_host(self._function, state, element)
+        if not is_sequence(made) or len(made) != 2:
+            raise TypeError(
+                "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value "
+                f"but its return type is {type(made)}."
+            )
+        state, element = made
+        return on_host(as_element, state), on_host(as_element, element)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        state = self._first
+        for element in self.inputs[0].start():
+            state, made = self._step(state, element)
+            yield made
+
+
+class WithoutErrors(Stage):
+    """The elements that can be made; what fails is left out."""
+
+    kind, op = "_IgnoreErrorsDataset", "IgnoreErrorsDataset"
+
+    def __init__(self, source: Stage, log_warning: bool) -> None:
+        """Takes the input, and whether to say what was left out."""
+        self.inputs = (source,)
+        self._says = log_warning
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The same as that of the input."""
+        return self.inputs[0].spec
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass; a function of the step before that fails is asked for the next element."""
+        source = self.inputs[0]
+        if not isinstance(source, Mapped):
+            yield from self._until_failure(source)
+            return
+        for element in source.inputs[0].start():
+            try:
+                made = mapped(source._function, element)
+            except (OpError, ArithmeticError, ValueError) as error:
+                self._say(error)
+            else:
+                yield made
+
+    def _until_failure(self, source: Stage) -> Iterator[Any]:
+        elements = source.start()
+        while True:
+            try:
+                element = next(elements)
+            except StopIteration:
+                return
+            except OpError as error:
+                self._say(error)
+            else:
+                yield element
+
+    def _say(self, error: Exception) -> None:
+        if self._says:
+            from nbtf._runtime.logger import get_logger
+
+            get_logger().warning("Error raised with error message %s", error)
+
+
+class Grouped(Stage):
+    """Elements with equal keys, gathered until there are enough, as one dataset each that a function reduces."""
+
+    kind, op = "_GroupByWindowDataset", "GroupByWindowDataset"
+
+    def __init__(
+        self,
+        source: Stage,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        size: Callable[[int], int],
+    ) -> None:
+        """Takes what gives an element's key, what is made of a key and a dataset, and how many belong together."""
+        self.inputs = (source,)
+        self._key, self._reduce, self._size = key_func, reduce_func, size
+        self._spec: Any = None
+
+    @property
+    def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the reduced datasets hold."""
+        if self._spec is None:
+            self._spec = tried(self._reduced_alone, self.inputs[0]).element_spec
+        return self._spec
+
+    def _reduced_alone(self, element: Any) -> Any:
+        return self._reduced(0, [element])
+
+    def _reduced(self, key: int, elements: Sequence[Any]) -> Any:
+        made = on_host(self._reduce, as_element(key), Maker.dataset(Listed(elements, self.inputs[0].spec)))
+        if not isinstance(getattr(made, "_stage", None), Stage):
+            raise TypeError(f"Invalid `reduce_func`. `reduce_func` should return a `Dataset` object. Got {type(made)}.")
+        return made
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        groups: dict[int, list[Any]] = {}
+        for element in self.inputs[0].start():
+            key = int(on_host(called, self._key, element))
+            group = groups.setdefault(key, [])
+            group.append(element)
+            if len(group) == self._size(key):
+                yield from self._reduced(key, groups.pop(key))._stage.start()
+        for key in sorted(groups):
+            yield from self._reduced(key, groups[key])._stage.start()
+
+
+def reduced(source: Stage, initial_state: Any, function: Callable[..., Any]) -> Any:
+    """Returns the state that is left after a function has taken all elements."""
+    state = on_host(as_element, initial_state)
+    dtypes = [leaf.dtype for leaf in leaves(state) if isinstance(leaf, Tensor)]
+    for element in source.start():
+        state = as_element(on_host(function, state, element))
+        if [leaf.dtype for leaf in leaves(state) if isinstance(leaf, Tensor)] != dtypes:
+            raise TypeError(
+                "The element types for the new state must match the initial state. Expected "
+                f"{spec_of(on_host(as_element, initial_state))}; got {spec_of(state)}."
+            )
+    return state

@@ -1,0 +1,155 @@
+"""What can be asked of a pipeline besides its elements. All is kept and shown; here nothing needs to be tuned."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, ClassVar
+
+
+class AutoShardPolicy(IntEnum):
+    """How a dataset is divided among workers."""
+
+    OFF = -1
+    AUTO = 0
+    FILE = 1
+    DATA = 2
+    HINT = 3
+
+
+class AutotuneAlgorithm(IntEnum):
+    """How TensorFlow would tune a pipeline."""
+
+    DEFAULT = 0
+    HILL_CLIMB = 1
+    GRADIENT_DESCENT = 2
+    MAX_PARALLELISM = 3
+    STAGE_BASED = 4
+
+
+class ExternalStatePolicy(IntEnum):
+    """What becomes of state outside a pipeline when the pipeline is saved."""
+
+    WARN = 0
+    IGNORE = 1
+    FAIL = 2
+
+
+class _Properties:
+    """Properties of known names and kinds; None where nothing was said."""
+
+    _kinds: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self) -> None:
+        for name, kind in self._kinds.items():
+            object.__setattr__(self, name, kind() if issubclass(kind, _Properties) else self._first(name))
+
+    @staticmethod
+    def _first(name: str) -> Any:
+        return AutoShardPolicy.AUTO if name == "auto_shard_policy" else None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = self._kinds.get(name)
+        if kind is None:
+            raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
+        if value is not None and not isinstance(value, kind):
+            text = f'Property "{name}" must be of type {kind}, got: {value} (type: {type(value)})'
+            raise TypeError(text)
+        object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def merged(self, later: Any) -> Any:
+        """Returns the properties of both; what was said later counts."""
+        result = type(self)()
+        for name, kind in self._kinds.items():
+            mine, other = getattr(self, name), getattr(later, name)
+            if issubclass(kind, _Properties):
+                value = mine.merged(other)
+            else:
+                value = mine if other == self._first(name) else other
+            object.__setattr__(result, name, value)
+        return result
+
+
+class AutotuneOptions(_Properties):
+    """How much may be tuned: `enabled`, `cpu_budget`, `ram_budget`, `autotune_algorithm`."""
+
+    _kinds: ClassVar[dict[str, Any]] = {
+        "enabled": bool,
+        "cpu_budget": int,
+        "ram_budget": int,
+        "autotune_algorithm": AutotuneAlgorithm,
+        "initial_parallelism": int,
+        "min_parallelism": int,
+    }
+
+
+class DistributeOptions(_Properties):
+    """How a dataset is divided: `auto_shard_policy`, `num_devices`."""
+
+    _kinds: ClassVar[dict[str, Any]] = {"auto_shard_policy": AutoShardPolicy, "num_devices": int}
+
+
+class OptimizationOptions(_Properties):
+    """Which rewrites of a pipeline are wanted."""
+
+    _kinds: ClassVar[dict[str, Any]] = dict.fromkeys(
+        (
+            "apply_default_optimizations",
+            "filter_fusion",
+            "filter_parallelization",
+            "inject_prefetch",
+            "map_and_batch_fusion",
+            "map_and_filter_fusion",
+            "map_fusion",
+            "map_parallelization",
+            "noop_elimination",
+            "parallel_batch",
+            "seq_interleave_prefetch",
+            "shuffle_and_repeat_fusion",
+            "warm_start",
+        ),
+        bool,
+    )
+
+
+class ThreadingOptions(_Properties):
+    """How many threads a pipeline may use: `max_intra_op_parallelism`, `private_threadpool_size`."""
+
+    _kinds: ClassVar[dict[str, Any]] = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
+
+
+class Options(_Properties):
+    """Options of a dataset, given to `Dataset.with_options`.
+
+    All are kept and can be read back. A pipeline here runs in the thread that asks for its elements and in a fixed
+    order, whatever they say.
+
+    >>> options = tf.data.Options()
+    >>> options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    >>> tf.data.Dataset.range(3).with_options(options).options() == options
+    True
+    """
+
+    _kinds: ClassVar[dict[str, Any]] = {
+        "autotune": AutotuneOptions,
+        "dataset_name": str,
+        "deterministic": bool,
+        "experimental_deterministic": bool,
+        "experimental_distribute": DistributeOptions,
+        "experimental_external_state_policy": ExternalStatePolicy,
+        "experimental_optimization": OptimizationOptions,
+        "experimental_slack": bool,
+        "experimental_symbolic_checkpoint": bool,
+        "experimental_threading": ThreadingOptions,
+        "experimental_warm_start": bool,
+        "framework_type": list,
+        "threading": ThreadingOptions,
+    }
+
+    def merge(self, options: Options) -> Options:
+        """Returns the options of both; what the second says counts."""
+        return self.merged(options)

@@ -1,0 +1,171 @@
+"""A dataset: elements that are made when somebody asks for them, as often as somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import int64
+from nbtf.data import mapping
+from nbtf.data.elements import announce, on_host, wrapped
+from nbtf.data.iterators import Iterator, NumpyIterator
+from nbtf.data.options import Options
+from nbtf.data.specs import DatasetSpec
+from nbtf.data.stage import INFINITE, UNKNOWN, Stage
+from nbtf.errors import InvalidArgumentError
+
+
+class Pipeline:
+    """What every dataset can do, whatever its elements are."""
+
+    __slots__ = ("__weakref__", "_stage")
+
+    _stage: Stage
+
+    def __iter__(self) -> Iterator:
+        """Starts a pass over the elements; each loop starts anew."""
+        return Iterator(self)
+
+    def __bool__(self) -> bool:
+        """A dataset is true, also an empty one."""
+        return True
+
+    def __len__(self) -> int:
+        """The number of elements.
+
+        Raises:
+          TypeError: it is infinite, or not known before they are made.
+        """
+        count = self._stage.cardinality()
+        if count == INFINITE:
+            raise TypeError("The dataset is infinite.")
+        if count == UNKNOWN:
+            raise TypeError("The dataset length is unknown.")
+        return count
+
+    def __repr__(self) -> str:
+        """`<_BatchDataset element_spec=TensorSpec(shape=(None,), dtype=tf.int64, name=None)>`."""
+        return f"<{self._stage.kind} element_spec={self.element_spec}>"
+
+    @property
+    def element_spec(self) -> Any:
+        """What each element looks like: a `tf.TensorSpec`, or a structure of them.
+
+        After `map` and its kin, where the function decides, it is found out by calling the function with two made-up
+        elements; TensorFlow traces it.
+
+        >>> tf.data.Dataset.range(5).batch(2).element_spec
+        TensorSpec(shape=(None,), dtype=tf.int64, name=None)
+        """
+        return self._stage.spec
+
+    @property
+    def _type_spec(self) -> DatasetSpec:
+        return DatasetSpec(self._stage.spec)
+
+    def cardinality(self, name: str | None = None) -> Tensor:
+        """Returns the number of elements.
+
+        Args:
+          name: accepted and ignored.
+
+        Returns:
+          An int64 scalar; `tf.data.INFINITE_CARDINALITY` or `tf.data.UNKNOWN_CARDINALITY`.
+
+        >>> tf.data.Dataset.range(5).batch(2).cardinality().numpy()
+        np.int64(3)
+        """
+        announce("DatasetCardinality")
+        return on_host(as_tensor, self._stage.cardinality(), int64)
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """Returns an iterator whose elements are NumPy arrays and scalars.
+
+        >>> list(tf.data.Dataset.range(3).as_numpy_iterator())
+        [np.int64(0), np.int64(1), np.int64(2)]
+        """
+        return NumpyIterator(self)
+
+    def options(self) -> Options:
+        """Returns the options of this dataset and of those it is made from."""
+        found = Options()
+        for options in _options_of(self._stage):
+            found = found.merge(options)
+        return found
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+        """Returns what is left after a function has taken all elements.
+
+        Args:
+          initial_state: the first state: a value or a structure of values.
+          reduce_func: takes the state and an element, and returns the next state.
+          name: accepted and ignored.
+
+        Returns:
+          The last state.
+
+        Raises:
+          TypeError: the state changes its dtypes.
+
+        >>> tf.data.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x).numpy()
+        np.int64(10)
+        """
+        announce("ReduceDataset")
+        return mapping.reduced(self._stage, initial_state, reduce_func)
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """Returns the one element of a dataset that has just one.
+
+        Args:
+          name: accepted and ignored.
+
+        Raises:
+          InvalidArgumentError: it has none, or more than one.
+
+        >>> tf.data.Dataset.range(3).batch(3).get_single_element().numpy()
+        array([0, 1, 2])
+        """
+        announce("DatasetToSingleElement")
+        elements = self._stage.start()
+        nothing = object()
+        first = next(elements, nothing)
+        if first is nothing or next(elements, nothing) is not nothing:
+            text = "Dataset was empty." if first is nothing else "Dataset had more than one element."
+            raise InvalidArgumentError(None, None, wrapped("DatasetToSingleElement_output_types_1", text))
+        return first
+
+    def apply(self, transformation_func: Callable[[Self], Any]) -> Any:
+        """Returns what a function makes of the dataset.
+
+        Args:
+          transformation_func: takes a dataset and returns one.
+
+        Raises:
+          TypeError: it returns something else.
+
+        >>> list(tf.data.Dataset.range(5).apply(lambda ds: ds.skip(3)).as_numpy_iterator())
+        [np.int64(3), np.int64(4)]
+        """
+        made = transformation_func(self)
+        if not isinstance(made, Pipeline):
+            text = f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}."
+            raise TypeError(text)
+        return made
+
+
+def _options_of(stage: Stage) -> list[Options]:
+    found = [options for source in stage.inputs for options in _options_of(source)]
+    return found if stage.options is None else [*found, stage.options]
+
+
+def as_count(value: Any) -> int:
+    """Returns an integer argument.
+
+    Raises:
+      TypeError: it is none.
+    """
+    if value.__class__ is int:
+        return value
+    return int(on_host(as_tensor, value, None if isinstance(value, Tensor) else int64).numpy())

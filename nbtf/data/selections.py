@@ -1,0 +1,335 @@
+"""Steps that choose among the elements of a dataset, or put them in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nbtf._ops import philox
+from nbtf._ops.random import seeds
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import bool_
+from nbtf.data.elements import at_next, called, on_host, wrapped
+from nbtf.data.specs import spec_of
+from nbtf.data.stage import INFINITE, UNKNOWN, Selection, Stage
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError
+
+T = TypeVar("T")
+
+WORDS_AT_ONCE = 1024
+"""Random words that are made together."""
+
+
+class Repeated(Selection):
+    """All passes after one another."""
+
+    kind, op, constants = "_RepeatDataset", "RepeatDataset", 1
+
+    def __init__(self, source: Stage, count: int) -> None:
+        """Takes how often; a negative number means for ever."""
+        super().__init__(source)
+        self._count = count
+
+    def cardinality(self) -> int:
+        """Returns how many there are in all passes."""
+        one = self.inputs[0].cardinality()
+        if self._count == 0 or one == 0:
+            return 0
+        if self._count < 0:
+            return INFINITE
+        return one * self._count if one >= 0 else one
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields one pass after another; a pass without elements is the last."""
+        left = self._count
+        while left:
+            left -= 1
+            some = False
+            for item in start():
+                some = True
+                yield item
+            if not some:
+                return
+
+
+class Taken(Selection):
+    """The first elements."""
+
+    kind, op, constants = "_TakeDataset", "TakeDataset", 1
+
+    def __init__(self, source: Stage, count: int) -> None:
+        """Takes how many; -1 means all."""
+        super().__init__(source)
+        self._count = count
+        self.span = source.span if source.span is None or count < 0 else source.span[:count]
+
+    def cardinality(self) -> int:
+        """Returns how many there are."""
+        there = self.inputs[0].cardinality()
+        if self._count < 0 or there == UNKNOWN:
+            return there
+        return self._count if there == INFINITE else min(there, self._count)
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Returns the first ones."""
+        return start() if self._count < 0 else islice(start(), self._count)
+
+
+class Skipped(Selection):
+    """All but the first elements."""
+
+    kind, op, constants = "_SkipDataset", "SkipDataset", 1
+
+    def __init__(self, source: Stage, count: int) -> None:
+        """Takes how many are left out; -1 means all."""
+        super().__init__(source)
+        self._count = count
+        self.span = None if source.span is None or count < 0 else source.span[count:]
+
+    def cardinality(self) -> int:
+        """Returns how many are left."""
+        there = self.inputs[0].cardinality()
+        if self._count < 0:
+            return 0
+        return max(0, there - self._count) if there >= 0 else there
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Returns the rest."""
+        return iter(()) if self._count < 0 else islice(start(), self._count, None)
+
+
+class Sharded(Selection):
+    """Every n-th element."""
+
+    kind, op, constants = "_ShardDataset", "ShardDataset", 2
+
+    def __init__(self, source: Stage, num_shards: int, index: int) -> None:
+        """Takes the number of shards, and which one this is.
+
+        Raises:
+          InvalidArgumentError: there is no such shard.
+        """
+        super().__init__(source)
+        if num_shards <= 0:
+            text = f"Number of shards must be greater than zero (currently num_shards = {num_shards})."
+            raise InvalidArgumentError(None, None, wrapped(self.op, text))
+        if not 0 <= index < num_shards:
+            text = f"Index must be between 0 and {num_shards - 1} (currently index = {index})."
+            raise InvalidArgumentError(None, None, wrapped(self.op, text))
+        self._shards, self._index = num_shards, index
+
+    def cardinality(self) -> int:
+        """Returns how many there are in this shard."""
+        there = self.inputs[0].cardinality()
+        return len(range(self._index, there, self._shards)) if there >= 0 else there
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Returns every n-th."""
+        return islice(start(), self._index, None, self._shards)
+
+
+class Unchanged(Selection):
+    """All elements as they are: prefetching, which saves no time here, and options."""
+
+    def __init__(self, source: Stage, kind: str, op: str, constants: int = 0, options: Any = None) -> None:
+        """Takes the names of what it stands for."""
+        super().__init__(source)
+        self.kind, self.op, self.constants, self.options = kind, op, constants, options
+        self.span = source.span
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Returns all."""
+        return start()
+
+
+class Counted(Selection):
+    """All elements, and a promise how many."""
+
+    kind, op, constants = "_AssertCardinalityDataset", "AssertCardinalityDataset", 1
+
+    def __init__(self, source: Stage, count: int) -> None:
+        """Takes the number of elements."""
+        super().__init__(source)
+        self._count = count
+
+    def cardinality(self) -> int:
+        """Returns what was promised."""
+        return self._count
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields all; the promise is checked on the way."""
+        count, found = self._count, 0
+        expected = f"Input dataset was expected to contain {'an infinite number of' if count < 0 else count} "
+        expected += "element" if count == 1 else "elements"
+        for found, item in enumerate(start(), 1):
+            if 0 <= count < found:
+                text = f"{expected} but contained at least {found} element{'s' * (found != 1)}."
+                raise at_next(FailedPreconditionError, text)
+            yield item
+        if found != count:
+            text = f"{expected} but contained only {found} element{'s' * (found != 1)}."
+            raise at_next(FailedPreconditionError, text)
+
+
+class Cached(Selection):
+    """Elements that are kept in memory once the first whole pass is over."""
+
+    kind, op, constants = "CacheDataset", "CacheDatasetV2", 1
+
+    def __init__(self, source: Stage) -> None:
+        """Starts empty."""
+        super().__init__(source)
+        self._kept: list[Any] | None = None
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields what is kept, or keeps it."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        found: list[T] = []
+        for item in start():
+            found.append(item)
+            yield item
+        self._kept = found
+
+
+class Filtered(Selection):
+    """The elements that a function approves of."""
+
+    kind, op = "_FilterDataset", "FilterDataset"
+
+    def __init__(self, source: Stage, predicate: Callable[..., Any]) -> None:
+        """Takes the function."""
+        super().__init__(source)
+        self._predicate = predicate
+
+    def cardinality(self) -> int:
+        """Nobody knows."""
+        return UNKNOWN
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields the approved ones."""
+        predicate = self._predicate
+        return (item for item in start() if approved(predicate, shown(item)))
+
+
+class TakenWhile(Filtered):
+    """The elements before the first that a function does not approve of."""
+
+    kind, op = "_TakeWhileDataset", "TakeWhileDataset"
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields the approved ones, up to the first that is not."""
+        for item in start():
+            if not approved(self._predicate, shown(item)):
+                return
+            yield item
+
+
+def approved(predicate: Callable[..., Any], element: Any) -> bool:
+    """Asks a predicate.
+
+    Raises:
+      ValueError: the answer is not one truth value.
+    """
+    answer = on_host(called, predicate, element)
+    if answer is True or answer is False:
+        return answer
+    if getattr(answer, "dtype", None) is not bool_ or answer.shape != ():
+        spec: object = spec_of(answer) if isinstance(answer, Tensor) else answer.__class__
+        raise ValueError(
+            f"Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {spec}."
+        )
+    return bool(answer)
+
+
+class Distinct(Selection):
+    """Each element once."""
+
+    kind, op = "_UniqueDataset", "UniqueDataset"
+
+    def cardinality(self) -> int:
+        """Nobody knows."""
+        return UNKNOWN
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields what has not been there before."""
+        seen: set[Any] = set()
+        for item in start():
+            values = shown(item).numpy()
+            key = values.tobytes() if hasattr(values, "tobytes") else values
+            if key not in seen:
+                seen.add(key)
+                yield item
+
+
+class Shuffled(Selection):
+    """The elements in a random order: each is drawn from a buffer, which the next one fills up.
+
+    Order and random numbers are TensorFlow's: source `shuffle_dataset_op.cc` and `random_seed_ops.cc`.
+    """
+
+    kind, op, constants = "_ShuffleDataset", "ShuffleDatasetV3", 1
+
+    def __init__(self, source: Stage, buffer_size: int, seed: int | None, reshuffles: bool) -> None:
+        """Takes the length of the buffer, a seed, and whether each pass has an order of its own.
+
+        Raises:
+          InvalidArgumentError: the buffer has no room.
+        """
+        super().__init__(source)
+        if buffer_size <= 0 and buffer_size != UNKNOWN:
+            text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY"
+            raise InvalidArgumentError(None, None, wrapped(self.op, text))
+        self._room = None if buffer_size == UNKNOWN else buffer_size
+        self._seed = seed_pair(seed)
+        self._passes = random_words(*self._seed) if reshuffles else None
+
+    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+        """Yields items in a random order."""
+        pair = self._seed if self._passes is None else (next(self._passes), next(self._passes))
+        return _drawn(start(), self._room, random_words(*pair))
+
+
+def _drawn(items: Iterator[T], room: int | None, words: Iterator[int]) -> Iterator[T]:
+    buffer = list(islice(items, room))
+    size, first = len(buffer), 0
+    if not size:
+        return
+    for item in items:  # the buffer is full: what is drawn makes place for this one
+        place = (first + next(words) % size) % size
+        free = first % size
+        drawn, buffer[place] = buffer[place], buffer[free]
+        buffer[free] = item
+        first += 1
+        yield drawn
+    for left in range(size, 0, -1):
+        place = (first + next(words) % left) % size
+        drawn, buffer[place] = buffer[place], buffer[first % size]
+        first += 1
+        yield drawn
+
+
+def seed_pair(seed: int | None) -> tuple[int, int]:
+    """Returns the two seeds of a dataset's random numbers; unforeseeable ones where no seed is set."""
+    pair = seeds().pair(seed)
+    if pair is None:
+        drawn: list[int] = np.random.SeedSequence().generate_state(2).tolist()
+        return drawn[0], drawn[1]
+    return pair
+
+
+def random_words(key: int, high: int) -> Iterator[int]:
+    """Yields the 32-bit words of a Philox generator, one after another."""
+    return chain.from_iterable(_blocks_of_words(key, high))
+
+
+def _blocks_of_words(key: int, high: int) -> Iterator[list[int]]:
+    counter, count = 0, 8
+    while True:
+        yield philox.philox(np, key, (counter, high), count).reshape(-1).tolist()
+        counter += count
+        count = min(2 * count, WORDS_AT_ONCE // 4)

@@ -1,0 +1,313 @@
+"""Where elements come from: arrays, numbers, generators, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.ragged import RaggedTensor
+from nbtf._ops.structure import flatten
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorSpec
+from nbtf._types import DType, int64, string
+from nbtf.data.elements import (
+    as_element,
+    at_next,
+    is_mapping,
+    is_sequence,
+    is_tuple,
+    leaves,
+    on_host,
+    packer,
+    tensor_on_host,
+    wrapped,
+)
+from nbtf.data.selections import random_words, seed_pair
+from nbtf.data.specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, row_of, spec_of
+from nbtf.data.stage import INFINITE, UNKNOWN, Columns, Stage
+from nbtf.errors import InvalidArgumentError, NotFoundError, OpError, UnimplementedError, UnknownError
+
+
+class Slices(Stage):
+    """The rows of arrays of equal length."""
+
+    kind, op = "_TensorSliceDataset", "TensorSliceDataset"
+
+    def __init__(self, tensors: Any) -> None:
+        """Takes arrays in their structure.
+
+        Raises:
+          ValueError: there are none, one has no rows, or their lengths differ.
+        """
+        element = on_host(as_element, tensors)
+        found = leaves(element)
+        if not found or element is None:
+            raise ValueError("Invalid `element`. `element` should not be empty.")
+        if any(leaf.shape.rank == 0 for leaf in found):
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        for leaf in found:
+            if not isinstance(leaf, Tensor | RaggedTensor):
+                text = f"Slices of a {type(leaf).__name__} are not in nbtf; make it dense first."
+                raise UnimplementedError(None, None, text)
+        lengths = [int(leaf.shape[0]) for leaf in found]
+        for length in lengths[1:]:
+            if length != lengths[0]:
+                raise ValueError(f"Dimensions {lengths[0]} and {length} are not compatible")
+        self.columns = Columns(element)
+        self.span = range(lengths[0])
+        self._length = lengths[0]
+        self.spec = row_of(spec_of(element))
+
+    def cardinality(self) -> int:
+        """Returns the number of rows."""
+        return self._length
+
+    def picks(self) -> Iterator[int]:
+        """Starts a pass over the numbers of the rows."""
+        return iter(range(self._length))
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass over the rows."""
+        assert self.columns is not None
+        return map(self.columns.row, range(self._length))
+
+
+class Whole(Stage):
+    """One element."""
+
+    kind, op = "_TensorDataset", "TensorDataset"
+
+    def __init__(self, tensors: Any) -> None:
+        """Takes the element.
+
+        Raises:
+          InvalidArgumentError: there is nothing in it.
+        """
+        self._element = on_host(as_element, tensors)
+        if tensors is None or not leaves(self._element):
+            raise InvalidArgumentError(
+                None, None, "Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset] name: "
+            )
+        self.spec = spec_of(self._element)
+
+    def cardinality(self) -> int:
+        """There is one."""
+        return 1
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        return iter((self._element,))
+
+
+class _Steps:
+    """Numbers at equal distances, which need no array before they are asked for."""
+
+    def __init__(self, first: int, step: int, dtype: DType) -> None:
+        self._first, self._step, self._dtype = first, step, dtype
+
+    def row(self, number: int) -> Tensor:
+        """Returns one number."""
+        return tensor_on_host(np.array(self._first + self._step * number, self._dtype.np_dtype), self._dtype)
+
+    def rows(self, numbers: Sequence[int]) -> Tensor:
+        """Returns several."""
+        values = np.array(numbers, np.int64) * self._step + self._first
+        return tensor_on_host(values.astype(self._dtype.np_dtype, copy=False), self._dtype)
+
+
+class Numbers(Stage):
+    """Numbers from a first one up to before a last one."""
+
+    kind, op, constants = "_RangeDataset", "RangeDataset", 3
+
+    def __init__(self, start: int, stop: int | None, step: int, dtype: DType) -> None:
+        """Takes the bounds, of which the second is not reached and None is none at all, and the distance.
+
+        Raises:
+          InvalidArgumentError: the distance is 0.
+        """
+        if step == 0 and stop is not None:
+            raise InvalidArgumentError(None, None, wrapped(self.op, "step must be a non-zero integer."))
+        self._range = None if stop is None else range(start, stop, step)
+        self.columns = _Steps(start, step, dtype)
+        self.span = None if stop is None else range(len(range(start, stop, step)))
+        self.spec = TensorSpec((), dtype)
+        if stop is None:
+            self.kind = "_ScanDataset"
+
+    def cardinality(self) -> int:
+        """Returns how many there are."""
+        return INFINITE if self._range is None else len(self._range)
+
+    def picks(self) -> Iterator[int]:
+        """Starts counting."""
+        return iter(range(2**63 if self._range is None else len(self._range)))
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        assert self.columns is not None
+        return map(self.columns.row, self.picks())
+
+
+class RandomNumbers(Stage):
+    """Random 32-bit integers without end."""
+
+    kind, op = "_RandomDataset", "RandomDatasetV2"
+    spec = TensorSpec((), int64)
+
+    def __init__(self, seed: int | None, changes: bool = False) -> None:
+        """Takes a seed, and whether each pass gives other numbers."""
+        self._seed = seed_pair(seed)
+        self._passes = random_words(*self._seed) if changes else None
+
+    def cardinality(self) -> int:
+        """There is no end."""
+        return INFINITE
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        pair = self._seed if self._passes is None else (next(self._passes), next(self._passes))
+        return (tensor_on_host(np.array(word, np.int64), int64) for word in random_words(*pair))
+
+
+class Generated(Stage):
+    """What a generator of the user's yields."""
+
+    kind, op = "_FlatMapDataset", "FlatMapDataset"
+
+    def __init__(self, generator: Callable[..., Any], args: Sequence[Any], spec: Any) -> None:
+        """Takes a function that returns something to iterate over, its arguments, and what each element looks like."""
+        self._generator = generator
+        self._args = [on_host(as_tensor, arg) for arg in args]
+        self.spec = spec
+        self._specs = flatten(spec)
+        self._pack = packer(spec)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a generator."""
+        source: Any = self._call(lambda: iter(self._generator(*(arg.numpy() for arg in self._args))))
+        nothing = object()
+        while (value := self._call(lambda: next(source, nothing))) is not nothing:
+            yield self._element(value)
+
+    def _call(self, function: Callable[[], Any]) -> Any:
+        try:
+            return on_host(function)
+        except OpError:
+            raise
+        except Exception as error:
+            kind = InvalidArgumentError if isinstance(error, TypeError | ValueError) else UnknownError
+            raise at_next(kind, f"{type(error).__name__}: {error}") from error
+
+    def _element(self, value: Any) -> Any:
+        if is_tuple(self.spec) and value.__class__ is list:
+            value = tuple(value)
+        values = _taken_apart(self.spec, value)
+        if values is None:
+            expected = str(_dtypes(self.spec)).replace("<dtype: '", "tf.").replace("'>", "")
+            raise _yielded(
+                f"an element that did not match the expected structure. The expected structure was {expected}, but "
+                f"the yielded element was {value}."
+            )
+        return self._pack([_as_specified(one, spec) for one, spec in zip(values, self._specs, strict=True)])
+
+
+def _dtypes(spec: Any) -> Any:
+    if is_tuple(spec):
+        return tuple(_dtypes(one) for one in spec)
+    if is_mapping(spec):
+        return {key: _dtypes(one) for key, one in spec.items()}
+    return spec.dtype
+
+
+def _taken_apart(spec: Any, value: Any) -> list[Any] | None:
+    """Returns the values where a structure has its ends; None where the two do not fit."""
+    if is_tuple(spec):
+        if not is_sequence(value) or len(value) != len(spec):
+            return None
+        pairs = zip(spec, value, strict=True)
+    elif is_mapping(spec):
+        if not is_mapping(value) or value.keys() != spec.keys():
+            return None
+        pairs = ((spec[key], value[key]) for key in sorted(spec))
+    else:
+        return [value]
+    found: list[Any] = []
+    for one, part in pairs:
+        inner = _taken_apart(one, part)
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def _as_specified(value: Any, spec: Any) -> Any:
+    if isinstance(spec, RaggedTensorSpec | SparseTensorSpec | NoneTensorSpec):
+        return value
+    if value.__class__ is Tensor:
+        tensor = as_element(value)
+        if tensor.dtype is not spec.dtype:
+            raise _not_convertible(spec, value)
+    else:
+        tensor = _converted(value, spec)
+    if not spec.shape.is_compatible_with(tensor.shape):
+        raise _yielded(f"an element of shape {tensor.shape} where an element of shape {spec.shape} was expected.")
+    return tensor
+
+
+def _converted(value: Any, spec: TensorSpec) -> Tensor:
+    try:
+        if spec.dtype is string:
+            return on_host(as_tensor, value, string)
+        return tensor_on_host(np.array(value, spec.dtype.np_dtype), spec.dtype)
+    except (TypeError, ValueError) as error:
+        raise _not_convertible(spec, value) from error
+
+
+def _not_convertible(spec: TensorSpec, value: Any) -> OpError:
+    return _yielded(
+        "an element that could not be converted to the expected type. The expected type was "
+        f"{spec.dtype.name}, but the yielded element was {value}."
+    )
+
+
+def _yielded(text: str) -> OpError:
+    return at_next(InvalidArgumentError, f"TypeError: `generator` yielded {text}")
+
+
+class Lines(Stage):
+    """The lines of text files, as bytes, without their ends."""
+
+    kind, op = "TextLineDatasetV2", "TextLineDataset"
+    spec = TensorSpec((), string)
+
+    def __init__(self, filenames: Any) -> None:
+        """Takes one name, or a list or a tensor of names."""
+        names = on_host(as_tensor, filenames, None if isinstance(filenames, Tensor) else string).numpy()
+        self._names: list[bytes] = np.atleast_1d(np.asarray(names, dtype=object)).reshape(-1).tolist()
+
+    def cardinality(self) -> int:
+        """Nobody knows before reading."""
+        return UNKNOWN
+
+    def start(self) -> Iterator[Any]:
+        """Opens the files, one after another."""
+        for name in self._names:
+            path = name.decode()
+            try:
+                file = Path(path).open("rb")  # closed below; only the opening may fail so
+            except OSError as error:
+                raise at_next(NotFoundError, f"{path}; {error.strerror}") from error
+            with file:
+                for line in file:
+                    yield _text(line.removesuffix(b"\n").removesuffix(b"\r"))
+
+
+def _text(value: bytes) -> Tensor:
+    array = np.empty((), object)
+    array[()] = value
+    return tensor_on_host(array, string)

@@ -1,0 +1,237 @@
+"""What is known of a dataset's elements before they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.ragged import RaggedTensor
+from nbtf._ops.sparse import SparseTensor
+from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
+from nbtf._shapes import ShapeLike, TensorShape, TensorSpec
+from nbtf._types import DType, DTypeLike, as_dtype, float32, int64, string
+from nbtf.data.elements import is_mapping, is_tuple, tensor_on_host
+
+
+class DatasetSpec:
+    """Says of a value that it is a dataset, and what its elements are."""
+
+    def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
+        """Takes the structure of the elements, and the shape of a tensor of datasets."""
+        self.element_spec, self.dataset_shape = element_spec, TensorShape(dataset_shape)
+
+    def __repr__(self) -> str:
+        """`DatasetSpec(TensorSpec(...), TensorShape([]))`."""
+        return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if the elements are alike."""
+        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
+
+    def __hash__(self) -> int:
+        """The hash of its text."""
+        return hash(repr(self))
+
+
+class RaggedTensorSpec:
+    """Says of a value that it is a ragged tensor, and of which shape and dtype.
+
+    >>> tf.RaggedTensorSpec([2, None], tf.int32)
+    RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)
+    """
+
+    def __init__(
+        self,
+        shape: ShapeLike = None,
+        dtype: DTypeLike = float32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: DTypeLike = int64,
+    ) -> None:
+        """Takes the lengths, None where rows differ, and how many axes are ragged."""
+        self.shape, self.dtype = TensorShape(shape), as_dtype(dtype)
+        rank = self.shape.rank
+        self.ragged_rank = (0 if rank is None else rank - 1) if ragged_rank is None else ragged_rank
+        self.row_splits_dtype = as_dtype(row_splits_dtype)
+
+    def __repr__(self) -> str:
+        """`RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)`."""
+        return f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if shape, dtypes and ragged rank are."""
+        return isinstance(other, RaggedTensorSpec) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        """The hash of its text."""
+        return hash(repr(self))
+
+
+class SparseTensorSpec:
+    """Says of a value that it is a sparse tensor, and of which shape and dtype.
+
+    >>> tf.SparseTensorSpec([2, 3], tf.int32)
+    SparseTensorSpec(TensorShape([2, 3]), tf.int32)
+    """
+
+    def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = float32) -> None:
+        """Takes the lengths of the dense tensor, and the dtype."""
+        self.shape, self.dtype = TensorShape(shape), as_dtype(dtype)
+
+    def __repr__(self) -> str:
+        """`SparseTensorSpec(TensorShape([2, 3]), tf.int32)`."""
+        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if shape and dtype are."""
+        return isinstance(other, SparseTensorSpec) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        """The hash of its text."""
+        return hash(repr(self))
+
+
+class NoneTensorSpec:
+    """Says of a value that it is None."""
+
+    def __repr__(self) -> str:
+        """`NoneTensorSpec()`."""
+        return "NoneTensorSpec()"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal to its like."""
+        return isinstance(other, NoneTensorSpec)
+
+    def __hash__(self) -> int:
+        """The same for all."""
+        return 0
+
+
+SPECS = TensorSpec | RaggedTensorSpec | SparseTensorSpec | DatasetSpec | NoneTensorSpec
+
+
+def spec_of(element: Any) -> Any:
+    """Returns the spec of each value of an element, in the element's structure."""
+    return each(_spec_of_leaf, element)
+
+
+def _spec_of_leaf(value: Any) -> Any:
+    if value is None:
+        return NoneTensorSpec()
+    if isinstance(value, RaggedTensor):
+        return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(value.shape, value.dtype)
+    own = getattr(value, "_type_spec", None)
+    return TensorSpec(value.shape, value.dtype) if own is None else own
+
+
+def each(function: Callable[..., Any], structure: Any) -> Any:
+    """Returns a structure of what a function makes of each value; tuples and dictionaries are structure."""
+    if is_tuple(structure):
+        made = [each(function, item) for item in structure]
+        fields = getattr(structure, "_make", None)
+        return tuple(made) if fields is None else fields(made)
+    if is_mapping(structure):
+        items: dict[Any, Any] = {key: each(function, item) for key, item in structure.items()}
+        return items if structure.__class__ is dict else _like_mapping(structure, items)
+    return function(structure)
+
+
+def batch_of(spec: Any, length: int | None) -> Any:
+    """Returns what a batch of elements looks like; `length` is None where it is not known."""
+
+    def batched(one: Any) -> Any:
+        if isinstance(one, TensorSpec):
+            return TensorSpec(TensorShape([length]).concatenate(one.shape), one.dtype)
+        if isinstance(one, RaggedTensorSpec):
+            shape = TensorShape([length]).concatenate(one.shape)
+            return RaggedTensorSpec(shape, one.dtype, one.ragged_rank + 1, one.row_splits_dtype)
+        if isinstance(one, SparseTensorSpec):
+            return SparseTensorSpec(TensorShape([length]).concatenate(one.shape), one.dtype)
+        return one
+
+    return each(batched, spec)
+
+
+def row_of(spec: Any) -> Any:
+    """Returns what one row of a batch looks like."""
+
+    def row(one: Any) -> Any:
+        if isinstance(one, RaggedTensorSpec):
+            return RaggedTensorSpec(one.shape[1:], one.dtype, one.ragged_rank - 1, one.row_splits_dtype)
+        return type(one)(one.shape[1:], one.dtype)
+
+    return each(row, spec)
+
+
+def both(first: Any, second: Any, refused: str | None = None) -> Any:
+    """Returns what is true of elements of both kinds.
+
+    Raises:
+      TypeError: they have nothing in common.
+    """
+    text = f"Incompatible dataset elements:\n  {first} vs.   {second}" if refused is None else refused
+    one, other = flatten(first), flatten(second)
+    if len(one) != len(other) or repr(each(_point, first)) != repr(each(_point, second)):
+        raise TypeError(text)
+    return pack_sequence_as(first, [_common(a, b, text) for a, b in zip(one, other, strict=True)])
+
+
+def _point(_: Any) -> int:
+    return 0
+
+
+def _common(a: Any, b: Any, text: str) -> Any:
+    if a == b:
+        return a
+    if type(a) is not type(b) or not hasattr(a, "dtype") or a.dtype is not b.dtype:
+        raise TypeError(text)
+    return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+
+
+def stand_in(spec: Any, length: int, value: int, dataset: Callable[[Any], Any]) -> Any:
+    """Returns an element that looks like a spec, to try a function on.
+
+    Args:
+      spec: what it looks like.
+      length: what stands for lengths that are not known.
+      value: what numbers it is made of.
+      dataset: makes a dataset of one element.
+
+    Raises:
+      ValueError: nothing can be made that looks so.
+    """
+
+    def made(one: Any) -> Any:
+        if isinstance(one, TensorSpec):
+            return _tensor_like(one.shape, one.dtype, length, value)
+        if isinstance(one, DatasetSpec):
+            return dataset(stand_in(one.element_spec, length, value, dataset))
+        if isinstance(one, RaggedTensorSpec) and one.shape.rank is not None:
+            dense = _tensor_like(one.shape, one.dtype, length, value)
+            return RaggedTensor.from_tensor(dense, ragged_rank=one.ragged_rank) if one.ragged_rank else dense
+        if isinstance(one, NoneTensorSpec):
+            return None
+        raise ValueError(f"nothing stands for {one}")
+
+    return each(made, spec)
+
+
+def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int) -> Any:
+    if shape.rank is None:
+        raise ValueError("a tensor has some rank")
+    lengths = [length if n is None else n for n in shape]
+    number: Any = (b"" if value == 0 else b"0") if dtype is string else value
+    array = np.empty(lengths, dtype.np_dtype)
+    array.fill(number)
+    return tensor_on_host(array, dtype)
+
+
+def of_tries(tries: Sequence[Any]) -> Any:
+    """Returns what is true of all results of a function."""
+    found = tries[0]
+    for other in tries[1:]:
+        found = both(found, other)
+    return found

@@ -242,6 +242,23 @@ def test_default_device_that_is_missing_is_soft_or_refused() -> None:
         tf.constant(1.0)
 
 
+# What is no name and no function
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (tf.runtime.cell_device, 'cell_device takes a device string such as "GPU:1", got None'),
+        (tf.runtime.observe, "observe takes a function of one event, got None"),
+    ],
+)
+def test_nothing_is_refused_with_what_was_expected(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        call(None)
+
+    assert not CURRENT.context.watched
+
+
 # Recording
 
 

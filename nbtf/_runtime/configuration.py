@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -152,10 +153,10 @@ class Configuration:
 
         Raises:
           RuntimeError: after first use, with the alpha's words.
-          ValueError: a negative fraction.
+          ValueError: a negative fraction, or none at all.
         """
-        if fraction is not None and fraction < 0:
-            raise ValueError(f"fraction must not be negative, got {fraction}")
+        if fraction is not None and not 0 <= fraction < math.inf:
+            raise ValueError(f"fraction must be a number that is not negative, got {fraction}")
         if self.frozen:
             raise RuntimeError("GPU options must be set at program startup")
         self.fraction = self.fraction if fraction is None else fraction
@@ -180,3 +181,15 @@ def _check_logical(device: PhysicalDevice, configuration: LogicalDeviceConfigura
                 raise ValueError(f"Setting {name} on CPU virtual  devices is currently not supported")
     elif configuration.memory_limit is None:
         raise ValueError("Setting memory limit is required for GPU virtual devices")
+    elif not _is_size(configuration.memory_limit):
+        raise ValueError(
+            f"Setting memory limit {configuration.memory_limit!r} on GPU virtual devices is not supported; "
+            "it must be a number of MiB that is not negative"
+        )
+
+
+def _is_size(limit: Any) -> bool:
+    try:
+        return 0 <= limit < math.inf
+    except TypeError:
+        return False

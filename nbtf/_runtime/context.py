@@ -298,7 +298,8 @@ class Context:
 
         def undo() -> None:
             with self._lock:
-                self._use_cells([one for one in self._opened_cells if one is not cell])
+                for context in {self, CURRENT.context}:  # a restart in the cell handed it on
+                    context._use_cells([one for one in context._opened_cells if one is not cell])
 
         return undo
 
@@ -320,13 +321,14 @@ class Context:
         ]
 
     def successor(self, keep_settings: bool) -> Context:
-        """Returns a fresh context with the same observers and the same simulated machine."""
+        """Returns a fresh context with the same observers, cell devices and simulated machine."""
         configuration = self.configuration
         machine = None if configuration.machine_from_environment else configuration.machine
         fresh = Context(machine, configuration.environ, self.settings if keep_settings else None)
         fresh.observers = self.observers
         fresh.observers.belong_to(fresh.settle)
         fresh.last_recorder = self.last_recorder
+        fresh._use_cells(self._opened_cells)
         if keep_settings:
             fresh.log = self.log
         return fresh

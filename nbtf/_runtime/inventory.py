@@ -49,6 +49,28 @@ def devices() -> list[DeviceInfo]:
     return [_described(context, device) for device in context.machine.by_name.values()]
 
 
+def physical_devices() -> list[DeviceInfo]:
+    """Returns the physical devices as `tf.config` numbers them, with their cards; `visible` is False for hidden ones.
+
+    A look: it fixes nothing and starts nothing.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> tf.config.set_visible_devices(tf.config.list_physical_devices("GPU")[1], "GPU")
+    >>> [(device.name, device.bus_id, device.visible) for device in tf.runtime.physical_devices()]
+    [('CPU:0', None, True), ('GPU:0', '0000:02:00.0', False), ('GPU:1', '0000:03:00.0', True)]
+    """
+    context = CURRENT.context
+    configuration = context.configuration
+    found: list[DeviceInfo] = []
+    for physical in configuration.physical:
+        name = physical.name.removeprefix("/physical_device:")
+        known = _with_card(context, name, physical.device_type, physical)
+        found.append(known._replace(visible=physical in configuration.visible))
+    return found
+
+
 def _planned(context: Context) -> list[DeviceInfo]:
     """Returns what the devices will be if nothing more is configured."""
     configuration = context.configuration

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from nbtf import config, runtime
+from nbtf import runtime
 from nbtf.notebook.cell_magics import add_line_magic
 from nbtf.notebook.device_names import kind, label, short
 from nbtf.notebook.live import live
@@ -93,25 +93,19 @@ def _notes(found: Sequence[runtime.DeviceInfo]) -> list[str]:
 
 
 def _physical() -> Table:
-    found = runtime.devices()
-    rows: list[dict[str, Any]] = []
-    taken = 0
-    for device in config.list_physical_devices():
-        details = config.experimental.get_device_details(device)
-        visible = device in config.get_visible_devices()
-        row: dict[str, Any] = {"physical": device.name.removeprefix("/physical_device:"), "kind": "host", "devices": []}
-        if details:
-            name = details["device_name"]
-            row |= {"kind": "simulated" if name.endswith(" (simulated)") else "real"}
-            row |= {"model": name.removesuffix(" (simulated)")}
-        if visible:
-            logical = config.get_logical_device_configuration(device) or [None]
-            same_type = [one for one in found if one.device_type == device.device_type]
-            start = 0 if device.device_type == "CPU" else taken
-            used = same_type[start : start + len(logical)]
-            taken += len(logical) if device.device_type == "GPU" else 0
-            row["devices"] = [one.name for one in used]
-            if used:
-                row |= {"card": used[0].card, "bus_id": used[0].bus_id, "memory": used[0].memory}
-        rows.append(row)
+    used: dict[tuple[str, int | None], list[str]] = {}
+    for one in runtime.devices():
+        used.setdefault((one.device_type, one.card), []).append(one.name)
+    rows: list[dict[str, Any]] = [
+        {
+            "physical": one.name,
+            "kind": kind(one),
+            "model": one.model,
+            "card": one.card,
+            "bus_id": one.bus_id,
+            "memory": one.memory,
+            "devices": used.get((one.device_type, one.card), []) if one.visible else [],
+        }
+        for one in runtime.physical_devices()
+    ]
     return Table(PHYSICAL, rows)

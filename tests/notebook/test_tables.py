@@ -48,7 +48,9 @@ def test_cards_are_shown_with_the_devices_made_of_them(shell: Shell) -> None:
     assert [("CPU:0", ["CPU:0"]), ("GPU:0", []), ("GPU:1", ["GPU:0", "GPU:1"])] == [
         (row["physical"], row["devices"]) for row in rows
     ]
-    assert 1 == rows[2]["card"]
+    assert [("host", None, None), ("simulated", 0, "0000:00:04.0"), ("simulated", 1, "0000:00:05.0")] == [
+        (row["kind"], row["card"], row["bus_id"]) for row in rows
+    ]
 
 
 # Memory

@@ -198,6 +198,23 @@ def test_alpha_fraction_bounds_the_memory() -> None:
             tf.ones([52 * MIB // 4])
 
 
+@pytest.mark.parametrize("fraction", [-0.1, float("nan"), float("inf")])
+def test_alpha_fraction_that_is_none_is_refused_at_once(fraction: float) -> None:
+    message = f"^fraction must be a number that is not negative, got {fraction}$"
+    with machine(1), pytest.raises(ValueError, match=message):
+        tf.config.gpu.set_per_process_memory_fraction(fraction)
+
+
+@pytest.mark.parametrize("limit", [-1, -0.5, float("nan"), float("inf"), "1GiB"])
+def test_memory_limit_that_is_none_is_refused_at_once(limit: Any) -> None:
+    message = f"^Setting memory limit {limit!r} on GPU virtual devices is not supported; it must be a number of MiB"
+    with machine(1):
+        with pytest.raises(ValueError, match=message):
+            tf.config.set_logical_device_configuration(physical()[0], [tf.config.LogicalDeviceConfiguration(limit)])
+
+        assert tf.config.get_logical_device_configuration(physical()[0]) is None
+
+
 @pytest.mark.parametrize("arguments", [(), (True,)])
 def test_alpha_growth_is_for_all_gpus(arguments: Any) -> None:
     with machine(2):
@@ -411,8 +428,3 @@ def test_split_gpu_cannot_be_given_growth() -> None:
         split(physical()[0], 64)
         with pytest.raises(ValueError, match=r"^Cannot set memory growth on device when virtual devices configured$"):
             grow(*physical())
-
-
-def test_negative_fraction_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"fraction must not be negative, got -0.5"):
-        tf.config.gpu.set_per_process_memory_fraction(-0.5)

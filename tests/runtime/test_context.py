@@ -442,6 +442,18 @@ def test_observers_stay_over_a_restart_and_can_still_go() -> None:
     assert CURRENT.context.host is HERE.device
 
 
+def test_device_of_the_cell_stays_over_restarts_until_the_cell_ends() -> None:
+    with machine(2) as context:
+        undo = tf.runtime.cell_device("GPU:1")
+        tf.runtime.restart()
+        tf.runtime.restart(keep_settings=True)
+        inside = tf.constant(1.0).device
+        undo()
+
+        assert (f"{LOCAL}GPU:1", f"{LOCAL}GPU:0") == (inside, tf.constant(1.0).device)
+        assert not context._cells
+
+
 def test_simulated_machine_stays_over_a_restart() -> None:
     with machine(4, "Tesla K20m"):
         tf.constant(1.0)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from nbtf._devices.base import Label, told
 from nbtf._devices.bfc import AllocatorStats, BFCAllocator
 from nbtf._devices.bfc_chunks import rounded
+from nbtf._devices.sites import WORDING
 from nbtf._devices.sizes import gib, mib, part_of
 
 _ROWS = 8
@@ -104,8 +105,8 @@ def _holders(allocator: BFCAllocator) -> list[str]:
 def _words(label: object) -> tuple[str, str, str]:
     if not isinstance(label, Label):
         return ("", "", "")
-    site = "" if label.site is None else f"{label.site[0]}:{label.site[1]}"
-    return (f"{label.dtype} [{', '.join(map(str, label.shape))}]", label.op, site)
+    site = label.site if label.site is not None and len(label.site) == 2 else None
+    return (f"{label.dtype} [{', '.join(map(str, label.shape))}]", label.op, WORDING.told(site))
 
 
 def computer_is_too_small(request: Request, who: str, free: int, computer: int | None, allocator: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from bisect import bisect_right
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
@@ -72,6 +73,26 @@ def site_of(where: Where) -> Site:
     _, starts, lines = known
     line = lines[bisect_right(starts, instruction) - 1] if starts else None
     return code.co_filename, code.co_firstlineno if line is None else line
+
+
+def file_and_line(site: Site) -> str:
+    """Returns where some code is: `train.py, line 3`."""
+    if site is None:
+        return ""
+    return f"{site[0].replace(chr(92), '/').rpartition('/')[2]}, line {site[1]}"
+
+
+class Wording:
+    """How texts tell code lines; a notebook knows its cells by better names than those of files."""
+
+    __slots__ = ("told",)
+
+    def __init__(self) -> None:
+        """Begins with file and line."""
+        self.told: Callable[[Site], str] = file_and_line
+
+
+WORDING = Wording()
 
 
 def call_site() -> Site:

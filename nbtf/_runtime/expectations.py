@@ -31,13 +31,6 @@ class ExpectationError(AssertionError):
         return "\n".join([f"{self.what} not as expected (- expected, + seen)", *self.lines])
 
 
-def file_and_line(site: Site) -> str:
-    """Returns where some code is: `train.py, line 3`."""
-    if site is None:
-        return ""
-    return f"{site[0].replace(chr(92), '/').rpartition('/')[2]}, line {site[1]}"
-
-
 # Placement
 
 

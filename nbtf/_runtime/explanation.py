@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
+from nbtf._devices.sites import WORDING
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices
@@ -40,7 +41,7 @@ class Explanation(NamedTuple):
             ("made by", self.op or "unknown"),
             ("why there", self.why),
         ]
-        return lines + ([("code", f"{self.site[0]}, line {self.site[1]}")] if self.site else [])
+        return lines + ([("code", WORDING.told(self.site))] if self.site else [])
 
     def __str__(self) -> str:
         """Returns a line for each thing known."""

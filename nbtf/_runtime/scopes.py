@@ -41,8 +41,8 @@ class Scope:
     """The state of all open blocks; never changed, only replaced.
 
     `lane` is the device on which a plain op may take its express lane inside this scope, or None. `strategy` is a
-    `tf.distribute.Strategy` across its replicas, or the context of the replica that runs. `names` stands in front of the
-    names of new variables.
+    `tf.distribute.Strategy` across its replicas, or the context of the replica that runs. `names` stands in front of
+    the names of new variables.
     """
 
     __slots__ = ("creators", "graph", "lane", "names", "replica", "request", "strategy", "tape", "tapes")

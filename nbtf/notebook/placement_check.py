@@ -71,7 +71,7 @@ def _close(
         show(each(snapshot, session.code_line, MOST_ROWS))
     earlier[cell] = now
     if checked and not failed:  # a cell that failed says so itself
-        record.expect(*chosen.expect, no_copies=chosen.no_copies, told=session.code_line)
+        record.expect(*chosen.expect, no_copies=chosen.no_copies)
 
 
 def _changes(before: Ops | None, now: Ops) -> list[str]:

@@ -53,6 +53,7 @@ class Session:
         default = runtime.get_default_device()
         self.on_stop(lambda: runtime.set_default_device(default))
         self.on_stop(runtime.start_recorder(self.recorder))
+        self.on_stop(runtime.tell_code_lines(self.code_line))
         for event, hook in (
             ("pre_run_cell", self._cell_begins),
             ("post_run_cell", self._cell_ends),

@@ -233,8 +233,8 @@ def test_message_goes_on_with_how_it_stands_and_who_holds_the_memory() -> None:
         "simulated GPU:0 (Tesla K20m): 24 MiB asked for, in use 12 of 32 MiB. Free a tensor, or raise memory_limit in "
         "tf.config.set_logical_device_configuration (or the memory fraction).",
         "Who holds it:",
-        "    8 MiB  2 x  float32 [1048576]  _EagerConst  cell.py:1",
-        "    4 MiB       float32 [1048576]  _EagerConst  cell.py:2",
+        "    8 MiB  2 x  float32 [1048576]  _EagerConst  cell.py, line 1",
+        "    4 MiB       float32 [1048576]  _EagerConst  cell.py, line 2",
         "  1.2 KiB       uint8 [1028]       scratch",
     ] == info.value.message.split("\n")[1:]
 

@@ -90,3 +90,15 @@ def test_looking_fixes_no_configuration(shell: Shell) -> None:
     shell.run("%%gpu_memory --kept 0", "pass")
 
     assert CURRENT.context.machine is None
+
+
+def test_errors_tell_cells_by_their_numbers(shell: Shell) -> None:
+    shell.run(
+        "tf.config.set_logical_device_configuration(",
+        "  tf.config.list_physical_devices('GPU')[0],",
+        "  [tf.config.LogicalDeviceConfiguration(memory_limit=4)])",
+    )
+    failed = shell.run("held = tf.zeros([1 << 19])", "more = tf.zeros([1 << 20])")
+
+    assert "cell 2, line 1: held = tf.zeros([1 << 19])" in str(failed.error)
+    assert "ipython" not in str(failed.error).partition("Who holds it")[2]

@@ -27,8 +27,10 @@ def test_op_elsewhere_is_told_with_the_reason_and_the_line() -> None:
     with machine(2):
         record = _product("GPU:7")
 
+        undo = tf.runtime.tell_code_lines(lambda site: "a line" if site else "")
         with pytest.raises(AssertionError) as caught:
-            record.expect("MatMul=GPU:1", told=lambda site: "a line" if site else "")
+            record.expect("MatMul=GPU:1")
+        undo()
 
     assert isinstance(caught.value, tf.runtime.ExpectationError)
     assert [
@@ -59,8 +61,10 @@ def test_copy_of_a_tensor_is_told_but_not_the_way_of_a_value_to_its_device_and_b
         with tf.device("GPU:1"):
             print(tf.add(a, [1.0, 2.0]))
 
+        undo = tf.runtime.tell_code_lines(lambda _: "")
         with pytest.raises(tf.runtime.ExpectationError) as caught:
-            record.expect(no_copies=True, told=lambda _: "")
+            record.expect(no_copies=True)
+        undo()
 
     expected = ("- no copies", "+ 1 copy from GPU:0 (simulated) to GPU:1 (simulated), 8 B")
     assert expected == caught.value.lines

@@ -94,7 +94,7 @@ def test_two_tapes_are_heard_on_the_road_only() -> None:
         (Scope(tapes=(1,)), True),
         (Scope(tapes=(1, 2)), False),
         (Scope(graph=1), False),
-        (Scope(strategy=1), False),
+        (Scope(strategy=1), True),
         (Scope(replica=1), True),
     ],
 )

@@ -49,7 +49,7 @@ def _like(whole: Any, grad: Any) -> Any:
 def _meant(value: Any) -> Any:
     variable = getattr(value, "__tf_variable__", None)  # a strategy's, or a layer's
     if variable is not None:
-        return variable
+        return _meant(variable)  # a layer's may stand for a strategy's, and that for one copy
     if hasattr(value, "flat_values"):
         return value.flat_values
     if isinstance(value, IndexedSlices):
@@ -73,7 +73,7 @@ def watchable(structure: Any) -> Iterator[Any]:
     for value in flatten(structure):
         variable = getattr(value, "__tf_variable__", None)
         if variable is not None:
-            yield variable
+            yield from watchable(variable)
         elif isinstance(value, Tensor | Variable):
             yield value
         elif hasattr(value, "flat_values"):

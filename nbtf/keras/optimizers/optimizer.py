@@ -151,8 +151,9 @@ class Optimizer:
         self._places = {id(bare(weight)): place for place, weight in enumerate(self._weights)}
         names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
         names += ("gradient_accumulator",) if self.gradient_accumulation_steps else ()
+        in_replica = distribute.has_strategy() and not distribute.in_cross_replica_context()
         for weight in self._weights:
-            strategy = getattr(bare(weight), "distribute_strategy", None)
+            strategy = None if in_replica else getattr(bare(weight), "distribute_strategy", None)
             with nullcontext() if strategy is None else strategy.scope():
                 self._slots.append([self._slot(weight, name) for name in names])
 

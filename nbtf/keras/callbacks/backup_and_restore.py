@@ -1,0 +1,83 @@
+"""How training goes on after the program was ended in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from nbtf.keras.callbacks.callback import Callback
+
+
+class BackupAndRestore(Callback):
+    """Keeps weights and optimizer in a folder after each pass, and goes on from there in the next `fit`.
+
+    Passes that were made before are not made again: their hooks come, and their batches do not.
+
+    Args:
+      backup_dir: the folder.
+      save_freq: `"epoch"`, or after how many batches.
+      double_checkpoint: accepted and ignored.
+      delete_checkpoint: whether what was kept is deleted when `fit` has come to its end.
+
+    Raises:
+      ValueError: no folder.
+    """
+
+    def __init__(
+        self,
+        backup_dir: Any,
+        save_freq: Any = "epoch",
+        double_checkpoint: bool = False,
+        delete_checkpoint: bool = True,
+    ) -> None:
+        """Takes the options."""
+        if not backup_dir:
+            raise ValueError("Empty `backup_dir` argument passed")
+        self.backup_dir, self.save_freq, self.delete_checkpoint = os.fspath(backup_dir), save_freq, delete_checkpoint
+        self._epoch = self._batches = 0
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self.backup_dir, "latest.npz")
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Brings back what was kept."""
+        if not os.path.exists(self._path):
+            return
+        if not self.model.built or not self.model.optimizer.built:
+            self.model.optimizer.build(self.model.trainable_variables)
+        with np.load(self._path, allow_pickle=False) as kept:
+            state = json.loads(str(kept["state"]))
+            for number, variable in enumerate(self._variables()):
+                variable.assign(kept[str(number)])
+        self.model.__dict__["_initial_epoch"] = state["epoch"]
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Keeps the state."""
+        self._epoch = epoch + 1
+        if self.save_freq == "epoch":
+            self._keep()
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Keeps the state, if batches count."""
+        self._batches += 1
+        if self.save_freq != "epoch" and self._batches % self.save_freq == 0:
+            self._keep()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Deletes what was kept."""
+        if self.delete_checkpoint and os.path.exists(self._path):
+            os.remove(self._path)
+
+    def _keep(self) -> None:
+        os.makedirs(self.backup_dir, exist_ok=True)
+        arrays = {str(number): variable.numpy() for number, variable in enumerate(self._variables())}
+        partial = os.path.join(self.backup_dir, "partial.npz")
+        np.savez(partial, state=np.array(json.dumps({"epoch": self._epoch})), **arrays)
+        os.replace(partial, self._path)  # whole, or not at all
+
+    def _variables(self) -> list[Any]:
+        return [*self.model.weights, *self.model.optimizer.variables]

@@ -1,0 +1,189 @@
+"""Who is told what happens: all callbacks of a `fit`, an `evaluate` or a `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nbtf.keras.callbacks.callback import Callback
+from nbtf.keras.callbacks.history import History
+from nbtf.keras.callbacks.progbar_logger import ProgbarLogger
+
+Logs = Callable[[], dict[str, Any]]
+"""Returns the results so far: they are computed only if somebody wants them."""
+
+
+class CallbackList:
+    """Tells several callbacks, in their order.
+
+    Hooks of batches that no callback has written are not called at all.
+
+    Args:
+      callbacks: callbacks.
+      add_history: whether a `History` is added if there is none.
+      add_progbar: whether a `ProgbarLogger` is.
+      model: what they listen to.
+      **params: what they are told of the task.
+    """
+
+    def __init__(
+        self,
+        callbacks: Any = None,
+        add_history: bool = False,
+        add_progbar: bool = False,
+        model: Any = None,
+        **params: Any,
+    ) -> None:
+        """Adds what is to be added, and tells all of the model.
+
+        Raises:
+          ValueError: something in the list is no callback.
+        """
+        given: Any = callbacks or ()
+        self.callbacks: list[Any] = list(given) if isinstance(given, Iterable) else [given]  # pyright: ignore
+        found = next((one for one in self.callbacks if isinstance(one, History)), None)
+        self._bar = next((one for one in self.callbacks if isinstance(one, ProgbarLogger)), None)
+        if add_progbar and self._bar is None:
+            self._bar = ProgbarLogger()
+            self.callbacks.append(self._bar)
+        self.history = found or History()
+        if add_history and found is None:
+            self.callbacks.append(self.history)
+        for callback in self.callbacks:
+            if not hasattr(callback, "set_model"):
+                raise ValueError(
+                    "All items in the `callbacks` argument must be of type `keras.callbacks.Callback`. "
+                    f"Received instead: {callback} (of type {type(callback)})"
+                )
+        self.set_params(params)
+        if model is not None:
+            self.set_model(model)
+        self._sort()
+
+    @classmethod
+    def of(
+        cls, callbacks: Any, model: Any, verbose: int, epochs: int, steps: int | None, history: bool = True
+    ) -> CallbackList:
+        """Returns the list for a task; one that is given stays."""
+        if isinstance(callbacks, CallbackList):
+            return callbacks
+        params: dict[str, Any] = {"verbose": verbose, "epochs": epochs, "steps": steps}
+        return cls(callbacks, add_history=history, add_progbar=verbose != 0, model=model, **params)
+
+    def _sort(self) -> None:
+        """Finds out who wants to hear of batches."""
+        self._train_begin = self._who("on_train_batch_begin", "on_batch_begin")
+        self._train_end = self._who("on_train_batch_end", "on_batch_end")
+        self._test_begin = self._who("on_test_batch_begin")
+        self._test_end = self._who("on_test_batch_end")
+        self.wants_train_begin = bool(self._train_begin)
+        self.wants_train_end = bool(self._train_end) or self._bar is not None
+        self.wants_test = bool(self._test_begin or self._test_end) or self._bar is not None
+
+    def _who(self, *names: str) -> list[Any]:
+        def has_written(callback: Any, name: str) -> bool:
+            hook = getattr(callback, name)
+            return getattr(hook, "__func__", hook) is not getattr(Callback, name)
+
+        return [one for one in self.callbacks if any(has_written(one, name) for name in names)]
+
+    def append(self, callback: Any) -> None:
+        """Adds a callback."""
+        self.callbacks.append(callback)
+        self._sort()
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Tells all of the task."""
+        self.params = params
+        for callback in self.callbacks:
+            callback.set_params(params)
+        self.history.set_params(params)
+
+    def set_model(self, model: Any) -> None:
+        """Tells all of the model."""
+        self.model = model
+        for callback in self.callbacks:
+            callback.set_model(model)
+        self.history.set_model(model)
+
+    # Batches
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Tells that a batch begins."""
+        for callback in self._train_begin:
+            callback.on_train_batch_begin(batch, {})
+
+    def on_train_batch_end(self, batch: int, logs: Logs) -> None:
+        """Tells that a batch is done."""
+        self._batch_end(self._train_end, "on_train_batch_end", batch, logs)
+        if self._bar is not None:
+            self._bar.advance(batch, logs)
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Tells that a batch begins."""
+        for callback in self._test_begin:
+            callback.on_test_batch_begin(batch, {})
+
+    def on_test_batch_end(self, batch: int, logs: Logs) -> None:
+        """Tells that a batch is done."""
+        self._batch_end(self._test_end, "on_test_batch_end", batch, logs)
+        if self._bar is not None and not self._bar._training:
+            self._bar.advance(batch, logs)
+
+    def _batch_end(self, callbacks: list[Any], name: str, batch: int, logs: Any) -> None:
+        if callbacks:
+            made = logs() if callable(logs) else logs
+            for callback in callbacks:
+                getattr(callback, name)(batch, made)
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Tells that a batch begins."""
+        for callback in self.callbacks:
+            callback.on_predict_batch_begin(batch, logs)
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Tells that a batch is done."""
+        for callback in self.callbacks:
+            callback.on_predict_batch_end(batch, logs)
+
+    # Passes and all
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Tells that a pass begins."""
+        for callback in self.callbacks:
+            callback.on_epoch_begin(epoch, logs or {})
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Tells that a pass is over."""
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch, logs)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Tells that `fit` begins."""
+        for callback in self.callbacks:
+            callback.on_train_begin(logs or {})
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Tells that `fit` is over."""
+        for callback in self.callbacks:
+            callback.on_train_end(logs)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Tells that testing begins."""
+        for callback in self.callbacks:
+            callback.on_test_begin(logs or {})
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Tells that testing is over."""
+        for callback in self.callbacks:
+            callback.on_test_end(logs)
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Tells that predicting begins."""
+        for callback in self.callbacks:
+            callback.on_predict_begin(logs or {})
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """Tells that predicting is over."""
+        for callback in self.callbacks:
+            callback.on_predict_end(logs or {})

@@ -1,0 +1,27 @@
+"""What `fit` returns: the results of all passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf.keras.callbacks.callback import Callback
+
+
+class History(Callback):
+    """Keeps the results of each pass: `history` has a list for each name, `epoch` the numbers of the passes."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self.history: dict[str, list[Any]] = {}
+        self.epoch: list[int] = []
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Begins to count anew."""
+        self.epoch = []
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Adds the results of a pass."""
+        self.epoch.append(epoch)
+        for name, value in (logs or {}).items():
+            self.history.setdefault(name, []).append(value)
+        self.model.__dict__["history"] = self

@@ -1,0 +1,125 @@
+"""How the learning rate changes from pass to pass."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbtf.keras.callbacks.callback import Callback
+from nbtf.keras.callbacks.monitoring import Monitoring
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate before each pass.
+
+    Args:
+      schedule: a function of the number of the pass, from 0, and the present rate, or of the number alone.
+      verbose: 1 says what is set.
+
+    >>> schedule = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (epoch + 1))
+    >>> schedule.verbose
+    0
+    """
+
+    def __init__(self, schedule: Callable[..., Any], verbose: int = 0) -> None:
+        """Takes the function."""
+        self.schedule, self.verbose = schedule, verbose
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Sets the rate.
+
+        Raises:
+          ValueError: the function returns no number.
+        """
+        optimizer = self.model.optimizer
+        try:
+            rate = self.schedule(epoch, float(optimizer.learning_rate))
+        except TypeError:
+            rate = self.schedule(epoch)
+        if not isinstance(rate, float | np.floating) and not hasattr(rate, "numpy"):
+            raise ValueError(
+                f"The output of the `schedule` function should be a float. Got: {rate}"  # pyright: ignore
+            )
+        optimizer.learning_rate = float(rate)
+        if self.verbose > 0:
+            sys.stdout.write(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.\n")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Adds the rate to the results."""
+        if logs is not None:
+            logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+
+
+class ReduceLROnPlateau(Monitoring):
+    """Lowers the learning rate when a result no longer gets better.
+
+    Args:
+      monitor: the name of the result.
+      factor: what the rate is multiplied with.
+      patience: after how many passes without progress.
+      verbose: 1 says what is set.
+      mode: `"min"`, `"max"`, or `"auto"` by the name.
+      min_delta: by how much the result must get better.
+      cooldown: how many passes after that do not count.
+      min_lr: the lowest rate.
+      **ignored: accepted for older programs.
+
+    Raises:
+      ValueError: a `factor` of 1 or more.
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0.0,
+        **ignored: Any,
+    ) -> None:
+        """Takes the options."""
+        super().__init__(monitor, mode, min_delta)
+        if factor >= 1.0:
+            raise ValueError(f"ReduceLROnPlateau does not support a factor >= 1.0. Received factor={factor}")
+        self.factor, self.patience, self.verbose = factor, patience, verbose
+        self.cooldown, self.min_lr = cooldown, min_lr
+        self.on_train_begin()
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Forgets what was best."""
+        self.best: float | None = None
+        self.wait = self.cooldown_counter = 0
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Looks at the result, and adds the rate to the results."""
+        if logs is not None:
+            logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+        value = self.value_in(logs, "Learning rate reduction is")
+        if value is None:
+            return
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.wait = 0
+        if self.is_better(value, self.best):
+            self.best, self.wait = value, 0
+        elif self.cooldown_counter <= 0:
+            self.wait += 1
+            if self.wait >= self.patience:
+                self._reduce(epoch)
+
+    def _reduce(self, epoch: int) -> None:
+        optimizer = self.model.optimizer
+        before = float(optimizer.learning_rate)
+        if before <= self.min_lr:
+            return
+        rate = max(before * self.factor, self.min_lr)
+        optimizer.learning_rate = rate
+        self.cooldown_counter, self.wait = self.cooldown, 0
+        if self.verbose > 0:
+            sys.stdout.write(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {rate}.\n")

@@ -1,0 +1,91 @@
+"""What `fit`, `evaluate` and `predict` write while they run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from nbtf.keras.callbacks.callback import Callback
+
+
+class ProgbarLogger(Callback):
+    """Writes how far a pass is, and its results: see `tf.keras.utils.Progbar` for where it writes a bar."""
+
+    def __init__(self) -> None:
+        """Starts without a task."""
+        self._bar: Any = None
+        self._verbose = 1
+        self._epochs = 1
+        self._target: int | None = None
+        self._done = 0
+        self._training = False
+
+    def set_params(self, params: Any) -> None:
+        """Is given how much to write, and how many steps there are."""
+        self._verbose, self._epochs, self._target = params["verbose"], params["epochs"], params["steps"]
+        self.params = params
+
+    def _begin(self) -> None:
+        from nbtf.keras.training.progress import Progbar  # it stands above: the trainer imports the callbacks
+
+        self._done = 0
+        self._bar = Progbar(self._target, verbose=self._verbose)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Is in training from now on: a validation in between is not told of."""
+        self._training = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Is no longer."""
+        self._training = False
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Begins a line."""
+        if not self._training:
+            self._begin()
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Begins a line."""
+        self._begin()
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Begins a line, with the number of the pass above it if there are several."""
+        self._begin()
+        if self._verbose and self._epochs > 1:
+            sys.stdout.write(f"Epoch {epoch + 1}/{self._epochs}\n")
+
+    # Batches: `logs` are computed only when they are written.
+
+    def advance(self, batch: int, logs: Callable[[], dict[str, Any]]) -> None:
+        """Is told that a batch of training or testing is done."""
+        self._done = batch + 1
+        self._bar.note_step()
+        if self._bar.due and (self._target is None or self._done < self._target):
+            self._show(logs(), False)
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Is told that a batch of predicting is done."""
+        self.advance(batch, dict)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Ends the line."""
+        self._end(logs)
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Ends the line."""
+        if not self._training:
+            self._end(logs)
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """Ends the line."""
+        self._end({})
+
+    def _end(self, logs: Any) -> None:
+        self._target = self._done if self._target is None else self._target
+        self._bar.target = self._target
+        self._show(logs, True)
+
+    def _show(self, logs: Any, last: bool) -> None:
+        # The logs are means over the pass already.
+        self._bar.show(self._done, logs or {}, last)

@@ -1,0 +1,190 @@
+"""What `compile` makes of the losses: one number for all outputs of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from nbtf._ops.elementwise import add, multiply
+from nbtf.keras import losses
+from nbtf.keras.losses import Loss, LossFunctionWrapper
+from nbtf.keras.metrics import Mean
+from nbtf.keras.training.replica_parts import SHARE, rows_of
+
+
+class Named(NamedTuple):
+    """The outputs of a model, or what belongs to them, in one row."""
+
+    names: list[str | None]
+    values: list[Any]
+
+
+class _OfOutput(NamedTuple):
+    """What there is to compute for an output."""
+
+    place: int
+    name: str | None
+    fn: Loss
+    weight: float | None
+    mean: Mean | None
+
+
+class CompiledLosses:
+    """The losses of all outputs, weighted and added up.
+
+    Args:
+      loss: a loss for all outputs, or a list or a dictionary of losses.
+      loss_weights: how much each counts, in the same form.
+      output_names: returns the names of the model's outputs; none where they have none.
+    """
+
+    def __init__(self, loss: Any, loss_weights: Any, output_names: Callable[[], Sequence[str]]) -> None:
+        """Notes what was given; it is understood with the first batch, when outputs are known."""
+        self._loss, self._loss_weights = loss, loss_weights
+        self._names_of_model = output_names  # asked with the first batch, when the model is built
+        self._output_names: Sequence[str] = ()
+        self._parts: list[_OfOutput] | None = None
+        self._only: Loss | None = None
+
+    @property
+    def metrics(self) -> list[Mean]:
+        """The mean losses of single outputs, where there are several."""
+        return [part.mean for part in self._parts or () if part.mean is not None]
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Returns the loss of a batch; in a replica its part of the whole batch's."""
+        if self._parts is None:
+            self._build(y_true, y_pred)
+        only = self._only
+        if only is not None:
+            return _shared(only, only(in_one(y_true), in_one(y_pred), in_one(sample_weight)))
+        targets = values_for(y_true, y_pred, self._output_names)
+        weights = values_for(sample_weight, y_pred, self._output_names)
+        outputs, total = in_row(y_pred, self._output_names).values, None
+        for place, _, fn, weight, mean in self._parts or ():
+            loss = fn(targets[place], outputs[place], weights[place])
+            if mean is not None:
+                mean.update_state(loss, sample_weight=rows_of(outputs[place]))
+            loss = _shared(fn, loss)
+            loss = loss if weight is None else multiply(loss, weight)
+            total = loss if total is None else add(total, loss)
+        return total
+
+    def _build(self, y_true: Any, y_pred: Any) -> None:
+        self._output_names = self._names_of_model()
+        outputs = in_row(y_pred, self._output_names)
+        if y_true is None:
+            raise ValueError("None values not supported.")
+        fns = self._for_outputs(self._loss, outputs.names, "loss")
+        count = sum(fn is not None for fn in fns)
+        weights = self._weights(outputs.names, fns, count)
+        values_for(y_true, y_pred, self._output_names)  # so that a wrong structure is told of before anything is made
+        parts: list[_OfOutput] = []
+        for place, (name, fn, weight) in enumerate(zip(outputs.names, fns, weights, strict=True)):
+            if fn is not None:
+                mean = Mean(name=f"{name or place}_loss") if count > 1 else None
+                parts.append(_OfOutput(place, name, as_loss(fn), weight, mean))
+        plain = len(parts) == len(outputs.values) == 1 and parts[0].weight is None
+        self._parts, self._only = parts, parts[0].fn if plain else None
+
+    def _for_outputs(self, given: Any, names: list[str | None], what: str) -> list[Any]:
+        if isinstance(given, dict):
+            known = [name for name in names if name is not None]
+            if not set(given) <= set(known) or len(given) < len(known):
+                raise ValueError(
+                    f"Expected keys {known} in {what} dict, but found {what}.keys()={list(given)}"  # pyright: ignore[reportUnknownArgumentType]
+                )
+            return [given[name] for name in names]  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(given, list | tuple):
+            return [given] * len(names)
+        fns: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+        if len(fns) > len(names):
+            raise KeyError(
+                f"The path: ({len(names)},) in the `{what}` argument, can't be found in either the model's output "
+                "(`y_pred`) or in the labels (`y_true`)."
+            )
+        return fns + [None] * (len(names) - len(fns))
+
+    def _weights(self, names: list[str | None], fns: list[Any], count: int) -> list[float | None]:
+        given = self._loss_weights
+        if given is None:
+            return [None] * len(names)
+        if isinstance(given, dict):
+            return [given[name] if fn is not None else None for name, fn in zip(names, fns, strict=True)]
+        weights: list[Any] = list(given) if isinstance(given, list | tuple) else [given] * len(names)
+        if len(weights) < count:
+            raise ValueError(
+                f"`loss_weights` must match the number of losses, got {count} losses and {len(weights)} weights."
+            )
+        return weights + [None] * (len(names) - len(weights))
+
+
+def _shared(fn: Loss, loss: Any) -> Any:
+    """Returns what a replica's loss adds to that of the whole batch: of a mean its share, of a sum all."""
+    share = SHARE.get()
+    if share is None or fn.reduction == "sum":
+        return loss
+    return multiply(loss, share.rows / share.of)
+
+
+def as_loss(identifier: Any) -> Loss:
+    """Returns a loss object for a name, a function or an object."""
+    found: Any = losses.get(identifier)
+    if isinstance(found, Loss):
+        return found
+    function: Callable[..., Any] = found
+    return LossFunctionWrapper(function, name=getattr(function, "__name__", None))
+
+
+# Structures of outputs
+
+
+def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
+    """Returns the outputs of a model in a row, with their names."""
+    if isinstance(outputs, dict):
+        entries: dict[str, Any] = outputs  # pyright: ignore[reportUnknownVariableType]
+        return Named(list(entries), list(entries.values()))
+    if not isinstance(outputs, list | tuple):
+        return Named([output_names[0] if len(output_names) == 1 else None], [outputs])
+    values: list[Any] = list(outputs)  # pyright: ignore[reportUnknownArgumentType]
+    names: list[str | None] = list(output_names) if len(output_names) == len(values) else [None] * len(values)
+    return Named(names, values)
+
+
+def in_one(value: Any) -> Any:
+    """Returns the only one of a structure for a single output."""
+    if isinstance(value, dict):
+        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return next(iter(entries.values())) if len(entries) == 1 else entries
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value  # pyright: ignore
+
+
+def values_for(given: Any, outputs: Any, output_names: Sequence[str]) -> list[Any]:
+    """Returns what belongs to each output: targets, or weights.
+
+    Raises:
+      ValueError: the structures do not match.
+    """
+    names, values = in_row(outputs, output_names)
+    if given is None or (len(values) == 1 and not isinstance(given, list | tuple | dict)):
+        return [given] * len(values)
+    if isinstance(given, dict):
+        entries: dict[Any, Any] = given  # pyright: ignore[reportUnknownVariableType]
+        return [entries.get(name) for name in names]
+    if isinstance(given, list | tuple):
+        row: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+        if len(row) == len(values):
+            return row
+    raise ValueError(
+        f"y_true and y_pred have different structures.\ny_true: {_stars(given)}\ny_pred: {_stars(outputs)}\n"
+    )
+
+
+def _stars(structure: Any) -> str:
+    if isinstance(structure, dict):
+        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+        return repr({key: "*" for key in entries})
+    if isinstance(structure, list | tuple):
+        row: list[Any] = ["*"] * len(structure)  # pyright: ignore[reportUnknownArgumentType]
+        return repr(tuple(row) if isinstance(structure, tuple) else row)
+    return "*"

@@ -1,0 +1,187 @@
+"""What `compile` makes of the metrics: for each output its own, under names that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from nbtf.keras import metrics
+from nbtf.keras.metrics import MeanMetricWrapper, Metric
+from nbtf.keras.training.compiled_losses import in_row, values_for
+
+
+class _OfOutput(NamedTuple):
+    """The metrics of an output, by the names in the logs."""
+
+    place: int
+    plain: list[tuple[str, Metric]]
+    weighted: list[tuple[str, Metric]]
+
+
+class CompiledMetrics:
+    """All metrics that `compile` was given.
+
+    Args:
+      given: metrics, in a list, or by output in a list or a dictionary.
+      weighted: the same, for those that take sample weights.
+      output_names: returns the names of the model's outputs; none where they have none.
+    """
+
+    name = "compile_metrics"
+
+    def __init__(self, given: Any, weighted: Any, output_names: Callable[[], Sequence[str]]) -> None:
+        """Notes what was given; it is understood with the first batch, when outputs are known.
+
+        Raises:
+          ValueError: neither list nor dictionary.
+        """
+        for what, value in (("metrics", given), ("weighted_metrics", weighted)):
+            if value is not None and not isinstance(value, list | tuple | dict):
+                raise ValueError(
+                    f"Expected `{what}` argument to be a list, tuple, or dict. Received instead: "
+                    f"{what}={value} of type {type(value)}"
+                )
+        self._given, self._weighted = given, weighted
+        self._names_of_model = output_names  # asked with the first batch, when the model is built
+        self._output_names: Sequence[str] = ()
+        self._parts: list[_OfOutput] = []
+        self.built = False
+
+    def __repr__(self) -> str:
+        """Returns `<CompileMetrics name=compile_metrics>`."""
+        return f"<CompileMetrics name={self.name}>"
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All metrics."""
+        return [metric for part in self._parts for _, metric in (*part.plain, *part.weighted)]
+
+    @property
+    def variables(self) -> list[Any]:
+        """All numbers that they gather."""
+        return [variable for metric in self.metrics for variable in metric.variables]
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        """Has each metric look at a batch."""
+        if not self.built:
+            self._build(y_true, y_pred)
+        if not self._parts:
+            return
+        targets = values_for(y_true, y_pred, self._output_names)
+        weights = values_for(sample_weight, y_pred, self._output_names)
+        outputs = in_row(y_pred, self._output_names).values
+        for place, plain, weighted in self._parts:
+            for _, metric in plain:
+                metric.update_state(targets[place], outputs[place])
+            for _, metric in weighted:
+                metric.update_state(targets[place], outputs[place], sample_weight=weights[place])
+
+    def result(self) -> dict[str, Any]:
+        """Returns the results by name; a metric that has several gives them under their own names."""
+        results: dict[str, Any] = {}
+        for _, plain, weighted in self._parts:
+            for name, metric in (*plain, *weighted):
+                result = metric.result()
+                if isinstance(result, dict):
+                    results.update(result)  # pyright: ignore[reportUnknownArgumentType]
+                else:
+                    results[name] = result
+        return results
+
+    def reset_state(self) -> None:
+        """Has all forget what they gathered."""
+        for metric in self.metrics:
+            metric.reset_state()
+
+    def _build(self, y_true: Any, y_pred: Any) -> None:
+        self._output_names = self._names_of_model()
+        names, outputs = in_row(y_pred, self._output_names)
+        several = len(outputs) > 1
+        plain = self._by_output(self._given, names, "metrics")
+        weighted = self._by_output(self._weighted, names, "weighted_metrics")
+        targets = values_for(y_true, y_pred, self._output_names) if any(plain) or any(weighted) else [None] * len(names)
+        used: set[str] = set()
+        for place, (name, target, output) in enumerate(zip(names, targets, outputs, strict=True)):
+            prefix = f"{name or place}_" if several else ""
+            sides = [
+                [metric for one in side if (metric := metric_for(one, target, output)) is not None]
+                for side in (plain[place], weighted[place])
+            ]
+            first = [(_unused(prefix + metric.name, used), metric) for metric in sides[0]]
+            second = [(_weighted_name(prefix, metric.name, used), metric) for metric in sides[1]]
+            if first or second:
+                self._parts.append(_OfOutput(place, first, second))
+        self.built = True
+
+    def _by_output(self, given: Any, names: list[str | None], what: str) -> list[list[Any]]:
+        if given is None:
+            return [[] for _ in names]
+        if isinstance(given, dict) and set(given) <= {name for name in names if name is not None}:
+            entries: dict[Any, Any] = given  # pyright: ignore[reportUnknownVariableType]
+            return [_listed(entries.get(name)) for name in names]
+        if isinstance(given, list | tuple):
+            row: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+            if len(names) == 1:
+                return [_listed(row[0]) if len(row) == 1 and isinstance(row[0], list) else row]
+            if not row:
+                return [[] for _ in names]
+            if len(row) == len(names):
+                return [_listed(one) for one in row]
+        raise ValueError(
+            f"Invalid `{what}`. `{what}` should contain metrics objects and either be a dict or a list matching the "
+            f"output names of the functional model {[name for name in names if name is not None]} or match the output "
+            f"structure of the model: {['X'] * len(names)}.\nReceived: {what}={given}"
+        )
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]  # pyright: ignore
+
+
+def _unused(name: str, used: set[str]) -> str:
+    number, free = 0, name
+    while free in used:
+        number += 1
+        free = f"{name}_{number}"
+    used.add(free)
+    return free
+
+
+def _weighted_name(prefix: str, name: str, used: set[str]) -> str:
+    plain = prefix + name
+    return _unused(f"{prefix}weighted_{name}" if plain in used else plain, used)
+
+
+def metric_for(identifier: Any, y_true: Any, y_pred: Any) -> Metric | None:
+    """Returns the metric for a name, a function or an object; `"accuracy"` is chosen by the shapes."""
+    if identifier is None:
+        return None
+    found: Any = None
+    if isinstance(identifier, str):
+        kinds = _BY_SHAPE.get(identifier.lower())
+        found = kinds[_kind(y_true, y_pred)](name=identifier) if kinds else None
+    if found is None:
+        found = metrics.get(identifier)
+    if not isinstance(found, Metric):
+        found = MeanMetricWrapper(found, name=getattr(found, "__name__", None))
+    if isinstance(identifier, str):
+        found.name = identifier
+    return found
+
+
+def _kind(y_true: Any, y_pred: Any) -> int:
+    """Returns 0 for one number that is yes or no, 1 for numbers of classes, 2 for a number for each class."""
+    true, predicted = tuple(y_true.shape), tuple(y_pred.shape)
+    if predicted and predicted[-1] == 1:
+        return 0
+    return 1 if len(true) < len(predicted) or (true and true[-1] == 1 and predicted[-1] > 1) else 2
+
+
+_ACCURACIES = (metrics.BinaryAccuracy, metrics.SparseCategoricalAccuracy, metrics.CategoricalAccuracy)
+_CROSSENTROPIES = (metrics.BinaryCrossentropy, metrics.SparseCategoricalCrossentropy, metrics.CategoricalCrossentropy)
+_BY_SHAPE: dict[str, tuple[Any, ...]] = {
+    "accuracy": _ACCURACIES,
+    "acc": _ACCURACIES,
+    "crossentropy": _CROSSENTROPIES,
+    "ce": _CROSSENTROPIES,
+}

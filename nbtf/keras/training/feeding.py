@@ -1,0 +1,337 @@
+"""Where batches come from: arrays, data sets, generators."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from nbtf import distribute
+from nbtf._ops.random import seeds
+from nbtf._runtime.tensor import Tensor
+from nbtf.distribute.values import mapped
+from nbtf.keras.dtypes import floatx
+from nbtf.keras.training.py_dataset import PyDataset
+
+Batch = tuple[Any, Any, Any]
+"""Inputs, targets and weights; arrays in it belong to nobody else."""
+
+
+class Feed:
+    """Batches, pass after pass.
+
+    `steps` is their number in a pass, None where nobody knows. `once` says that there is a single pass.
+    """
+
+    steps: int | None = None
+    once = False
+
+    def batches(self) -> Iterator[Batch]:
+        """Starts a pass."""
+        raise NotImplementedError
+
+    def pass_ended(self) -> None:
+        """Is told when a pass is over."""
+
+
+class ArrayFeed(Feed):
+    """Rows of arrays, cut into batches: each is one slice, or with shuffling one gathering of rows."""
+
+    def __init__(
+        self, x: Any, y: Any = None, weights: Any = None, batch_size: int | None = None, shuffle: Any = False
+    ) -> None:
+        """Takes arrays, or structures of them, of equal length."""
+        self._data = mapped(as_array, (x, y, weights))
+        self._rows = checked_lengths(*self._data)
+        self._size, self._shuffle = int(batch_size or 32), shuffle
+        self.steps = -(-self._rows // self._size)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yields the batches of a pass; the last may be smaller."""
+        order = self._order() if self._shuffle else None
+        data, size = self._data, self._size
+        plain = all([one is None or one.__class__ is np.ndarray for one in data])
+        for start in range(0, self._rows, size):
+            rows = slice(start, start + size) if order is None else order[start : start + size]
+            if plain:
+                yield tuple([None if one is None else taken(one, rows) for one in data])
+            else:
+                yield mapped(lambda one, rows=rows: None if one is None else taken(one, rows), data)
+
+    def _order(self) -> Any:
+        numbers = random_numbers()
+        if self._shuffle != "batch":
+            return numbers.permutation(self._rows)
+        whole = self._rows - self._rows % self._size
+        groups = np.arange(whole).reshape(-1, self._size)
+        return np.concatenate([groups[numbers.permutation(len(groups))].ravel(), np.arange(whole, self._rows)])
+
+
+class DatasetFeed(Feed):
+    """A data set that already comes in batches."""
+
+    def __init__(self, dataset: Any) -> None:
+        """Takes a `tf.data.Dataset`, a distributed one, or another thing to loop over again and again."""
+        self._dataset = dataset
+        count = getattr(dataset, "cardinality", None)
+        count = int(count() if callable(count) else count) if count is not None else -1
+        self.steps = count if count >= 0 else None
+
+    def batches(self) -> Iterator[Batch]:
+        """Yields its elements."""
+        for element in self._dataset:
+            yield unpacked(element)
+
+
+class GeneratorFeed(Feed):
+    """What a generator yields; it can be passed through once."""
+
+    once = True
+
+    def __init__(self, generator: Iterator[Any]) -> None:
+        """Takes the generator."""
+        self._generator = generator
+
+    def batches(self) -> Iterator[Batch]:
+        """Yields on from where it is."""
+        for element in self._generator:
+            yield mapped(own_array, unpacked(element))
+
+
+class PyDatasetFeed(Feed):
+    """Batches by number."""
+
+    def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
+        """Takes the data set; with `shuffle`, batches come in another order in each pass."""
+        self._dataset, self._shuffle = dataset, shuffle
+        self.steps = dataset.num_batches
+
+    def batches(self) -> Iterator[Batch]:
+        """Yields the batches of a pass."""
+        self._dataset.on_epoch_begin()
+        number = 0
+        order: Any = random_numbers().permutation(self.steps) if self._shuffle and self.steps is not None else None
+        while self.steps is None or number < self.steps:
+            yield mapped(own_array, unpacked(self._dataset[number if order is None else int(order[number])]))
+            number += 1
+
+    def pass_ended(self) -> None:
+        """Tells the data set."""
+        self._dataset.on_epoch_end()
+
+
+class Weighted(Feed):
+    """The batches of another feed, with weights for the classes of their targets."""
+
+    def __init__(self, feed: Feed, class_weight: Mapping[int, float]) -> None:
+        """Takes a feed, and a weight for each class."""
+        self._feed, self._class_weight = feed, class_weight
+        self.steps, self.once = feed.steps, feed.once
+
+    def batches(self) -> Iterator[Batch]:
+        """Yields the batches with weights."""
+        for x, y, weights in self._feed.batches():
+            if weights is not None:
+                raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+            yield x, y, class_weights(y, self._class_weight)
+
+    def pass_ended(self) -> None:
+        """Tells the feed."""
+        self._feed.pass_ended()
+
+
+# Making one
+
+
+def feed_of(
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    batch_size: int | None = None,
+    shuffle: Any = False,
+    class_weight: Mapping[int, float] | None = None,
+) -> Feed:
+    """Returns the batches for what a program has as data.
+
+    Args:
+      x: arrays, tensors, data frames, or lists and dictionaries of them; or a data set, a generator, a `PyDataset`.
+      y: targets, for arrays.
+      sample_weight: weights of the rows, for arrays.
+      batch_size: for arrays.
+      shuffle: whether rows are in another order in each pass; `"batch"` keeps batches together.
+      class_weight: weights of the classes.
+
+    Raises:
+      ValueError: arrays of different lengths, targets beside a data set, data of a kind that is not known.
+    """
+    if class_weight is not None:
+        if sample_weight is not None:
+            raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
+        if isinstance(y, list | tuple | dict):
+            raise ValueError("`class_weight` is only supported for Models with a single output.")
+        return Weighted(feed_of(x, y, None, batch_size, shuffle), class_weight)
+    if isinstance(x, PyDataset):
+        _no_more("PyDataset", y, sample_weight)
+        return PyDatasetFeed(x, bool(shuffle))
+    if hasattr(x, "element_spec"):
+        _no_more("tf.data.Dataset", y, sample_weight)
+        return DatasetFeed(x)
+    if isinstance(x, Iterator):
+        _no_more("generator", y, sample_weight)
+        return GeneratorFeed(x)  # pyright: ignore[reportUnknownArgumentType]
+    if is_arrays(x):
+        return ArrayFeed(x, y, sample_weight, batch_size, shuffle)
+    if isinstance(x, Iterable) and not isinstance(x, str | bytes | list | tuple | dict):
+        _no_more(type(x).__name__, y, sample_weight)
+        return DatasetFeed(x)
+    raise ValueError(f"Unrecognized data type: x={x} (of type {type(x)})")
+
+
+def _no_more(kind: str, y: Any, sample_weight: Any) -> None:
+    for name, value, what in (("y", y, "targets"), ("sample_weights", sample_weight, "sample weights")):
+        if value is not None:
+            raise ValueError(
+                f"When providing `x` as a {kind}, `{name}` should not be passed. Instead, the {what} should be "
+                f"included as part of the {kind}."
+            )
+
+
+def is_arrays(x: Any) -> bool:
+    """Tells whether something is an array, or a structure of arrays."""
+    if isinstance(x, list | tuple):
+        items: Any = x
+        return bool(items) and all(is_arrays(one) for one in items)
+    if isinstance(x, dict):
+        entries: Any = x
+        return bool(entries) and all(is_arrays(one) for one in entries.values())
+    return isinstance(x, np.ndarray | Tensor) or hasattr(x, "to_numpy") or hasattr(x, "__tf_tensor__")
+
+
+def as_array(value: Any) -> Any:
+    """Returns data as a NumPy array; None stays."""
+    if value is None or isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "to_numpy"):  # a data frame, or a column of one
+        array = value.to_numpy()
+        return array if array.ndim > 1 else array[:, None]
+    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
+def own_array(value: Any) -> Any:
+    """Returns an array of a program as one that is ours; anything else as it is."""
+    if hasattr(value, "to_numpy"):
+        value = as_array(value)
+    return taken(value, slice(None)) if isinstance(value, np.ndarray) and value.ndim else value
+
+
+def taken(array: Any, rows: Any) -> Any:
+    """Returns rows of an array as an array of its own; numbers with a point as `floatx()`."""
+    dtype = floatx() if array.dtype.kind == "f" and array.dtype.name != "bfloat16" else array.dtype
+    if rows.__class__ is slice:
+        return np.array(array[rows], dtype)
+    made = array.take(rows, 0)
+    return made if made.dtype == dtype else made.astype(dtype)
+
+
+def checked_lengths(x: Any, y: Any, weights: Any) -> int:
+    """Returns the number of rows.
+
+    Raises:
+      ValueError: arrays differ in it.
+    """
+    lengths = {name: _lengths(value) for name, value in (("x", x), ("y", y), ("sample_weight", weights))}
+    found = {length for some in lengths.values() for length in some}
+    if len(found) > 1:
+        sizes = "".join(f"'{name}' sizes: {', '.join(map(str, some))}\n" for name, some in lengths.items() if some)
+        raise ValueError(
+            "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples." + sizes
+        )
+    return next(iter(found))
+
+
+def _lengths(value: Any) -> list[int]:
+    if isinstance(value, list | tuple):
+        items: Any = value
+        return [length for one in items for length in _lengths(one)]
+    if isinstance(value, dict):
+        entries: Any = value
+        return [length for one in entries.values() for length in _lengths(one)]
+    return [] if value is None else [len(value)]
+
+
+def unpacked(element: Any) -> Batch:
+    """Returns an element as inputs, targets and weights.
+
+    Raises:
+      ValueError: a tuple of more than three.
+    """
+    if isinstance(element, list):
+        element = tuple(element)  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(element, tuple):
+        return element, None, None
+    parts: tuple[Any, ...] = element
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(
+            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {parts}"
+        )
+    x, y, weights = (*parts, None, None)[:3]
+    return x, y, weights
+
+
+def class_weights(y: Any, class_weight: Mapping[int, float]) -> Any:
+    """Returns a weight for each row, by the class of its target."""
+    if isinstance(y, distribute.DistributedValues):
+        raise ValueError("`class_weight` is not supported for data that is distributed already.")
+    labels = as_array(y)
+    if labels.ndim > 1:
+        labels = labels.argmax(-1) if labels.shape[-1] > 1 else labels[..., 0]
+    weights = np.ones(labels.shape, floatx())
+    for label, weight in class_weight.items():
+        weights[labels == label] = weight
+    return weights
+
+
+def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple[Batch, Batch]:
+    """Returns the first rows to train with, and the last ones to validate with.
+
+    Raises:
+      ValueError: the data cannot be cut, or one side would be empty.
+    """
+    wrong = [type(one) for one in (x, y, weights) if one is not None and not is_arrays(one)]
+    if wrong:
+        raise ValueError(
+            "Argument `validation_split` is only supported for tensors or NumPy arrays."
+            f"Found incompatible type in the input: {wrong}"
+        )
+    data = mapped(as_array, (x, y, weights))
+    rows = checked_lengths(*data)
+    place = int(rows * (1.0 - fraction))
+    if place in (0, rows):
+        raise ValueError(
+            f"Training data contains {rows} samples, which is not sufficient to split it into a validation and "
+            f"training set as specified by `validation_split={fraction}`. Either provide more data, or a different "
+            "value for the `validation_split` argument."
+        )
+
+    def rows_of(start: int, stop: int) -> Any:
+        return mapped(lambda one: None if one is None else one[start:stop], data)
+
+    return rows_of(0, place), rows_of(place, rows)
+
+
+def random_numbers() -> Any:
+    """Returns a source of random orders: one that `tf.random.set_seed` has started, else NumPy's own."""
+    pair = seeds().pair(None)
+    return np.random if pair is None else np.random.default_rng(pair)
+
+
+def warn_of_end() -> None:
+    """Warns that data ended before the steps that were asked for."""
+    warnings.warn(
+        "Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
+        "least `steps_per_epoch * epochs` batches. You may need to use the `.repeat()` function when building your "
+        "dataset.",
+        stacklevel=4,
+    )

@@ -1,0 +1,169 @@
+"""How passes over the data go: batch after batch, and who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from nbtf.keras.callbacks import CallbackList, History
+from nbtf.keras.training.feeding import Batch, Feed, warn_of_end
+from nbtf.keras.training.steps import Steps, joined
+
+if TYPE_CHECKING:
+    from nbtf.keras.training.trainer import Trainer
+
+
+class Epochs:
+    """The passes of a `fit`."""
+
+    def __init__(
+        self,
+        model: Trainer,
+        steps: Steps,
+        feed: Feed,
+        callbacks: CallbackList,
+        steps_per_epoch: int | None,
+        steps_per_call: int,
+    ) -> None:
+        """Takes what is to be done; nothing is yet."""
+        self._model, self._steps, self._feed, self._callbacks = model, steps, feed, callbacks
+        self._wanted, self._per_call = steps_per_epoch, max(1, steps_per_call)
+        self._batches: Iterator[Batch] | None = None
+        self._given: Any = None
+        self._test: Feed | None = None
+        self._test_steps: int | None = None
+        self._test_freq: Any = 1
+
+    def validate_with(self, feed: Feed | None, steps: int | None, freq: Any) -> None:
+        """Says what to validate with, and after which passes."""
+        self._test, self._test_steps, self._test_freq = feed, steps, freq
+
+    def run(self, first: int, end: int) -> History:
+        """Makes the passes; returns what the logs said."""
+        model, callbacks = self._model, self._callbacks
+        callbacks.on_train_begin()
+        logs: dict[str, Any] = {}
+        first = max(first, model.__dict__.pop("_initial_epoch", 0))  # where `BackupAndRestore` goes on
+        for epoch in range(first, end):
+            model.reset_metrics()
+            callbacks.on_epoch_begin(epoch)
+            self._pass()
+            logs = model._logs(self._given)
+            if self._test is not None and self._is_time(epoch):
+                found = evaluated(model, self._test, callbacks, self._test_steps)
+                logs.update({f"val_{name}": value for name, value in found.items()})
+            callbacks.on_epoch_end(epoch, logs)
+            if model.stop_training:
+                break
+        if model.optimizer is not None and logs:
+            model.optimizer.finalize_variable_values(model.trainable_variables)
+        callbacks.on_train_end(logs)
+        return callbacks.history
+
+    def _is_time(self, epoch: int) -> bool:
+        freq = self._test_freq
+        return (epoch + 1) % freq == 0 if isinstance(freq, int) else epoch + 1 in freq
+
+    def _pass(self) -> None:
+        """Goes through the data once, or takes as many batches as were asked for."""
+        train, callbacks, model, per_call = self._steps.train, self._callbacks, self._model, self._per_call
+        begins, ends = callbacks.wants_train_begin, callbacks.wants_train_end
+
+        def logs() -> dict[str, Any]:
+            return model._logs(self._given)
+
+        done = told = 0
+        for batch in self._next_batches():
+            if begins and done == told:
+                callbacks.on_train_batch_begin(done)
+            self._given = train(batch)
+            del batch
+            done += 1
+            if done - told == per_call:
+                told = done
+                if ends:
+                    callbacks.on_train_batch_end(done - 1, logs)
+                if model.stop_training:
+                    break
+        else:
+            if done != told and ends:
+                callbacks.on_train_batch_end(done - 1, logs)
+            self._check_end(done)
+
+    def _next_batches(self) -> Iterator[Batch]:
+        """Yields the batches of a pass."""
+        wanted, feed = self._wanted, self._feed
+        if wanted is None:
+            yield from feed.batches()
+            feed.pass_ended()
+            return
+        for _ in range(wanted):
+            batch = next(self._batches, None) if self._batches is not None else None
+            if batch is None and (self._batches is None or feed.steps is not None):
+                self._batches = feed.batches()  # a pass may be shorter than what was asked for, or longer
+                batch = next(self._batches, None)
+            if batch is None:
+                return
+            yield batch
+
+    def _check_end(self, done: int) -> None:
+        wanted = self._wanted
+        if (wanted is not None and done < wanted) or not done:
+            warn_of_end()
+        if wanted is not None and done < wanted:
+            self._batches = None
+
+
+def evaluated(model: Trainer, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
+    """Takes all batches, or some, to the metrics; returns what these say."""
+    test = Steps(model).test
+    given: Any = None
+    callbacks.on_test_begin()
+    model.reset_metrics()
+
+    def logs() -> dict[str, Any]:
+        return model._logs(given)
+
+    for number, batch in enumerate(_first(feed, steps)):
+        if callbacks.wants_test:
+            callbacks.on_test_batch_begin(number)
+        given = test(batch)
+        if callbacks.wants_test:
+            callbacks.on_test_batch_end(number, logs)
+        if model.stop_evaluating:
+            break
+    made = logs()
+    callbacks.on_test_end(made)
+    return made
+
+
+def predicted(model: Trainer, feed: Feed, callbacks: CallbackList, steps: int | None) -> Any:
+    """Returns the outputs for all batches, or for some."""
+    predict: Callable[[Any], Any] = Steps(model).predict
+    made: list[Any] = []
+    callbacks.on_predict_begin()
+    for number, batch in enumerate(_first(feed, steps)):
+        callbacks.on_predict_batch_begin(number)
+        outputs = predict(batch)
+        made.append(outputs)
+        callbacks.on_predict_batch_end(number, {"outputs": outputs})
+    callbacks.on_predict_end()
+    if not made:
+        raise ValueError("There is nothing to predict: the data has no batches.")
+    return joined(made)
+
+
+def _first(feed: Feed, steps: int | None) -> Iterator[Batch]:
+    """Yields the first batches of a pass, all of them without a number."""
+    if steps is None:
+        yield from feed.batches()
+        feed.pass_ended()
+        return
+    batches = feed.batches()
+    for done in range(steps):
+        batch = next(batches, None)
+        if batch is None:
+            if done < steps:
+                warn_of_end()
+            return
+        yield batch

@@ -1,0 +1,175 @@
+"""How far training is: a bar that is rewritten in a terminal and in a notebook, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_BAR = "━"
+
+
+class Progbar:
+    """A line of text about a task of many steps.
+
+    In a terminal, and in a notebook, the line is rewritten at most 20 times a second, and in colour only in a terminal.
+    Where output goes to a file there is one line when the task is over. Times differ from run to run: a notebook that
+    is checked by nbval uses `verbose=0`, or replaces `\\d+m?s(/step)?` before comparing.
+
+    Args:
+      target: the number of steps; None if nobody knows.
+      width: of the bar, in characters.
+      verbose: 1 for the bar, 2 for a plain line at the end, 0 for nothing.
+      interval: the least time between two updates, in seconds.
+      stateful_metrics: names of values that are means already; all others are averaged over updates.
+      unit_name: what a step is called.
+
+    >>> bar = tf.keras.utils.Progbar(4, verbose=0)
+    >>> bar.update(2, [("loss", 0.5)])
+    """
+
+    def __init__(
+        self,
+        target: int | None,
+        width: int = 20,
+        verbose: int = 1,
+        interval: float = 0.05,
+        stateful_metrics: Iterable[str] | None = None,
+        unit_name: str = "step",
+    ) -> None:
+        """Starts the clock."""
+        self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
+        self.unit_name = unit_name
+        self._stateful = set(stateful_metrics or ())
+        self._sums: dict[str, list[float]] = {}
+        self._seen = 0
+        self._start = time.time()
+        self._last_update = 0.0
+        self._after_first: float | None = None
+        self._length = 0
+        self._stream: Any = sys.stdout
+        self._colour = verbose == 1 and _is_terminal(self._stream)
+        self._rewrites = verbose == 1 and (self._colour or _is_notebook(self._stream))
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write again."""
+        return self._rewrites and time.time() - self._last_update >= self.interval
+
+    def update(
+        self, current: int, values: Sequence[tuple[str, Any]] | Mapping[str, Any] | None = None, finalize: Any = None
+    ) -> None:
+        """Says how far the task is.
+
+        Args:
+          current: the number of the step.
+          values: pairs of name and value.
+          finalize: whether this is the end; by default if `current` is the target.
+        """
+        last = bool(self.target is not None and current >= self.target) if finalize is None else bool(finalize)
+        self.note_step()
+        self._gather(current, values.items() if isinstance(values, Mapping) else values or ())
+        self._seen = current
+        now = time.time()
+        if self.verbose == 2 and last:
+            self._write(f"{self._count(current)} - {now - self._start:.0f}s -{self._rest(current, now)}\n")
+        elif self.verbose == 1 and (last or (self._rewrites and now - self._last_update >= self.interval)):
+            self._draw(current, now, last)
+
+    def add(self, n: int, values: Any = None) -> None:
+        """Says that some steps more are done."""
+        self.update(self._seen + n, values)
+
+    def note_step(self) -> None:
+        """Notes when the first step was done: it takes longer than the others, and is left out of their mean."""
+        if self._after_first is None:
+            self._after_first = time.time()
+
+    def show(self, current: int, logs: Mapping[str, float], last: bool) -> None:
+        """As `update`, for values that are means already."""
+        self._stateful.update(logs)
+        self.update(current, logs, last)
+
+    def _gather(self, current: int, values: Iterable[tuple[str, Any]]) -> None:
+        for name, value in values:
+            if name in self._stateful:
+                self._sums[name] = [float(value), 1.0]
+                continue
+            # As Keras: a value counts for all the steps since the last one.
+            steps = float(max(current - self._seen, 1))
+            known = self._sums.setdefault(name, [0.0, 0.0])
+            known[0] += float(value) * steps
+            known[1] += steps
+
+    def _draw(self, current: int, now: float, last: bool) -> None:
+        count = self._count(current)
+        line = f"{self._bold(count)} {self._bar(current)}" if self.target is not None else count
+        spent = now - self._start
+        if self.target is not None and current < self.target:
+            spent = self._per_step(current, now) * (self.target - current)
+        line += f" {self._bold(_duration(spent))}{self._rest(current, now)}"
+        length = len(line)
+        text = ("\r" if self._rewrites else "") + line + " " * max(0, self._length - length) + ("\n" if last else "")
+        self._length, self._last_update = length, now
+        self._write(text)
+
+    def _count(self, current: int) -> str:
+        if self.target is None:
+            return f"{current:>7}/Unknown"
+        digits = int(math.log10(self.target)) + 1 if self.target else 1
+        return f"{current:>{digits}}/{self.target}"
+
+    def _bar(self, current: int) -> str:
+        full = int(self.width * current / self.target) if self.target else self.width
+        done, open_ = _BAR * full, _BAR * (self.width - full)
+        return f"\33[32m{done}\33[0m\33[37m{open_}\33[0m" if self._colour else done + (open_ and " " * len(open_))
+
+    def _bold(self, text: str) -> str:
+        return f"\33[1m{text}\33[0m" if self._colour else text
+
+    def _rest(self, current: int, now: float) -> str:
+        text = _time_of_one(self._per_step(current, now), self.unit_name)
+        for name, (total, count) in self._sums.items():
+            mean = total / max(count, 1.0)
+            text += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 or mean == 0 else f" - {name}: {mean:.4e}"
+        return text
+
+    def _per_step(self, current: int, now: float) -> float:
+        if not current:
+            return 0.0
+        if self._after_first is not None and current > 1:
+            return (now - self._after_first) / (current - 1)
+        return (now - self._start) / current
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError:
+            self._stream.write(text.replace(_BAR, "="))
+        self._stream.flush()
+
+
+def _is_terminal(stream: Any) -> bool:
+    return bool(getattr(stream, "isatty", bool)())
+
+
+def _is_notebook(stream: Any) -> bool:
+    """Tells whether text goes to a notebook, which rewrites a line after a carriage return."""
+    return type(stream).__module__.partition(".")[0] in ("ipykernel", "pyodide_kernel", "piplite")
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    if whole > 3600:
+        return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+    if whole > 60:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{seconds:.0f}s"
+
+
+def _time_of_one(seconds: float, unit: str) -> str:
+    if seconds >= 1 or seconds == 0:
+        return f" {seconds:.0f}s/{unit}"
+    return f" {seconds * 1e3:.0f}ms/{unit}" if seconds >= 1e-3 else f" {seconds * 1e6:.0f}us/{unit}"

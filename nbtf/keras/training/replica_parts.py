@@ -1,0 +1,76 @@
+"""Which part of a batch a replica gets, and how much its loss counts."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbtf import distribute
+from nbtf._ops.identity import identity
+from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.scopes import HERE
+from nbtf._runtime.tensor import Tensor
+from nbtf.distribute.datasets import part_of
+from nbtf.distribute.values import mapped
+from nbtf.dtypes import as_dtype
+
+
+class Share(NamedTuple):
+    """How many rows of the global batch a replica has."""
+
+    rows: int
+    of: int
+
+
+SHARE: ContextVar[Share | None] = ContextVar("nbtf keras share", default=None)
+"""The share of the replica that runs; None where there is one replica, which has all rows."""
+
+
+def rows_of(batch: Any) -> int:
+    """Returns how many rows a batch has: those of its first array, in all replicas together."""
+    kind = batch.__class__
+    if kind is np.ndarray:
+        return batch.shape[0] if batch.ndim else 1
+    if kind is Tensor:
+        return batch._array.shape[0] if batch._array.ndim else 1
+    if isinstance(batch, distribute.DistributedValues):
+        return sum(rows_of(one) for one in batch.values)
+    if isinstance(batch, list | tuple):
+        items: Any = batch
+        return next((rows_of(one) for one in items if one is not None), 0)
+    if isinstance(batch, dict):
+        entries: Any = batch
+        return next((rows_of(one) for one in entries.values() if one is not None), 0)
+    shape = getattr(batch, "shape", None)
+    return int(shape[0]) if shape else 1
+
+
+def part_for(number: int, replicas: int, batch: Any) -> Any:
+    """Returns a replica's rows of a batch; the first ones get the larger parts, the last ones perhaps none."""
+
+    def part(value: Any) -> Any:
+        if isinstance(value, distribute.DistributedValues):
+            return value.values[number]
+        if value.__class__ is np.ndarray and value.ndim:
+            size = -(-value.shape[0] // replicas)
+            return value[number * size : (number + 1) * size]
+        return value if value is None else part_of(number, replicas, value)
+
+    return mapped(part, batch)
+
+
+def placed(batch: Any) -> Any:
+    """Returns a batch as tensors, where constants go now. Its arrays must belong to nobody else."""
+    kind = batch.__class__
+    if kind is np.ndarray:
+        return constant_of(batch, as_dtype(batch.dtype)) if batch.dtype.kind in "fiub" else as_tensor(batch)
+    if kind is tuple:
+        return tuple([placed(one) for one in batch])
+    if kind is Tensor:
+        # Where ops are not simply run on the CPU, one copy to the device is better than one for each use.
+        return batch if HERE.device is not None else identity(batch)
+    if isinstance(batch, list | tuple | dict):
+        return mapped(placed, batch)
+    return batch if batch is None or not isinstance(batch, float | int | bool | str | np.generic) else as_tensor(batch)

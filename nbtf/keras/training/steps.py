@@ -1,0 +1,193 @@
+"""How one batch is learned from, tested or predicted: on one device, or a part of it in each replica."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtf import distribute
+from nbtf._ops.creation import zeros_like
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._runtime.device import device
+from nbtf.distribute.values import PerReplica, mapped, replica_number
+from nbtf.keras.training.replica_parts import SHARE, Share, part_for, placed, rows_of
+from nbtf.keras.training.restoring import Restorable
+
+if TYPE_CHECKING:
+    from nbtf.keras.training.trainer import Trainer
+
+
+class Steps:
+    """Takes one batch after another to a model.
+
+    A step happens as a whole: when it fails in the middle, or is interrupted, all variables get back the values that
+    they had after the last finished step.
+    """
+
+    def __init__(self, model: Trainer) -> None:
+        """Looks at what the model overrides, and where its variables live."""
+        self._model = model
+        self._strategy = model.distribute_strategy
+        self._devices: tuple[str, ...] = self._strategy.extended.worker_devices
+        self._replicas = len(self._devices)
+        self._in_strategy = self._strategy is not distribute.get_strategy() or distribute.has_strategy()
+        self._plain = not model._overrides("train_step")
+        self._restorable: Restorable | None = None
+        self._step = 0
+
+    # Training
+
+    def train(self, batch: Any) -> Any:
+        """Learns from a batch; returns what the model's `train_step` does, None where it is the usual one."""
+        self._remember()
+        try:
+            logs = self._train(batch)
+        except BaseException as error:
+            self._tell_device(error)
+            if self._restorable is not None:
+                self._restorable.bring_back()
+            raise
+        self._step += 1
+        return logs
+
+    def _remember(self) -> None:
+        # The first step makes variables: those of layers that are built by it, and the optimizer's.
+        if self._restorable is None or self._step == 1:
+            self._restorable = Restorable(self._model._all_variables())
+        self._restorable.keep()
+
+    def _train(self, batch: Any) -> Any:
+        model = self._model
+        if not self._in_strategy:
+            if self._plain:
+                weights, grads = model._gradients(*placed(batch))
+                model._change(weights, grads)
+                return None
+            return model.train_step(placed(batch))
+        with self._strategy.scope():
+            if self._plain:
+                self._train_across(batch)
+                return None
+            return self._run(model.train_step, batch, empty_too=True)
+
+    def _train_across(self, batch: Any) -> None:
+        """Computes the gradients of all replicas, adds them up once, and changes all copies of the weights."""
+        model = self._model
+        found: dict[int, list[Any]] = {}
+
+        def gradients(part: Any) -> None:
+            found[replica_number() or 0] = model._gradients(*part)[1]
+
+        self._run(gradients, batch)
+        if found:
+            model._change(model.trainable_variables, self._together(found))
+
+    def _together(self, found: Mapping[int, list[Any]]) -> list[Any]:
+        """Returns the gradients of all replicas, weight by weight; zeros for replicas that had no rows."""
+        if self._replicas == 1:
+            return found[0]
+        grads: list[Any] = []
+        for place in range(len(next(iter(found.values())))):
+            row = [found[number][place] if number in found else None for number in range(self._replicas)]
+            known = next((grad for grad in row if grad is not None), None)
+            if known is None:
+                grads.append(None)
+                continue
+            full = [self._nothing(known, number) if grad is None else grad for number, grad in enumerate(row)]
+            grads.append(PerReplica(full))
+        return grads
+
+    def _nothing(self, like: Any, number: int) -> Any:
+        with device(self._devices[number]):
+            if isinstance(like, IndexedSlices):
+                return IndexedSlices(like.values[:0], like.indices[:0], like.dense_shape)
+            return zeros_like(like)
+
+    # Testing and predicting
+
+    def test(self, batch: Any) -> Any:
+        """Takes a batch to the metrics; returns what an overriding `test_step` does."""
+        model = self._model
+        step: Callable[[Any], Any] = model.test_step if model._overrides("test_step") else model._tested
+        if not self._in_strategy:
+            return step(placed(batch))
+        with self._strategy.scope():
+            return self._run(step, batch)
+
+    def predict(self, batch: Any) -> Any:
+        """Returns the outputs for a batch as arrays."""
+        x = (batch[0], None, None)
+        predict = self._model.predict_step
+        if not self._in_strategy:
+            return mapped(_as_array, predict(_as_data(placed(x))))
+        made: dict[int, Any] = {}
+
+        def outputs(part: Any) -> None:
+            made[replica_number() or 0] = predict(_as_data(part))
+
+        with self._strategy.scope():
+            self._run(outputs, x)
+        return joined([mapped(_as_array, made[number]) for number in sorted(made)])
+
+    # Replicas
+
+    def _run(self, fn: Callable[[Any], Any], batch: Any, empty_too: bool = False) -> Any:
+        """Calls a function in each replica with its part of a batch; replicas without rows are left out.
+
+        A function of the user's may wait for the other replicas, so it is called in all of them.
+        """
+        count, rows = self._replicas, rows_of(batch)
+
+        def replica() -> Any:
+            number = replica_number() or 0
+            try:
+                if count == 1:
+                    return fn(placed(part_for(0, 1, batch)))
+                part = part_for(number, count, batch)
+                own = rows_of(part)
+                if not own and not empty_too:
+                    return None
+                token = SHARE.set(Share(own, rows or 1))
+                try:
+                    return fn(placed(part))
+                finally:
+                    SHARE.reset(token)
+            except BaseException as error:
+                self._tell_replica(error, number)
+                raise
+
+        return self._strategy.run(replica)
+
+    def _tell_replica(self, error: BaseException, number: int) -> None:
+        if self._replicas > 1 and not any(_NOTE.match(note) for note in getattr(error, "__notes__", ())):
+            place = self._devices[number].rpartition("device:")[2]
+            error.add_note(f"in replica {number} of {self._replicas} on {place}")
+
+    def _tell_device(self, error: BaseException) -> None:
+        """Names the replica of an error that came while the copies of the weights were changed."""
+        found = _DEVICE.search(str(error))
+        number = next((n for n, name in enumerate(self._devices) if found and name.endswith(found.group(0))), None)
+        if number is not None:
+            self._tell_replica(error, number)
+
+
+_NOTE = re.compile(r"in replica \d+ of \d+ on ")
+_DEVICE = re.compile(r"/device:[A-Z]+:\d+")
+
+
+def _as_data(batch: tuple[Any, Any, Any]) -> Any:
+    return batch[0]
+
+
+def _as_array(value: Any) -> Any:
+    return value if value is None else np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
+def joined(outputs: list[Any]) -> Any:
+    """Returns the outputs for several batches, or parts of one, as those for all rows."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return mapped(lambda *parts: np.concatenate(parts), *outputs)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from nbtf._devices.discovery import simulated_machine
+from nbtf._devices.sites import WORDING
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
@@ -15,7 +16,7 @@ from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
 from nbtf._runtime.events import Site as Site
-from nbtf._runtime.expectations import Account, accounts, check_memory, check_placement, file_and_line, memory_use
+from nbtf._runtime.expectations import Account, accounts, check_memory, check_placement, memory_use
 from nbtf._runtime.expectations import ExpectationError as ExpectationError
 from nbtf._runtime.expectations import MemoryUse as MemoryUse
 from nbtf._runtime.expectations import copies_of_tensors as copies_of_tensors
@@ -28,6 +29,7 @@ from nbtf._runtime.holding import holding as holding
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
 from nbtf._runtime.inventory import devices as devices
 from nbtf._runtime.inventory import memory_map as memory_map
+from nbtf._runtime.inventory import physical_devices as physical_devices
 from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Snapshot as Snapshot
@@ -59,12 +61,14 @@ __all__ = [
     "in_words",
     "memory_map",
     "observe",
+    "physical_devices",
     "recording",
     "restart",
     "set_default_device",
     "simulate_gpus",
     "size_in_bytes",
     "start_recorder",
+    "tell_code_lines",
 ]
 
 
@@ -127,8 +131,8 @@ def simulate_gpus(
 def restart(keep_settings: bool = False) -> None:
     """Starts the runtime afresh, as a new process would: devices can be configured again.
 
-    Observers and the simulated machine stay; environment variables are read again. Tensors and variables from before
-    can still be read; an op on one raises `FailedPreconditionError`.
+    Observers, the device of the running cell and the simulated machine stay; environment variables are read again.
+    Tensors and variables from before can still be read; an op on one raises `FailedPreconditionError`.
 
     Args:
       keep_settings: keeps soft placement, the placement log, the default device and the like.
@@ -167,14 +171,17 @@ def cell_device(name: str) -> Callable[[], None]:
     For front ends: unlike a `with` it survives what a notebook does between the parts of a cell.
 
     Args:
-      name: as for `tf.device`.
+      name: a device string as for `tf.device`.
 
     Returns:
-      The undo; it may be called from another thread.
+      The undo; it may be called from another thread, and after a restart.
 
     Raises:
+      TypeError: not a text.
       ValueError: not a device string; nothing has changed.
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
+        raise TypeError(f'cell_device takes a device string such as "GPU:1", got {name!r}')
     return CURRENT.context.set_cell_device(name)
 
 
@@ -187,6 +194,9 @@ def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
     Events are plain data (`OpPlaced`, `OpExecuted`, `Copied`, `Allocated`) and keep no tensor alive. Ops that the
     observer runs are not reported. An observer that raises is removed, with a warning.
 
+    Raises:
+      TypeError: not a function.
+
     >>> seen = []
     >>> stop = tf.runtime.observe(seen.append)
     >>> c = tf.add(1.0, 2.0)
@@ -194,6 +204,8 @@ def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
     >>> [event.op for event in seen if isinstance(event, tf.runtime.OpPlaced)]
     ['_EagerConst', '_EagerConst', 'AddV2']
     """
+    if not callable(observer):
+        raise TypeError(f"observe takes a function of one event, got {observer!r}")
     return CURRENT.context.observers.add(observer)
 
 
@@ -238,7 +250,7 @@ class Recording:
         """What happened to the memory of each GPU since the recording began, in bytes."""
         return memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
 
-    def expect(self, *rules: str, no_copies: bool = False, told: Callable[[Site], str] = file_and_line) -> None:
+    def expect(self, *rules: str, no_copies: bool = False) -> None:
         """Checks where ops ran.
 
         Args:
@@ -246,7 +258,6 @@ class Recording:
             op may be a pattern: `"*MatMul"`.
           no_copies: whether copies of tensors between devices are wrong too. Python values that become tensors on a
             device are no copies.
-          told: says in words which code line placed an op.
 
         Raises:
           ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and says why.
@@ -256,7 +267,7 @@ class Recording:
         ...     c = tf.matmul([[1.0]], [[2.0]])
         >>> record.expect("MatMul=CPU:0", no_copies=True)
         """
-        check_placement(self._recorder.snapshot(), rules, no_copies, told)
+        check_placement(self._recorder.snapshot(), rules, no_copies, WORDING.told)
 
     def expect_memory(self, at_most: int | str | None = None, kept: int | str | None = None) -> None:
         """Checks what happened to the memory of the GPUs.
@@ -278,6 +289,10 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
 
     Args:
       capacity: how many events are kept; totals count all of them.
+
+    Raises:
+      TypeError: `capacity` is not a whole number.
+      ValueError: `capacity` is less than 0.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.matmul([[1.0]], [[2.0]])
@@ -303,3 +318,21 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
         CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 40 MB
 
     return stop
+
+
+def tell_code_lines(told: Callable[[Site], str]) -> Callable[[], None]:
+    """Has errors and explanations tell code lines in other words, until the returned function is called.
+
+    For front ends: a notebook calls the place `cell 4, line 2`, and not by the name of a file that nobody has made.
+
+    Args:
+      told: is given file and line, or None, and returns words.
+    """
+    before = WORDING.told
+    WORDING.told = told
+
+    def undo() -> None:
+        if WORDING.told is told:
+            WORDING.told = before
+
+    return undo

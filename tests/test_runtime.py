@@ -378,7 +378,7 @@ def test_explanation_is_text_and_a_table() -> None:
         "device": "GPU:1 (simulated Tesla K20m)",
         "made by": "_EagerConst",
         "why there": "asked for by tf.device",
-        "code": f"{__file__}, line {line}",
+        "code": f"test_runtime.py, line {line}",
     }
     assert "\n".join(f"{key + ':':<11}{text}" for key, text in rows.items()) == str(explained) == repr(explained)
     cells = re.findall(r"<th style='text-align:left'>(.*?)</th><td style='text-align:left'>(.*?)</td>", html(explained))
@@ -392,10 +392,10 @@ def html(explained: Any) -> str:
 def test_table_shows_text_as_text() -> None:
     with tf.runtime.recording():
         names = {"__name__": "__main__", "tf": tf}
-        exec(compile("x = tf.constant(1.0)", "<script>alert('&')</script>", "exec"), names)
+        exec(compile("x = tf.constant(1.0)", "<script>alert('&')", "exec"), names)
 
     table = html(tf.runtime.explain_placement(names["x"]))
-    assert "&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;, line 1" in table
+    assert "&lt;script&gt;alert(&#x27;&amp;&#x27;), line 1" in table
     assert "<script>" not in table
 
 

@@ -16,6 +16,7 @@ from types import (
 from typing import Any
 
 _CLASS_DICT, _CLASS_NAME, _MRO = (type.__dict__[name].__get__ for name in ("__dict__", "__name__", "__mro__"))
+_GET: Any = vars(dict)["get"]
 _MODULE_DICT: Any = vars(ModuleType)["__dict__"].__get__
 
 
@@ -135,5 +136,5 @@ def running_frames() -> list[FrameType]:
 
 def is_ours(frame: FrameType) -> bool:
     """Says whether a frame is one of nbtf's functions."""
-    module: Any = dict.get(frame.f_globals, "__name__")
+    module = _GET(frame.f_globals, "__name__")
     return type(module) is str and module.partition(".")[0] == "nbtf"

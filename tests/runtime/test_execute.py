@@ -438,3 +438,24 @@ def test_card_that_is_full_leaves_everything_as_it_was() -> None:
 
         assert (before, 3000.0) == (in_use(), tf.reduce_sum(kept).numpy())
         assert MIB * 4 == tf.ones([1024, 1024]).numpy().nbytes
+
+
+def test_shapes_of_results_are_remembered_by_op_dtype_and_shape(two_gpus: None) -> None:
+    with tf.runtime.recording() as record:
+        for shape, dtype in (([2], tf.float32), ([2, 3], tf.float32), ([2], tf.float64), ([2], tf.float32)):
+            x = tf.ones(shape, dtype)
+            tf.add(x, x)
+            tf.less(x, x)
+
+    assert [8, 2, 24, 6, 16, 2, 8, 2] == [
+        output.nbytes
+        for event in record.events
+        if isinstance(event, tf.runtime.OpExecuted) and event.op in ("AddV2", "Less")
+        for output in event.outputs
+    ]
+
+
+def test_shapes_that_do_not_fit_are_refused_every_time(two_gpus: None) -> None:
+    for _ in range(2):
+        with pytest.raises(InvalidArgumentError, match="Incompatible shapes"):
+            tf.add(tf.ones([2]), tf.ones([3]))

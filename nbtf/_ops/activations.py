@@ -6,6 +6,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.comparison import chosen, greater, less, where
+from nbtf._ops.creation import zeros_like
 from nbtf._ops.division import divide
 from nbtf._ops.elementwise import add, cast, multiply, negative
 from nbtf._ops.functions import pow, sigmoid, tanh
@@ -80,7 +81,9 @@ ReluGrad.infer(broadcast(ReluGrad))
 
 @ReluGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [relu_grad(grad, call.inputs[1]) if call.needs(0) else None, None]
+    features = call.inputs[1]
+    # Not None: asked for the second derivative, TensorFlow says that there is one, and that it is 0.
+    return [relu_grad(grad, features) if call.needs(0) else None, zeros_like(features) if call.needs(1) else None]
 
 
 @op("T -> T", T=REALS)

@@ -183,6 +183,13 @@ class Tape:
         (self.variables if watched else self.others)[id(variable)] = variable  # its id must not be given away
         return watched
 
+    def reset(self) -> None:
+        """Forgets everything, also what it watches: tensors name a token that counts no more."""
+        for kept in (self.entries, self.reads, self.values, self.variables, self.others):
+            kept.clear()
+        self.token = self.hearing = ref(self, _nothing)  # without a second argument it would be the same again
+        self.of_variable = object()
+
     # Watching
 
     def watch(self, tensor: Any) -> None:
@@ -221,3 +228,7 @@ def frozen(op: Any, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
         if value.__class__ not in LASTING:
             return op.normalised(dict(attrs))
     return attrs
+
+
+def _nothing(token: Any) -> None:
+    pass

@@ -6,7 +6,6 @@ logged and accounted like any others, and other tapes may hear them.
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from nbtf._ops.elementwise import add, add_n
@@ -16,7 +15,6 @@ from nbtf._ops.joining import concat
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tape import PLAIN, Call, Tape
-from nbtf._runtime.tensor import Tensor
 
 _NEW: Any = tuple.__dict__["__new__"]  # makes a `Call` in a third of the time
 
@@ -80,7 +78,7 @@ class Arrived:
         self.variables: dict[int, Any] = {}
 
 
-def flow_back(tape: Tape, arrived: Arrived, sources: AbstractSet[int], once: bool) -> dict[int, Any]:  # noqa: C901, PLR0915
+def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> dict[int, Any]:  # noqa: C901, PLR0915
     """Walks a tape from its end to its beginning.
 
     One frame for all entries, however long: a walk over a few dozen of them is what a small step costs.
@@ -88,7 +86,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: AbstractSet[int], once: boo
     Args:
       tape: what was heard.
       arrived: the gradients of the targets; gets those of the variables.
-      sources: the ids of the tensors whose gradients are wanted.
+      sources: the ids of the watched tensors whose gradients are wanted; those found are taken out.
       once: gives free what the tape keeps, as soon as it is not needed any more.
 
     Returns:
@@ -106,21 +104,22 @@ def flow_back(tape: Tape, arrived: Arrived, sources: AbstractSet[int], once: boo
             entries.pop()
         place = result if result.__class__ is int else id(result)
         grad = tensors.pop(place, None)
+        if grad.__class__ is list:
+            grad = total(grad)
+        if sources and place in sources:
+            sources.remove(place)  # what comes before this entry is another tensor, which had the id
+            found[place] = grad
         if grad is None:
             if result.__class__ is tuple:
                 _through_several(tape, arrived, found, sources, (op, inputs, attrs, result))
             continue
-        if grad.__class__ is not Tensor or place in sources:
-            grad = total(grad)
-            if place in sources:
-                found[place] = grad
-            if grad.__class__ is IndexedSlices and op is not None:
-                grad = as_tensor(grad)
-        kind = tensors
         if op is None:
             if inputs is not None:
                 put(arrived.variables, id(inputs), grad)
             continue
+        if grad.__class__ is IndexedSlices:
+            grad = as_tensor(grad)
+        kind = tensors
         if inputs.__class__ is int:
             (flow,) = op.gradients(_NEW(Call, (op, (), attrs, (result,), None)), grad)
             place = inputs
@@ -158,9 +157,6 @@ def flow_back(tape: Tape, arrived: Arrived, sources: AbstractSet[int], once: boo
     for value, variable in tape.values:
         if (grad := values.get(id(value))) is not None:
             put(arrived.variables, id(variable), total(grad) if grad.__class__ is list else grad)
-    if sources:
-        for place in (sources & tensors.keys()) - found.keys():  # targets that are sources, and nothing else
-            found[place] = total(tensors[place])
     return found
 
 
@@ -186,16 +182,17 @@ def _through_several(
     tape: Tape,
     arrived: Arrived,
     found: dict[int, Any],
-    sources: AbstractSet[int],
+    sources: set[int],
     entry: tuple[Any, Any, Any, Any],
 ) -> None:
     """Takes an op with several results, of which some have gradients."""
     results = entry[3]
     places = [one if one.__class__ is int else id(one) for one in results]
     grads = [total(arrived.tensors.pop(place, None)) for place in places]
+    for place, grad in zip(places, grads, strict=True):
+        if place in sources:
+            sources.remove(place)
+            found[place] = grad
     if all([grad is None for grad in grads]):
         return
-    for place, grad in zip(places, grads, strict=True):
-        if place in sources and grad is not None:
-            found[place] = grad
     _to_inputs(tape, arrived, entry, tuple([None if grad is None else as_tensor(grad) for grad in grads]))

@@ -38,7 +38,6 @@ class UnconnectedGradients(Enum):
 
 _NONE = UnconnectedGradients.NONE
 _NONE_YET: dict[int, Any] = {}
-_NO_TENSORS: frozenset[int] = frozenset()
 
 
 class GradientTape:
@@ -88,7 +87,7 @@ class GradientTape:
         if outer is None:
             scope = EMPTY.with_tapes((tape,), HERE.device)
         else:
-            tapes = (*_listening(outer), tape)
+            tapes = (*_hearing(outer), tape)
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)
         self._scope = scope
         set_scope(scope)
@@ -96,20 +95,22 @@ class GradientTape:
 
     def __exit__(self, *error: object) -> None:
         """Stops recording, also after an error."""
-        if not self._recording:
-            return
-        tape, self._recording = self._tape, False
-        if tape is not None:
-            tape.hearing = None
-        here, outer = SCOPE(), self._outer
-        if here is not self._scope:  # blocks may end crosswise; a device's is left open, and its tapes are told apart
-            if here is not None:
-                set_scope(here.with_tapes(_listening(here), None))
-        elif outer is None or not outer.tapes:
-            set_scope(outer)
-        else:
-            set_scope(outer if all([one.hearing is not None for one in outer.tapes]) else _without_silent(outer))
+        self._pause()
+        outer = self._outer
+        # Blocks may end crosswise: the scope of one that is still open stays, and its tapes are deaf or not.
+        if self._scope is not None and SCOPE() is self._scope:
+            set_scope(outer if outer is None or not outer.tapes else _without_deaf(outer))
         self._outer = self._scope = None
+
+    def _pause(self) -> None:
+        """Stops recording; the scope stays as it is, since there may be others inside it."""
+        self._recording = False
+        if self._tape is not None:
+            self._tape.hearing = None
+
+    def _resume(self) -> None:
+        if self._tape is not None:  # its gradient may have been taken meanwhile
+            self._tape.hearing, self._recording = self._tape.token, True
 
     # Watching
 
@@ -165,11 +166,11 @@ class GradientTape:
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
         if not self._recording:
             raise ValueError("Tape is not recording.")
-        self.__exit__()
+        self._pause()
         try:
             yield
         finally:
-            self.__enter__()
+            self._resume()
 
     def reset(self) -> None:
         """Forgets all that was recorded and watched, and goes on recording.
@@ -177,11 +178,9 @@ class GradientTape:
         Raises:
           ValueError: the tape does not record now.
         """
-        if not self._recording:
+        if not self._recording or self._tape is None:
             raise ValueError("Tape is not recording.")
-        self.__exit__()
-        self._tape = None
-        self.__enter__()
+        self._tape.reset()
 
     # Gradients
 
@@ -242,7 +241,7 @@ class GradientTape:
             if self._persistent:
                 _warn_first(1, _RECORDED)
             else:
-                self.__exit__()
+                self._pause()
         return tape
 
     def _walk(
@@ -250,21 +249,25 @@ class GradientTape:
     ) -> list[Any]:
         """Walks back from targets to what is wanted; `last` if the tape is spent by that."""
         arrived = Arrived()
+        alone: dict[int, Any] = {}  # targets that were not recorded: nothing flows back from them
         for number, one in enumerate(targets):
             if one._dtype in CONTINUOUS:
                 seed = ones_for(one) if seeds is None or seeds[number] is None else seeds[number]
-                put(arrived.tensors if one.__class__ is Tensor else arrived.variables, id(one), seed)
-        sources = _NO_TENSORS
+                if one.__class__ is not Tensor:
+                    put(arrived.variables, id(one), seed)
+                else:
+                    put(arrived.tensors if one._watch is tape.token or tape.watches(one) else alone, id(one), seed)
+        sources: set[int] = set()
         for one in wanted:
-            if one.__class__ is Tensor:
-                sources = {id(one) for one in wanted}
-                break
+            if one.__class__ is Tensor and tape.watches(one):
+                sources.add(id(one))
         try:
             found = flow_back(tape, arrived, sources, last)
         finally:
             if last:
                 self._variables, self._tape = tape.variables, None
         found.update(arrived.variables)
+        found.update(alone)
         results: list[Any] = []
         for one in wanted:
             grad = found.get(id(one))
@@ -376,14 +379,14 @@ class GradientTape:
         ]
 
 
-def _listening(scope: Scope) -> tuple[Any, ...]:
+def _hearing(scope: Scope) -> tuple[Any, ...]:
     return tuple([one for one in scope.tapes if one.hearing is not None]) if scope.tapes else ()
 
 
-def _without_silent(scope: Scope) -> Scope:
-    """Returns a scope without the tapes that stopped while it was replaced by an inner one."""
-    tapes = _listening(scope)
-    return scope.with_tapes(tapes, HERE.device if scope.request is None and not tapes else None)
+def _without_deaf(scope: Scope) -> Scope:
+    """Returns a scope without the tapes that were closed while another one was open inside."""
+    tapes = _hearing(scope)
+    return scope if len(tapes) == len(scope.tapes) else scope.with_tapes(tapes, None)
 
 
 def ones_for(target: Any) -> Tensor:

@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,10 @@ from nbtf._runtime.context import Context, use_context
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.events import OpPlaced
 from nbtf._runtime.tape import Call
-from nbtf._runtime.tensor import Tensor
+from tests.ops.arguments import arrays_in, as_double, noise, plain, tensors
 from tests.ops.differences import differences
 from tests.ops.listening import flat, listening
-from tests.ops.samples import Made, Sample, all_samples
+from tests.ops.samples import Sample, all_samples
 
 for _module in pkgutil.iter_modules(nbtf._ops.__path__):
     importlib.import_module(f"nbtf._ops.{_module.name}")
@@ -215,22 +215,6 @@ def test_a_gradient_is_compared_with_differences(type: str) -> None:
 # How samples are run
 
 
-def tensors(value: Any, known: dict[int, Tensor] | None = None) -> Any:
-    """Returns arguments with tensors in the place of arrays."""
-    if isinstance(value, Made):
-        return value.make()
-    if isinstance(value, np.ndarray):
-        return known[id(value)] if known is not None and id(value) in known else as_tensor(value)
-    if type(value) in (list, tuple):
-        return type(value)([tensors(item, known) for item in value])
-    return value
-
-
-def plain(args: Any) -> list[Any]:
-    """Returns the arguments without what is made anew for each run."""
-    return [arg.make() if isinstance(arg, Made) else arg for arg in args]
-
-
 def call(sample: Sample, function: Callable[..., Any] | None = None) -> Any:
     """Calls a sample's function; random ops start from the same seed each time."""
     nbtf.random.set_seed(7)
@@ -242,33 +226,6 @@ def run(sample: Sample, context: Context, function: Callable[..., Any] | None = 
     with use_context(context):
         arrays = [np.asarray(one.numpy()) for one in flat(call(sample, function))]
     return [(a.dtype.name, a.shape, a.tolist() if a.dtype == object else a.tobytes()) for a in arrays]
-
-
-def as_double(value: Any) -> Any:
-    """Returns arguments whose floats are float64 and complex numbers complex128."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return np.array(value, np.complex128 if value.dtype.kind == "c" else np.float64)
-    if isinstance(value, list | tuple):
-        return type(value)([as_double(item) for item in value])
-    return value
-
-
-def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """Yields the arrays in an argument."""
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from arrays_in(item)
-    else:
-        assert isinstance(value, np.ndarray), "what is differentiable is written as an array"
-        yield value
-
-
-def noise(random: np.random.Generator, like: np.ndarray[Any, Any]) -> Any:
-    """Returns random numbers of an array's shape and dtype."""
-    numbers = random.uniform(0.5, 1.5, like.shape)
-    return (numbers + 1j * random.uniform(0.5, 1.5, like.shape) if like.dtype.kind == "c" else numbers).astype(
-        like.dtype
-    )
 
 
 # What is public, and what kernels use

@@ -56,7 +56,7 @@ def test_watched_variables_come_in_order_of_their_use() -> None:
     a, b, whole = tf.Variable(1.0, name="a"), tf.Variable(1.0, name="b"), tf.Variable(1, name="whole")
     with tf.GradientTape() as tape:
         y = b + a
-        whole + 1
+        tf.add(whole, 1)
 
     assert ["b:0", "a:0", "whole:0"] == [one.name for one in tape.watched_variables()]
     tape.gradient(y, a)

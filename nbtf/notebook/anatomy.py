@@ -50,6 +50,16 @@ def class_name(kind: type) -> str:
     return _CLASS_NAME(kind)
 
 
+def mro_of(kind: type) -> tuple[type, ...]:
+    """Returns a class and all that it is made of."""
+    return _MRO(kind)
+
+
+def is_made_of_nbtf(kind: type) -> bool:
+    """Says whether a class is one of nbtf's, or made of one."""
+    return any(module_of(one).startswith("nbtf.") for one in _MRO(kind))
+
+
 def module_of(kind: type) -> str:
     """Returns the name of the module of a class."""
     name = class_dict(kind).get("__module__")

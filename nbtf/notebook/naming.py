@@ -21,16 +21,17 @@ MOVING = ("_", "__", "___")
 _NAMES = 8
 """Names of one object that are looked for."""
 
-PLAIN, OUTPUTS, UNDERSCORES, INNER, LAST = range(5)
-"""Ranks of names: a user's own; `Out[7]`; `_7` and `_`; inside of nbtf; what is told only where nothing else is."""
+PLAIN, OUTPUTS, UNDERSCORES, HIDDEN, INNER, LAST = range(6)
+"""Ranks of names: a user's own; `Out[7]`; `_7` and `_`; through what objects of nbtf hide; of nbtf's own functions;
+what is told only where nothing else is."""
 
 
 class Place(NamedTuple):
     """How an object is reached: `before`, `body` and `after` are its name, `code` an expression for it.
 
     `pattern` is the body with any index for each index. `origin` says whose local variables these are, `needs` which
-    module the code needs, `via` through which objects it leads. What is `inside` of an object of nbtf is not taken from
-    it. Below what is `sealed` nothing more is told.
+    module the code needs, `via` through which objects it leads. What is inside of an object of nbtf, the
+    `owner`, is not taken from it. Below what is `sealed` nothing more is told.
     """
 
     body: str
@@ -44,7 +45,7 @@ class Place(NamedTuple):
     role: str = ""
     names: tuple[str, ...] = ()
     via: tuple[int, ...] = ()
-    inside: bool = False
+    owner: str = ""
     sealed: bool = False
 
     @property
@@ -73,7 +74,12 @@ class Names:
     def of(self, number: int) -> list[Place]:
         """Returns the names of an object, those first that a user knows best."""
         ranked = sorted(self._places(number, 3), key=lambda place: place.rank)
-        known = [place for place in ranked if place.rank < INNER]
+        known = [place for place in ranked if place.rank < HIDDEN]
+        owners: dict[str, Place] = {}  # an object of nbtf has many names for what is inside of it: one will do
+        for place in reversed(known):
+            owners[place.owner or place.text] = place
+        known = [place for place in known if owners[place.owner or place.text] is place]
+        known = known or [place for place in ranked if place.rank == HIDDEN][:1]
         inner = [place for place in ranked if place.rank == INNER and all(place.origin != one.origin for one in known)]
         return [*known, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
 
@@ -162,10 +168,13 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
         rank = INNER if way.local_of.startswith(OURS) else PLAIN
         after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
         return Place(way.shown, None, "local `", after, way.shown, rank, origin)
-    inside = place.inside or module_of(kind).startswith("nbtf.")
-    if inside and class_name(kind) == "GradientTape":
-        after = f"{place.after} (GradientTape)"
-        return place._replace(code=None, after=after, inside=True, sealed=True, role=way.role, names=way.names)
+    owner = place.owner or (place.text if way.hidden or module_of(kind).startswith("nbtf.") else "")
+    sealed = "optimizer slot" if way.role == "slots" else ""
+    if owner and class_name(kind) == "GradientTape":
+        sealed = "GradientTape"
+    if sealed:
+        after = f"{place.after} ({sealed})"
+        return place._replace(code=None, after=after, owner=owner, sealed=True, role=way.role, names=way.names)
     return place._replace(
         body=place.body + way.shown,
         code=None if place.code is None or way.code is None else place.code + way.code,
@@ -173,7 +182,8 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
         origin=origin,
         role=way.role,
         names=way.names,
-        inside=inside,
+        owner=owner,
+        rank=max(place.rank, HIDDEN) if way.hidden else place.rank,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import keyword
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from types import (
     AsyncGeneratorType,
@@ -27,12 +27,14 @@ from nbtf.notebook.anatomy import (
     class_dict,
     class_name,
     defined,
+    is_made_of_nbtf,
     is_ours,
     is_plain,
     items_of,
     kind_of,
     locals_of,
     module_of,
+    mro_of,
     names_in,
     slots_of,
 )
@@ -55,7 +57,8 @@ class Way(NamedTuple):
 
     `shown` and `code` follow the object's own; `code` is None where no expression leads there. `removal` says what
     takes the reference away: `del` or `None` (an assignment) with the code of what it refers to, `clear` (of a cache),
-    or nothing. `role` says how to read what it refers to. `local_of` names the function whose variable it is.
+    or nothing. `role` says how to read what it refers to. `local_of` names the function whose variable it is. What is
+    `hidden` inside of an object of nbtf is told only if there is no other way.
     """
 
     shown: str = ""
@@ -65,6 +68,7 @@ class Way(NamedTuple):
     role: str = ""
     names: tuple[str, ...] = ()
     local_of: str = ""
+    hidden: bool = False
 
 
 def ways(thing: Any, role: str, names: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
@@ -160,12 +164,46 @@ def _attributes(thing: Any) -> Iterator[tuple[object, Way]]:
     kind = kind_of(thing)
     readable, changeable = is_plain(kind, "__getattribute__"), is_plain(kind, "__delattr__")
     names = attributes_of(thing)
+    inner = _INNER if is_made_of_nbtf(kind) else ""
     if names is not None:
-        yield names, Way(code="", role="attributes", names=("del",) if readable and changeable else ())
+        public = [f"_{name}" for name in _properties(kind)] if inner else []
+        yield names, Way(code="", role="attributes", names=("del" if readable and changeable else "", inner, *public))
         for name, value in items_of(names):
-            yield value, attribute(name, readable, changeable and not _is_guarded(kind, name))
+            way = _inner_attribute(name, public) if inner else None
+            yield value, way or attribute(name, readable, changeable and not _is_guarded(kind, name))
     for name, value in slots_of(thing):
-        yield value, attribute(name, readable, changeable)
+        way = _inner_attribute(name, [f"_{name}" for name in _properties(kind)]) if inner else None
+        yield value, way or attribute(name, readable, changeable)
+
+
+def _inner_attribute(name: Any, public: Collection[str]) -> Way | None:
+    """Returns the way to an attribute of an object of nbtf that its users do not see; None where they do."""
+    if type(name) is not str or not name.startswith("_"):
+        return None
+    if name in _TOLD:
+        return _TOLD[name]
+    return Way(f".{name[1:]}", f".{name[1:]}") if name in public else Way(f".{name}", f".{name}", hidden=True)
+
+
+_INNER = "inner"
+
+_TOLD = {
+    "_value": Way(),  # of a variable of Keras: a `tf.Variable`
+    "_sequence": Way(".layers", role="layers"),
+    "_slots": Way(role="slots"),
+}
+"""Attributes of nbtf's objects that users know by other names."""
+
+
+def _properties(kind: type[Any]) -> set[str]:
+    return {name for one in mro_of(kind) for name, value in class_dict(one).items() if type(value) is property}
+
+
+def _layers(thing: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
+    """Yields the layers of a model as they are counted: without those where data come in."""
+    layers: list[Any] = [one for one in base_of(list).__iter__(thing) if class_name(kind_of(one)) != "InputLayer"]
+    for index, layer in enumerate(layers):
+        yield layer, Way(f"[{index}]", f"[{index}]", pattern=ITEM)
 
 
 def attribute(name: Any, readable: bool, changeable: bool) -> Way:
@@ -184,18 +222,20 @@ def _is_guarded(kind: type[Any], name: Any) -> bool:
 
 
 def _as_attributes(thing: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
+    changeable, inner, *public = names
     for name, value in items_of(thing):
-        yield value, attribute(name, bool(names), bool(names))
+        way = _inner_attribute(name, public) if inner else None
+        yield value, way or attribute(name, bool(changeable), bool(changeable))
 
 
 def _of_module(thing: ModuleType) -> Iterator[tuple[object, Way]]:
-    yield names_in(thing), Way(code="", role="attributes", names=("del",))
+    yield names_in(thing), Way(code="", role="attributes", names=("del", ""))
 
 
 def _of_class(thing: type) -> Iterator[tuple[object, Way]]:
     changeable = is_plain(kind_of(thing), "__delattr__")
     for names in gc.get_referents(class_dict(thing)):  # the dictionary behind the view
-        yield names, Way(code="", role="attributes", names=("del",) if changeable else ())
+        yield names, Way(code="", role="attributes", names=("del" if changeable else "", ""))
     for name, value in list(class_dict(thing).items()):
         yield value, attribute(name, True, changeable)
         if type(value) is staticmethod or type(value) is classmethod:
@@ -297,6 +337,7 @@ def _of_error(thing: BaseException) -> Iterator[tuple[object, Way]]:
 
 _ROLES: dict[str, Any] = {
     "attributes": _as_attributes,
+    "layers": _layers,
     "closure": _closure,
     "defaults": _defaults,
     "keyword defaults": _keyword_defaults,

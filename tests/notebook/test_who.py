@@ -123,14 +123,25 @@ KINDS = {
     ),
     "an object of nbtf": (
         ["r = tf.IndexedSlices({}, [0])"],
-        "r._values",
+        "r.values",
         ["%xdel r"],
     ),
     "a long list": (["a = [0] * 200_000", "a.append({})"], "a[…]", ["%xdel a"]),
     "a tape": (
-        ["class GradientTape: __module__ = 'nbtf.autodiff'", "tape = GradientTape()", "tape.calls = [(0, {})]"],
+        [
+            "x = {}",
+            "with tf.GradientTape(persistent=True) as tape:",
+            "    tape.watch(x)",
+            "    y = tf.reduce_sum(tf.tanh(x))",
+            "del x, y",
+        ],
         "tape (GradientTape)",
         ["%xdel tape"],
+    ),
+    "a mirrored variable": (
+        ["with tf.distribute.OneDeviceStrategy('GPU:0').scope():", "    v = tf.Variable({})"],
+        "v",
+        ["%xdel v"],
     ),
     "a caught error": (
         ["def f():", "    x = {}", "    1/0", "try:", "    f()", "except ZeroDivisionError as e:", "    err = e"],
@@ -410,3 +421,43 @@ def test_forgetting_leaves_a_generator_alone_that_still_waits(shell: Shell) -> N
     shell.run("%gpu_memory --forget-last-error")
 
     assert 3 == shell.run("next(it)").result
+
+
+def test_weights_of_a_model_have_the_names_that_its_user_knows(shell: Shell) -> None:
+    shell.run(
+        "layers = [tf.keras.layers.Dense(200, input_shape=(300,)), tf.keras.layers.Dense(300)]",
+        "model = tf.keras.Sequential(layers); del layers",
+    )
+    found = rows(shell)
+
+    assert {"model.layers[0].kernel", "model.layers[1].kernel"} == {row["holder"] for row in found}
+    run(shell, found[0]["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_weights_of_a_model_that_the_user_wrote_are_named_by_its_attributes(shell: Shell) -> None:
+    shell.run(
+        "class Model(tf.keras.Model):",
+        "    def __init__(self):",
+        "        super().__init__()",
+        "        self.blocks = [tf.keras.layers.Dense(200)]",
+        "    def call(self, x): return self.blocks[0](x)",
+        "model = Model()",
+        "model(tf.ones([1, 300]));",
+    )
+    (row,) = rows(shell)
+
+    assert "model.blocks[0].kernel" == row["holder"]
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_slots_of_an_optimizer_are_named_by_it(shell: Shell) -> None:
+    shell.run(
+        "v = tf.keras.Variable(tf.ones([500, 100]))", "opt = tf.keras.optimizers.SGD(momentum=0.9)", "opt.build([v])"
+    )
+    found = {row["holder"]: row["frees"] for row in rows(shell)}
+
+    assert {"v", "opt (optimizer slot)"} == set(found)
+    run(shell, found["opt (optimizer slot)"])
+    assert ["v"] == [row["holder"] for row in rows(shell)]

@@ -14,7 +14,7 @@ from nbtf._ops.linalg import matmul
 from nbtf._ops.truth import reduce_any
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int32, int64
-from nbtf.keras import activations, constraints, initializers, regularizers
+from nbtf.keras import activations
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -22,6 +22,16 @@ from nbtf.keras.naming import auto_name
 from nbtf.keras.operation import Node
 from nbtf.keras.registry import serialized
 from nbtf.keras.symbolic import KerasTensor
+
+WEIGHT_RULES = (
+    "kernel_initializer",
+    "bias_initializer",
+    "kernel_regularizer",
+    "bias_regularizer",
+    "kernel_constraint",
+    "bias_constraint",
+)
+"""What is said of a kernel and a bias."""
 
 
 class Dense(Layer):
@@ -49,6 +59,7 @@ class Dense(Layer):
     """
 
     _leaf = True
+    _config = ("units", "activation", "use_bias", *WEIGHT_RULES)
     supports_masking = True
 
     def __init__(
@@ -73,12 +84,8 @@ class Dense(Layer):
             )
         self.units, self.use_bias = units, use_bias
         self.activation = activations.get(activation)
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
+        self._take_rules("kernel", kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._take_rules("bias", bias_initializer, bias_regularizer, bias_constraint)
         self._activate = None if self.activation is activations.linear else self.activation
         self.kernel: Any = None
         self.bias: Any = None
@@ -87,21 +94,9 @@ class Dense(Layer):
     def build(self, input_shape: Any) -> None:
         """Makes kernel and bias."""
         length = input_shape[-1]
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(length, self.units),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        self.kernel = self._weight("kernel", (length, self.units))
         if self.use_bias:
-            self.bias = self.add_weight(
-                name="bias",
-                shape=(self.units,),
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+            self.bias = self._weight("bias", (self.units,))
         self.input_spec = InputSpec(min_ndim=2, axes={-1: length})
         self.built = True
 
@@ -119,15 +114,6 @@ class Dense(Layer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
         return (*input_shape[:-1], self.units)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
-        names = (
-            "activation kernel_initializer bias_initializer kernel_regularizer bias_regularizer kernel_constraint "
-            "bias_constraint"
-        ).split()
-        own = {name: serialized(getattr(self, name)) for name in names}
-        return {**super().get_config(), "units": self.units, "use_bias": self.use_bias, **own}
 
 
 class Embedding(Layer):
@@ -148,6 +134,14 @@ class Embedding(Layer):
     """
 
     _leaf = True
+    _config = (
+        "input_dim",
+        "output_dim",
+        "embeddings_initializer",
+        "embeddings_regularizer",
+        "embeddings_constraint",
+        "mask_zero",
+    )
 
     def __init__(
         self,
@@ -166,9 +160,7 @@ class Embedding(Layer):
             kwargs["input_shape"] = (length,)
         super().__init__(**kwargs)
         self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, mask_zero
-        self.embeddings_initializer = initializers.get(embeddings_initializer)
-        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
-        self.embeddings_constraint = constraints.get(embeddings_constraint)
+        self._take_rules("embeddings", embeddings_initializer, embeddings_regularizer, embeddings_constraint)
         self.supports_masking = mask_zero
         self.autocast = False
         self.embeddings: Any = None
@@ -180,13 +172,7 @@ class Embedding(Layer):
         """Makes the table."""
         if self.built:
             return
-        self.embeddings = self.add_weight(
-            name="embeddings",
-            shape=(self.input_dim, self.output_dim),
-            initializer=self.embeddings_initializer,
-            regularizer=self.embeddings_regularizer,
-            constraint=self.embeddings_constraint,
-        )
+        self.embeddings = self._weight("embeddings", (self.input_dim, self.output_dim))
         self.built = True
 
     def call(self, inputs: Any) -> Any:
@@ -204,17 +190,6 @@ class Embedding(Layer):
         """Returns the shape of the results."""
         return (*input_shape, self.output_dim)
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
-        names = ("embeddings_initializer", "embeddings_regularizer", "embeddings_constraint")
-        return {
-            **super().get_config(),
-            "input_dim": self.input_dim,
-            "output_dim": self.output_dim,
-            **{name: serialized(getattr(self, name)) for name in names},
-            "mask_zero": self.mask_zero,
-        }
-
 
 class Activation(Layer):
     """Applies a function, element by element.
@@ -228,6 +203,7 @@ class Activation(Layer):
     """
 
     _leaf = True
+    _config = ("activation",)
     supports_masking = True
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
@@ -243,10 +219,6 @@ class Activation(Layer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
         return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
-        return {**super().get_config(), "activation": serialized(self.activation)}
 
 
 class Lambda(Layer):
@@ -331,6 +303,7 @@ class Masking(Layer):
       **kwargs: what every layer takes.
     """
 
+    _config = ("mask_value",)
     supports_masking = True
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
@@ -351,10 +324,6 @@ class Masking(Layer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
         return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
-        return {**super().get_config(), "mask_value": self.mask_value}
 
 
 class InputLayer(Layer):

@@ -41,7 +41,8 @@ class Described:
     _trainable: bool
     _policy: DTypePolicy
     _inbound_nodes: list[Node]
-    _beginning: dict[str, Any] | None
+    _config: tuple[str, ...] = ()
+    """The attributes that say how a layer of ours was made, named as the arguments."""
     activity_regularizer: Any
     built: bool
 
@@ -62,12 +63,14 @@ class Described:
         Raises:
           NotImplementedError: an argument is no plain value.
         """
-        own = self._own_config() if type(self).get_config is Described.get_config else {"name": self._name}
-        config = {**own, "trainable": self._trainable, "dtype": serialized(self._policy)}
+        unsaid = not self._config and type(self).get_config is Described.get_config
+        config = self._own_config() if unsaid else {"name": self._name}
+        config.update(trainable=self._trainable, dtype=serialized(self._policy))
+        for name in self._config:
+            value = getattr(self, name)
+            config[name] = value if isinstance(value, tuple) else serialized(value)
         if self.activity_regularizer is not None:
             config["activity_regularizer"] = serialized(self.activity_regularizer)
-        if self._beginning is not None:
-            config.update(self._beginning)
         return config
 
     def _own_config(self) -> dict[str, Any]:
@@ -113,7 +116,6 @@ class Described:
             if name in kwargs:
                 beginning = {"batch_shape": tuple(kwargs.pop(name))}
         object.__setattr__(self, "_input_shape_given", None if beginning is None else beginning["batch_shape"])
-        object.__setattr__(self, "_beginning", None)
 
     # What goes in and comes out
 

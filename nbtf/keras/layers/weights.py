@@ -20,7 +20,7 @@ class Weights(Belonging):
     """The part of a layer that keeps weights, and knows those of the layers inside."""
 
     _internal = frozenset(
-        "_given _losses _inbound_nodes _policy _facts _cache _path _beginning _seen _kind input_spec optimizer loss "
+        "_given _losses _inbound_nodes _policy _facts _cache _path _seen _kind input_spec optimizer loss "
         "_functional _steps _extra activity_regularizer history".split()
     )
     """Names of attributes in which nothing stands that belongs to the layer, although it may look so."""
@@ -95,6 +95,26 @@ class Weights(Belonging):
         self._weights.append(made)
         changed()
         return made
+
+    def _take_rules(self, name: str, initializer: Any, regularizer: Any = None, constraint: Any = None) -> None:
+        """Keeps what was said of a weight of this name, for `_weight` and `get_config`."""
+        from nbtf.keras import constraints, regularizers
+
+        setattr(self, f"{name}_initializer", initializer_of(initializer))
+        setattr(self, f"{name}_regularizer", regularizers.get(regularizer))
+        setattr(self, f"{name}_constraint", constraints.get(constraint))
+
+    def _weight(self, name: str, shape: Any, rules: str | None = None, **how: Any) -> Variable:
+        """Makes a weight by the rules of its name."""
+        rules = name if rules is None else rules
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=getattr(self, f"{rules}_initializer"),
+            regularizer=getattr(self, f"{rules}_regularizer"),
+            constraint=getattr(self, f"{rules}_constraint"),
+            **how,
+        )
 
     # Collecting
 

@@ -117,6 +117,8 @@ class Model(Trainer, Layer):
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Has layers be built by the call itself, unless the class says more."""
         if type(self).build is Model.build:
+            first = args[0] if args else next(iter(kwargs.values()), None)
+            object.__setattr__(self, "_build_shape", _shapes_of(first))  # a loaded model is built for it
             self.built = True
             return
         super()._build_for(args, kwargs)
@@ -145,6 +147,51 @@ class Model(Trainer, Layer):
         from nbtf.keras.models.summary import print_summary
 
         print_summary(self, line_length, positions, print_fn, expand_nested, show_trainable, layer_range)
+
+    # In files
+
+    def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Writes the model: what it is made of, its weights, and what it was compiled with.
+
+        Args:
+          filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an ending a folder with the same files.
+          overwrite: whether what is there is replaced.
+          **kwargs: accepted for older programs.
+
+        Raises:
+          FileExistsError: it is there, and `overwrite` is False.
+          ValueError: an ending that means another format.
+        """
+        from nbtf.keras.saving.models import save_model
+
+        save_model(self, filepath, overwrite, **kwargs)
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Writes the weights (NumPy's `.npz`, whatever the ending).
+
+        Raises:
+          FileExistsError: the file is there, and `overwrite` is False.
+          ValueError: there are no weights yet.
+        """
+        from nbtf.keras.saving.models import save_weights
+
+        save_weights(self, filepath, overwrite, **kwargs)
+
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
+        """Takes the weights of a file that `save_weights` or `save` wrote.
+
+        Args:
+          filepath: where from.
+          skip_mismatch: whether weights that are missing or have another shape stay as they are.
+          **kwargs: accepted for older programs.
+
+        Raises:
+          FileNotFoundError: there is no such file.
+          ValueError: the weights do not belong to such a model.
+        """
+        from nbtf.keras.saving.models import load_weights
+
+        load_weights(self, filepath, skip_mismatch, **kwargs)
 
     # How to make another
 
@@ -196,6 +243,17 @@ def _symbolic(shape: Any, dtype: str) -> Any:
     if len(shape) > 0 and isinstance(shape[0], tuple | list):
         return [_symbolic(one, dtype) for one in shape]
     return KerasTensor(shape, dtype)
+
+
+def _shapes_of(value: Any) -> Any:
+    """Returns the shapes of inputs, of a batch of any size."""
+    if isinstance(value, dict):
+        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return {key: _shapes_of(one) for key, one in entries.items()}
+    if isinstance(value, list | tuple):
+        return [_shapes_of(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    shape = getattr(value, "shape", None)
+    return None if shape is None else (None, *tuple(shape)[1:])
 
 
 def is_input(operation: Any) -> bool:

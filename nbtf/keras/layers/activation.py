@@ -1,0 +1,182 @@
+"""The layers that only apply a function, element by element or along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nn
+from nbtf._ops.elementwise import cast, multiply
+from nbtf.keras import activations
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.input_spec import InputSpec
+
+
+class Elementwise(Layer):
+    """What they have in common: no weights, and results of the input's shape."""
+
+    _leaf = True
+    supports_masking = True
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+
+class ReLU(Elementwise):
+    """Returns the larger of each element and 0.
+
+    Args:
+      max_value: the largest result; None for no limit.
+      negative_slope: a factor of what is below `threshold`, instead of 0.
+      threshold: below it elements count as negative.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: a negative argument.
+    """
+
+    _config = ("max_value", "negative_slope", "threshold")
+
+    def __init__(
+        self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **kwargs: Any
+    ) -> None:
+        """Takes limits and slope."""
+        super().__init__(**kwargs)
+        if max_value is not None and max_value < 0.0:
+            raise ValueError(f"max_value of a ReLU layer cannot be a negative value. Received: max_value={max_value}")
+        for name, value in (("negative_slope", negative_slope), ("threshold", threshold)):
+            if value is None or value < 0.0:  # pyright: ignore[reportUnnecessaryComparison]
+                raise ValueError(f"{name} of a ReLU layer cannot be a negative value. Received: {name}={value}")
+        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
+
+
+class LeakyReLU(Elementwise):
+    """Returns positive elements as they are, negative ones times a small slope.
+
+    Args:
+      negative_slope: the slope; `alpha` in Keras 2.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: the slope is negative.
+
+    >>> tf.keras.layers.LeakyReLU(0.5)([-2.0, 3.0]).numpy()
+    array([-1.,  3.], dtype=float32)
+    """
+
+    _config = ("negative_slope",)
+
+    def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
+        """Takes the slope."""
+        negative_slope = kwargs.pop("alpha", negative_slope)
+        super().__init__(**kwargs)
+        if negative_slope is None or negative_slope < 0:
+            raise ValueError(
+                "The negative_slope value of a Leaky ReLU layer cannot be None or negative value. Expected a float. "
+                f"Received: negative_slope={negative_slope}"
+            )
+        self.negative_slope = negative_slope
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return nn.leaky_relu(inputs, self.negative_slope)
+
+
+class PReLU(Elementwise):
+    """Returns positive elements as they are, negative ones times slopes that are trained.
+
+    Args:
+      alpha_initializer: what the slopes begin with.
+      alpha_regularizer: what large ones cost.
+      alpha_constraint: what they are brought back to after each update.
+      shared_axes: axes along which all elements share a slope.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("alpha_initializer", "alpha_regularizer", "alpha_constraint", "shared_axes")
+
+    def __init__(
+        self,
+        alpha_initializer: Any = "Zeros",
+        alpha_regularizer: Any = None,
+        alpha_constraint: Any = None,
+        shared_axes: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes what the slopes are to be."""
+        super().__init__(**kwargs)
+        self._take_rules("alpha", alpha_initializer, alpha_regularizer, alpha_constraint)
+        self.shared_axes = (
+            shared_axes if shared_axes is None or isinstance(shared_axes, list | tuple) else [shared_axes]
+        )
+        self.alpha: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the slopes."""
+        shape = list(input_shape[1:])
+        for axis in self.shared_axes or ():
+            shape[axis - 1] = 1
+        self.alpha = self._weight("alpha", shape)
+        lengths = {
+            axis: length for axis, length in enumerate(input_shape) if axis and axis not in (self.shared_axes or ())
+        }
+        self.input_spec = InputSpec(ndim=len(input_shape), axes=lengths)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return nn.relu(inputs) - self.alpha.value * nn.relu(-inputs)
+
+
+class ELU(Elementwise):
+    """Returns positive elements as they are, of negative ones `alpha * (exp(x) - 1)`.
+
+    Args:
+      alpha: the factor.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("alpha",)
+
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        """Takes the factor."""
+        super().__init__(**kwargs)
+        self.alpha = alpha
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return activations.elu(inputs, self.alpha)
+
+
+class Softmax(Elementwise):
+    """Returns positive numbers that add up to 1 along an axis.
+
+    Args:
+      axis: the axis.
+      **kwargs: what every layer takes.
+
+    >>> tf.keras.layers.Softmax()([[1.0, 1.0]]).numpy()
+    array([[0.5, 0.5]], dtype=float32)
+    """
+
+    _config = ("axis",)
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        """Takes the axis."""
+        super().__init__(**kwargs)
+        self.axis = axis
+        self.built = True
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Computes the results; elements that the mask leaves out count as very small."""
+        if mask is not None:
+            lowest = -3e4 if self.compute_dtype == "float16" else -3.4e38 / 2
+            inputs = inputs + multiply(1.0 - cast(mask, inputs.dtype), lowest)
+        return nn.softmax(inputs, axis=self.axis)

@@ -1,0 +1,326 @@
+"""The steps of recurrent layers: what becomes of an input and of the states before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import linalg
+from nbtf._ops.creation import ones, zeros
+from nbtf._ops.elementwise import add
+from nbtf._ops.joining import concat, split, unstack
+from nbtf._ops.linalg import matmul
+from nbtf.keras import activations, random
+from nbtf.keras.layers.base import Layer
+
+_RULES = tuple(
+    f"{weight}_{rule}"
+    for rule in ("initializer", "regularizer", "constraint")
+    for weight in ("kernel", "recurrent", "bias")
+)
+
+
+class Cell(Layer):
+    """What the cells have in common.
+
+    Args:
+      units: how many numbers a state has.
+      activation: what is applied to the results.
+      use_bias: whether there is a bias.
+      kernel_initializer: what the kernel of the inputs begins with.
+      recurrent_initializer: what the kernel of the states begins with.
+      bias_initializer: what the bias begins with.
+      kernel_regularizer: what large elements of the kernel cost.
+      recurrent_regularizer: the same for that of the states.
+      bias_regularizer: the same for the bias.
+      kernel_constraint: what the kernel is brought back to after each update.
+      recurrent_constraint: the same for that of the states.
+      bias_constraint: the same for the bias.
+      dropout: which part of the inputs becomes 0 in training.
+      recurrent_dropout: which part of the states becomes 0 in training.
+      seed: of the dropout.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: `units` is not positive, in Keras' words.
+    """
+
+    _leaf = True
+    _config = ("units", "activation", "use_bias", *_RULES, "dropout", "recurrent_dropout", "seed")
+    gates = 1
+    states = 1
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes size and weights."""
+        super().__init__(**kwargs)
+        if units <= 0:
+            raise ValueError(
+                f"Received an invalid value for argument `units`, expected a positive integer, got {units}."
+            )
+        self.units, self.use_bias, self.seed = units, use_bias, seed
+        self.activation = activations.get(activation)
+        self._take_rules("kernel", kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._take_rules("recurrent", recurrent_initializer, recurrent_regularizer, recurrent_constraint)
+        self._take_rules("bias", bias_initializer, bias_regularizer, bias_constraint)
+        self.dropout = min(1.0, max(0.0, dropout))
+        self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
+        self.seed_generator = random.SeedGenerator(seed)
+        self.kernel: Any = None
+        self.recurrent_kernel: Any = None
+        self.bias: Any = None
+
+    @property
+    def state_size(self) -> Any:
+        """How many numbers each state has."""
+        return self.units if self.states == 1 else [self.units] * self.states
+
+    @property
+    def output_size(self) -> int:
+        """How many numbers a result has."""
+        return self.units
+
+    def build(self, input_shape: Any) -> None:
+        """Makes kernels and bias."""
+        width = self.units * self.gates
+        self.kernel = self._weight("kernel", (input_shape[-1], width))
+        self.recurrent_kernel = self._weight("recurrent_kernel", (self.units, width), "recurrent")
+        if self.use_bias:
+            self.bias = self._make_bias(width)
+        self.built = True
+
+    def _make_bias(self, width: int) -> Any:
+        return self._weight("bias", (width,))
+
+    def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
+        """Returns the states at the beginning: zeros."""
+        return [zeros((batch_size, self.units), self.compute_dtype) for _ in range(self.states)]
+
+    def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
+        """Returns a result, and the states after it."""
+        given: list[Any] = list(states) if isinstance(states, list | tuple) else [states]  # pyright: ignore[reportUnknownArgumentType]
+        x = self.projected(self.dropped(inputs, training))
+        made, after = self.step(x, given, self.recurrent_mask(given[0], training))
+        return made, list(after)
+
+    def dropped(self, inputs: Any, training: Any) -> Any:
+        """Returns the inputs, in training with zeros: at the same places in every step."""
+        if not training or not self.dropout:
+            return inputs
+        noise = (None, 1, None) if inputs.ndim == 3 else None
+        return random.dropout(inputs, self.dropout, noise, self.seed_generator)
+
+    def recurrent_mask(self, state: Any, training: Any) -> Any:
+        """Returns by what states are multiplied in training; None for nothing."""
+        if not training or not self.recurrent_dropout:
+            return None
+        return random.dropout(ones(state.shape, state.dtype), self.recurrent_dropout, None, self.seed_generator)
+
+    def projected(self, inputs: Any) -> Any:
+        """Returns what becomes of inputs before the states are known: of one step, or of all at once."""
+        kernel = self.kernel.value
+        made = matmul(inputs, kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, kernel, 1)
+        bias = self._input_bias()
+        return made if bias is None else add(made, bias)
+
+    def _input_bias(self) -> Any:
+        return None if self.bias is None else self.bias.value
+
+    def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
+        """Returns a result, and the states after it, for an input that was projected."""
+        raise NotImplementedError
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (input_shape[0], self.units)
+
+
+class SimpleRNNCell(Cell):
+    """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)`; for the arguments see `LSTMCell`."""
+
+    def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
+        """Returns a result, and the state after it."""
+        before = states[0] if mask is None else states[0] * mask
+        made = self.activation(add(x, matmul(before, self.recurrent_kernel.value)))
+        return made, [made]
+
+
+class _GatedCell(Cell):
+    """What cells with gates have in common: a second activation, that of the gates."""
+
+    def __init__(
+        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **kwargs: Any
+    ) -> None:
+        """Takes size, activations and weights."""
+        super().__init__(units, activation, **kwargs)
+        self.recurrent_activation = activations.get(recurrent_activation)
+
+
+class LSTMCell(_GatedCell):
+    """One step of an LSTM: a state that is remembered, and gates that say what is forgotten, added and shown.
+
+    Args:
+      units: how many numbers a state has.
+      activation: what is applied to what is remembered and shown.
+      recurrent_activation: what is applied to the gates.
+      unit_forget_bias: whether the bias of the forget gate begins with ones.
+      **kwargs: what every cell takes.
+    """
+
+    _config = ("units", "activation", "recurrent_activation", "unit_forget_bias", *Cell._config[2:])
+    gates = 4
+    states = 2
+
+    def __init__(self, units: int, *args: Any, unit_forget_bias: bool = True, **kwargs: Any) -> None:
+        """Takes size, activations and weights."""
+        super().__init__(units, *args, **kwargs)
+        self.unit_forget_bias = unit_forget_bias
+
+    def _make_bias(self, width: int) -> Any:
+        if not self.unit_forget_bias:
+            return super()._make_bias(width)
+
+        def begin(shape: Any, dtype: Any = None) -> Any:
+            units, initial = self.units, self.bias_initializer
+            return concat([initial((units,), dtype), ones((units,), dtype), initial((2 * units,), dtype)], 0)
+
+        return self.add_weight(
+            name="bias",
+            shape=(width,),
+            initializer=begin,
+            regularizer=self.bias_regularizer,
+            constraint=self.bias_constraint,
+        )
+
+    def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
+        """Returns a result, and the states after it."""
+        shown, kept = states
+        before = shown if mask is None else shown * mask
+        i, f, c, o = split(add(x, matmul(before, self.recurrent_kernel.value)), 4, axis=1)
+        gate = self.recurrent_activation
+        kept = gate(f) * kept + gate(i) * self.activation(c)
+        shown = gate(o) * self.activation(kept)
+        return shown, [shown, kept]
+
+
+class GRUCell(_GatedCell):
+    """One step of a GRU: a state, and gates that say what of it is replaced.
+
+    Args:
+      units: how many numbers a state has.
+      activation: what is applied to what is new.
+      recurrent_activation: what is applied to the gates.
+      reset_after: whether the reset gate acts after the multiplication by the kernel of the states.
+      **kwargs: what every cell takes.
+    """
+
+    _config = ("units", "activation", "recurrent_activation", "reset_after", *Cell._config[2:])
+    gates = 3
+
+    def __init__(self, units: int, *args: Any, reset_after: bool = True, **kwargs: Any) -> None:
+        """Takes size, activations and weights."""
+        super().__init__(units, *args, **kwargs)
+        self.reset_after = reset_after
+
+    def _make_bias(self, width: int) -> Any:
+        return self._weight("bias", (2, width) if self.reset_after else (width,))
+
+    def _input_bias(self) -> Any:
+        if self.bias is None:
+            return None
+        return self.bias.value[0] if self.reset_after else self.bias.value
+
+    def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
+        """Returns a result, and the state after it."""
+        whole = states[0]
+        before = whole if mask is None else whole * mask
+        kernel, gate = self.recurrent_kernel.value, self.recurrent_activation
+        xz, xr, xh = split(x, 3, axis=1)
+        if self.reset_after:
+            inner = matmul(before, kernel)
+            if self.bias is not None:
+                inner = add(inner, unstack(self.bias.value)[1])
+            hz, hr, hh = split(inner, 3, axis=1)
+            z, r = gate(xz + hz), gate(xr + hr)
+            new = self.activation(xh + r * hh)
+        else:
+            units = self.units
+            hz, hr = split(matmul(before, kernel[:, : 2 * units]), 2, axis=1)
+            z, r = gate(xz + hz), gate(xr + hr)
+            new = self.activation(xh + matmul(r * before, kernel[:, 2 * units :]))
+        made = z * whole + (1.0 - z) * new
+        return made, [made]
+
+
+class StackedRNNCells(Layer):
+    """Several cells, each of which takes the results of the one before it.
+
+    Args:
+      cells: the cells.
+      **kwargs: what every layer takes.
+    """
+
+    def __init__(self, cells: Any, **kwargs: Any) -> None:
+        """Takes the cells."""
+        super().__init__(**kwargs)
+        self.cells: list[Any] = list(cells)
+
+    @property
+    def state_size(self) -> Any:
+        """How many numbers each state of each cell has."""
+        return [cell.state_size for cell in self.cells]
+
+    @property
+    def output_size(self) -> Any:
+        """How many numbers a result has."""
+        return self.cells[-1].output_size
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the cells."""
+        shape = tuple(input_shape)
+        for cell in self.cells:
+            if not cell.built:
+                cell.build(shape)
+            shape = (shape[0], cell.output_size)
+        self.built = True
+
+    def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
+        """Returns the states at the beginning: zeros."""
+        return [cell.get_initial_state(batch_size=batch_size) for cell in self.cells]
+
+    def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
+        """Returns a result, and the states after it."""
+        after: list[Any] = []
+        for cell, own in zip(self.cells, states, strict=True):
+            inputs, made = cell(inputs, own, training=training)
+            after.append(made)
+        return inputs, after
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        from nbtf.keras.registry import serialized
+
+        return {**super().get_config(), "cells": [serialized(cell) for cell in self.cells]}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Makes one from what `get_config` gave."""
+        from nbtf.keras.registry import deserialized
+
+        return super().from_config({**config, "cells": [deserialized(one) for one in config["cells"]]})

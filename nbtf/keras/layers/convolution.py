@@ -1,0 +1,429 @@
+"""The layers that slide a window with weights over sequences and images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nn
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.elementwise import add
+from nbtf._ops.extent import pad
+from nbtf._ops.ranges import eye
+from nbtf._ops.shape import expand_dims, squeeze
+from nbtf.keras import activations
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.core import WEIGHT_RULES
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.pairs import channels_first, data_format_of, length_after, padding_of, pair
+
+
+class Convolution(Layer):
+    """What layers with a sliding window have in common.
+
+    Args:
+      filters: how many numbers are computed at each place.
+      kernel_size: of the window.
+      strides: how far it moves.
+      padding: `"valid"`, or `"same"` for results at every place.
+      data_format: `"channels_last"` or `"channels_first"`.
+      dilation_rate: how far apart the elements of the window stand.
+      groups: into how many parts the channels are split, each of which has filters of its own.
+      activation: what is applied to the results.
+      use_bias: whether there is a bias.
+      kernel_initializer: what the kernel begins with.
+      bias_initializer: what the bias begins with.
+      kernel_regularizer: what large elements of the kernel cost.
+      bias_regularizer: the same for the bias.
+      activity_regularizer: the same for the results.
+      kernel_constraint: what the kernel is brought back to after each update.
+      bias_constraint: the same for the bias.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: an argument does not suit, in Keras' words.
+    """
+
+    _leaf = True
+    _config = (
+        "filters",
+        "kernel_size",
+        "strides",
+        "padding",
+        "data_format",
+        "dilation_rate",
+        "groups",
+        "activation",
+        "use_bias",
+        *WEIGHT_RULES,
+    )
+    rank = 2
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes window and weights."""
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        if filters is not None and filters <= 0:  # pyright: ignore[reportUnnecessaryComparison]
+            raise ValueError(
+                f"Invalid value for argument `filters`. Expected a strictly positive value. Received filters={filters}."
+            )
+        if filters is not None and filters % groups:  # pyright: ignore[reportUnnecessaryComparison]
+            raise ValueError(
+                "The number of filters must be evenly divisible by the number of groups. Received: "
+                f"groups={groups}, filters={filters}."
+            )
+        self.filters, self.groups, self.use_bias = filters, groups, use_bias
+        self.kernel_size = pair(kernel_size, "kernel_size", self.rank)
+        self.strides = pair(strides, "strides", self.rank)
+        self.dilation_rate = pair(dilation_rate, "dilation_rate", self.rank)
+        self.padding = padding_of(padding, causal=self.rank == 1)
+        self.data_format = data_format_of(data_format)
+        self.activation = activations.get(activation)
+        self._activate = None if self.activation is activations.linear else self.activation
+        self._take_rules("kernel", kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._take_rules("bias", bias_initializer, bias_regularizer, bias_constraint)
+        self.kernel: Any = None
+        self.bias: Any = None
+        self.input_spec = InputSpec(min_ndim=self.rank + 2)
+
+    @property
+    def _channels(self) -> int:
+        """The axis of the channels."""
+        return 1 if channels_first(self.data_format) else -1
+
+    def _kernel_shape(self, channels: int) -> tuple[int, ...]:
+        return (*self.kernel_size, channels // self.groups, self.filters)
+
+    def _outputs(self, channels: int) -> int:
+        """Returns how many channels the results have."""
+        return self.filters
+
+    def build(self, input_shape: Any) -> None:
+        """Makes kernel and bias."""
+        channels = input_shape[self._channels]
+        if channels % self.groups:
+            raise ValueError(
+                "The number of input channels must be evenly divisible by the number of groups. Received "
+                f"groups={self.groups}, but the input has {channels} channels (full input shape is {input_shape})."
+            )
+        self.kernel = self._weight("kernel", self._kernel_shape(channels))
+        if self.use_bias:
+            self.bias = self._weight("bias", (self._outputs(channels),))
+        self.compute_output_shape(input_shape)
+        self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={self._channels: channels})
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return self._finished(self._convolved(inputs, self.kernel.value if self.groups == 1 else self._grouped()))
+
+    def _convolved(self, inputs: Any, kernel: Any) -> Any:
+        if self.rank == 1:
+            if self.padding == "causal":
+                before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+                around = [[0, 0], [before, 0], [0, 0]] if self._channels == -1 else [[0, 0], [0, 0], [before, 0]]
+                inputs = pad(inputs, around)
+            padding = "SAME" if self.padding == "same" else "VALID"
+            layout = "NWC" if self._channels == -1 else "NCW"
+            return nn.conv1d(inputs, kernel, self.strides[0], padding, layout, self.dilation_rate[0])
+        layout = "NHWC" if self._channels == -1 else "NCHW"
+        return nn.conv2d(inputs, kernel, self.strides, self.padding.upper(), layout, self.dilation_rate)  # type: ignore[arg-type]
+
+    def _grouped(self) -> Any:
+        """Returns the kernel of all groups together: zeros where a filter does not see a channel."""
+        *window, channels, filters = self.kernel.shape
+        groups = self.groups
+        own = reshape(self.kernel.value, (*window, 1, channels, groups, filters // groups))
+        apart = reshape(eye(groups, dtype=self.compute_dtype), (*[1] * len(window), groups, 1, groups, 1))
+        return reshape(own * apart, (*window, groups * channels, filters))
+
+    def _finished(self, made: Any) -> Any:
+        """Adds the bias, and applies the activation."""
+        if self.bias is not None:
+            ones = [1] * (self.rank + 2)
+            ones[self._channels] = self.bias.shape[0]
+            made = add(made, reshape(self.bias.value, ones))
+        return made if self._activate is None else self._activate(made)
+
+    def _length(self, length: int | None, axis: int) -> int | None:
+        return length_after(length, self.kernel_size[axis], self.strides[axis], self.padding, self.dilation_rate[axis])
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        first = 2 if channels_first(self.data_format) else 1
+        lengths = [self._length(input_shape[first + axis], axis) for axis in range(self.rank)]
+        if any(one is not None and one <= 0 for one in lengths):
+            raise ValueError(
+                f"Computed output size would be zero or negative. Received `inputs shape={tuple(input_shape)}`, "
+                f"`kernel shape={self._kernel_shape(input_shape[self._channels])}`, `dilation_rate={self.dilation_rate}`, "
+                f"`strides={self.strides}`, `padding={self.padding}`."
+            )
+        outputs = self._outputs(input_shape[self._channels])
+        return (input_shape[0], outputs, *lengths) if first == 2 else (input_shape[0], *lengths, outputs)
+
+
+class Conv1D(Convolution):
+    """Slides a window over sequences; the arguments are those of `Conv2D`, with `"causal"` as a further padding.
+
+    >>> tf.keras.layers.Conv1D(4, 3)(tf.zeros((2, 10, 1))).shape
+    TensorShape([2, 8, 4])
+    """
+
+    rank = 1
+
+
+class Conv2D(Convolution):
+    """Slides a window over images, and computes `filters` numbers at each place.
+
+    Args:
+      filters: how many numbers are computed at each place.
+      kernel_size: of the window: a number, or one for height and one for width.
+      strides: how far it moves, likewise.
+      padding: `"valid"`, or `"same"` for results at every place.
+      data_format: `"channels_last"` or `"channels_first"`.
+      dilation_rate: how far apart the elements of the window stand.
+      groups: into how many parts the channels are split, each of which has filters of its own.
+      activation: what is applied to the results.
+      use_bias: whether there is a bias.
+      **kwargs: initializers, regularizers and constraints of kernel and bias, and what every layer takes.
+
+    Raises:
+      ValueError: an argument does not suit, in Keras' words.
+
+    >>> tf.keras.layers.Conv2D(4, 3)(tf.zeros((2, 10, 10, 1))).shape
+    TensorShape([2, 8, 8, 4])
+    """
+
+    rank = 2
+
+
+class Conv2DTranspose(Convolution):
+    """Does the reverse of `Conv2D`, which makes images larger; the arguments are the same.
+
+    >>> tf.keras.layers.Conv2DTranspose(4, 3, strides=2, padding="same")(tf.zeros((2, 5, 5, 1))).shape
+    TensorShape([2, 10, 10, 4])
+    """
+
+    _config = tuple(name for name in Convolution._config if name != "groups")
+
+    def __init__(self, filters: int, kernel_size: Any, *args: Any, output_padding: Any = None, **kwargs: Any) -> None:
+        """Takes window and weights."""
+        if output_padding is not None:
+            raise ValueError(f"Only output_padding=None is there. Received: output_padding={output_padding}")
+        names = ("strides", "padding", "output_padding", "data_format", "dilation_rate", "activation", "use_bias")
+        kwargs.update((name, value) for name, value in zip(names, args, strict=False) if name != "output_padding")
+        super().__init__(filters, kernel_size, **kwargs)
+
+    def _kernel_shape(self, channels: int) -> tuple[int, ...]:
+        return (*self.kernel_size, self.filters, channels)
+
+    def _length(self, length: int | None, axis: int) -> int | None:
+        if length is None:
+            return None
+        window = self.dilation_rate[axis] * (self.kernel_size[axis] - 1) + 1
+        stride = self.strides[axis]
+        return length * stride if self.padding == "same" else length * stride + max(window - stride, 0)
+
+    def _convolved(self, inputs: Any, kernel: Any) -> Any:
+        shape = self.compute_output_shape(inputs._array.shape)
+        layout = "NHWC" if self._channels == -1 else "NCHW"
+        padding: Any = self.padding.upper()
+        if self.rank == 1:
+            axis = 1 if self._channels == -1 else 2
+            images, over = expand_dims(inputs, axis), expand_dims(kernel, 0)
+            tall = [*shape[:axis], 1, *shape[axis:]]
+            strides, dilations = (1, *self.strides), (1, *self.dilation_rate)
+            made = nn.conv2d_transpose(images, over, tall, strides, padding, layout, dilations)
+            return squeeze(made, [axis])
+        return nn.conv2d_transpose(inputs, kernel, list(shape), self.strides, padding, layout, self.dilation_rate)
+
+
+class Conv1DTranspose(Conv2DTranspose):
+    """Does the reverse of `Conv1D`, which makes sequences longer; the arguments are the same."""
+
+    rank = 1
+
+
+class DepthwiseConv2D(Convolution):
+    """Slides windows over images, each of which sees one channel alone.
+
+    Args:
+      kernel_size: of the window.
+      strides: how far it moves.
+      padding: `"valid"` or `"same"`.
+      depth_multiplier: how many windows each channel has.
+      data_format: `"channels_last"` or `"channels_first"`.
+      dilation_rate: how far apart the elements of the window stand.
+      activation: what is applied to the results.
+      use_bias: whether there is a bias.
+      depthwise_initializer: what the kernel begins with.
+      depthwise_regularizer: what large elements of it cost.
+      depthwise_constraint: what it is brought back to after each update.
+      **kwargs: the same for the bias, and what every layer takes.
+    """
+
+    _config = (
+        "kernel_size",
+        "strides",
+        "padding",
+        "depth_multiplier",
+        "data_format",
+        "dilation_rate",
+        "activation",
+        "use_bias",
+        "depthwise_initializer",
+        "bias_initializer",
+        "depthwise_regularizer",
+        "bias_regularizer",
+        "depthwise_constraint",
+        "bias_constraint",
+    )
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        depth_multiplier: int = 1,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        depthwise_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes window and weights."""
+        super().__init__(
+            1,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            data_format=data_format,
+            dilation_rate=dilation_rate,
+            activation=activation,
+            use_bias=use_bias,
+            **kwargs,
+        )
+        self.depth_multiplier = depth_multiplier
+        self._take_rules("depthwise", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
+        self.kernel_initializer, self.kernel_regularizer = self.depthwise_initializer, self.depthwise_regularizer
+        self.kernel_constraint = self.depthwise_constraint
+
+    def _kernel_shape(self, channels: int) -> tuple[int, ...]:
+        return (*self.kernel_size, channels, self.depth_multiplier)
+
+    def _outputs(self, channels: int) -> int:
+        return channels * self.depth_multiplier
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return self._finished(self._convolved(inputs, apart(self.kernel, self.compute_dtype)))
+
+
+def apart(kernel: Any, dtype: str) -> Any:
+    """Returns the kernel of an ordinary convolution for one in which every window sees one channel alone."""
+    *window, channels, many = kernel.shape
+    own = reshape(kernel.value, (*window, 1, channels, many))
+    alone = reshape(eye(channels, dtype=dtype), (*[1] * len(window), channels, channels, 1))
+    return reshape(own * alone, (*window, channels, channels * many))
+
+
+class SeparableConv2D(Convolution):
+    """Slides windows that see one channel alone, and mixes the channels after it.
+
+    Args:
+      filters: how many numbers are computed at each place.
+      kernel_size: of the windows.
+      strides: how far they move.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      dilation_rate: how far apart the elements of a window stand.
+      depth_multiplier: how many windows each channel has.
+      activation: what is applied to the results.
+      use_bias: whether there is a bias.
+      depthwise_initializer: what the windows begin with.
+      pointwise_initializer: what the mixture begins with.
+      depthwise_regularizer: what large elements of the windows cost.
+      pointwise_regularizer: the same for the mixture.
+      depthwise_constraint: what the windows are brought back to after each update.
+      pointwise_constraint: the same for the mixture.
+      **kwargs: the same for the bias, and what every layer takes.
+    """
+
+    _config = (
+        "filters",
+        *DepthwiseConv2D._config,
+        "pointwise_initializer",
+        "pointwise_regularizer",
+        "pointwise_constraint",
+    )
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        depth_multiplier: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        pointwise_initializer: Any = "glorot_uniform",
+        depthwise_regularizer: Any = None,
+        pointwise_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        pointwise_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes windows and weights."""
+        given = {"data_format": data_format, "dilation_rate": dilation_rate, "activation": activation}
+        super().__init__(filters, kernel_size, strides, padding, use_bias=use_bias, **given, **kwargs)
+        self.depth_multiplier = depth_multiplier
+        self._take_rules("depthwise", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
+        self._take_rules("pointwise", pointwise_initializer, pointwise_regularizer, pointwise_constraint)
+        self.depthwise_kernel: Any = None
+        self.pointwise_kernel: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the kernels and the bias."""
+        channels = input_shape[self._channels]
+        many = channels * self.depth_multiplier
+        shape = (*self.kernel_size, channels, self.depth_multiplier)
+        self.depthwise_kernel = self._weight("depthwise_kernel", shape, "depthwise")
+        self.pointwise_kernel = self._weight("pointwise_kernel", (1, 1, many, self.filters), "pointwise")
+        if self.use_bias:
+            self.bias = self._weight("bias", (self.filters,))
+        self.input_spec = InputSpec(min_ndim=4, axes={self._channels: channels})
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        seen = self._convolved(inputs, apart(self.depthwise_kernel, self.compute_dtype))
+        layout = "NHWC" if self._channels == -1 else "NCHW"
+        return self._finished(nn.conv2d(seen, self.pointwise_kernel.value, 1, "VALID", layout))
+
+
+Convolution1D, Convolution2D = Conv1D, Conv2D
+Convolution2DTranspose, Deconvolution2D = Conv2DTranspose, Conv2DTranspose
+SeparableConvolution2D = SeparableConv2D

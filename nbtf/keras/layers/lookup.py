@@ -1,0 +1,241 @@
+"""The layers that number words and other values by a vocabulary."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.creation import convert_to_tensor
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.preprocessing import batches_of, encoded, encoded_shape
+from nbtf.keras.symbolic import KerasTensor
+
+_MODES = ("int", "one_hot", "multi_hot", "count")
+
+
+class Lookup(Layer):
+    """What both have in common.
+
+    Args:
+      max_tokens: how many numbers there are at most, with those that are kept free.
+      num_oov_indices: how many numbers are kept free for what the vocabulary does not have.
+      mask_token: what stands for nothing, and gets the number 0.
+      oov_token: what stands for what the vocabulary does not have, where numbers are turned back.
+      vocabulary: the values, in order, or a file with one in each line.
+      invert: whether numbers are turned back.
+      output_mode: `"int"`, or how `CategoryEncoding` writes the numbers.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: an unknown mode, or a value that is there twice.
+    """
+
+    _config = ("max_tokens", "num_oov_indices", "mask_token", "oov_token", "invert", "output_mode")
+    _takes = "string"
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: Any = None,
+        oov_token: Any = None,
+        vocabulary: Any = None,
+        invert: bool = False,
+        output_mode: str = "int",
+        **kwargs: Any,
+    ) -> None:
+        """Takes the vocabulary."""
+        for name in (
+            "idf_weights",
+            "pad_to_max_tokens",
+            "sparse",
+            "encoding",
+            "salt",
+            "oov_method",
+            "vocabulary_dtype",
+        ):
+            kwargs.pop(name, None)
+        super().__init__(**kwargs)
+        if output_mode not in _MODES:
+            raise ValueError(f"Unknown arg for `output_mode`: `{output_mode}`. Known: {', '.join(_MODES)}.")
+        self.max_tokens, self.num_oov_indices, self.mask_token = max_tokens, num_oov_indices, mask_token
+        self.oov_token, self.invert, self.output_mode = oov_token, invert, output_mode
+        self.autocast = False
+        self.__dict__["_words"] = None
+        self.__dict__["_numbers"] = {}
+        if vocabulary is not None:
+            self.set_vocabulary(vocabulary)
+        self.built = True
+
+    _internal = Layer._internal | {"_words", "_numbers"}
+
+    def _read(self, value: Any) -> Any:
+        """Returns a value as the vocabulary has it."""
+        raise NotImplementedError
+
+    @property
+    def _kept_free(self) -> list[Any]:
+        masks = [] if self.mask_token is None else [self.mask_token]
+        return [*masks, *([self.oov_token] * self.num_oov_indices)]
+
+    def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
+        """Sets the vocabulary.
+
+        Args:
+          vocabulary: the values, in order, or a file with one in each line.
+          idf_weights: accepted and ignored.
+        """
+        if isinstance(vocabulary, str):
+            with open(vocabulary, encoding="utf-8") as file:
+                vocabulary = file.read().splitlines()
+        words = [self._read(one) for one in np.asarray(vocabulary).tolist()]
+        free = [one for one in self._kept_free if one is not None]
+        if words[: len(free)] == free:
+            words = words[len(free) :]
+        repeated = [word for word, count in Counter(words).items() if count > 1]
+        if repeated:
+            raise ValueError(
+                "The passed vocabulary has at least one repeated term. Please uniquify your dataset. The repeated "
+                f"terms are: {repeated}"
+            )
+        self.__dict__["_words"] = words
+        first = len(self._kept_free)
+        self.__dict__["_numbers"] = {word: first + place for place, word in enumerate(words)}
+        if self.mask_token is not None:
+            self._numbers[self.mask_token] = 0
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Finds the vocabulary of data: the most frequent first, those of equal number in falling order.
+
+        Args:
+          data: an array, a tensor, or a dataset of batches.
+          batch_size: accepted and ignored.
+          steps: how many batches of a dataset are taken; all when None.
+        """
+        counts = Counter(self._read(one) for one in batches_of(data, steps).ravel().tolist())
+        for free in self._kept_free:
+            counts.pop(free, None)
+        words = sorted(counts, key=lambda word: (counts[word], word), reverse=True)
+        limit = None if self.max_tokens is None else self.max_tokens - len(self._kept_free)
+        self.set_vocabulary(words[:limit])
+
+    def get_vocabulary(self, include_special_tokens: bool = True) -> list[Any]:
+        """Returns the values in order, with those that stand for nothing and for what is not known."""
+        words = list(self._words or ())
+        return [*self._kept_free, *words] if include_special_tokens else words
+
+    def vocabulary_size(self) -> int:
+        """Returns how many numbers there are."""
+        return len(self.get_vocabulary())
+
+    vocab_size = vocabulary_size
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        if self._words is None:
+            raise FailedPreconditionError(None, None, "Table not initialized. Give a `vocabulary`, or call `adapt`.")
+        values = np.asarray(inputs.numpy())
+        if self.invert:
+            known = self.get_vocabulary()
+            found = [known[one] if 0 <= one < len(known) else self.oov_token for one in values.ravel().tolist()]
+            return convert_to_tensor(
+                np.array(found, object if self._takes == "string" else "int64").reshape(values.shape)
+            )
+        numbers = np.array([self._number(one) for one in values.ravel().tolist()], "int64").reshape(values.shape)
+        made = convert_to_tensor(numbers)
+        if self.output_mode == "int":
+            return made
+        return encoded(made, self.vocabulary_size(), self.output_mode, "int64")
+
+    def _number(self, value: Any) -> int:
+        word = self._read(value)
+        number = self._numbers.get(word)
+        if number is not None:
+            return number
+        first = 0 if self.mask_token is None else 1
+        if self.num_oov_indices == 0:
+            raise InvalidArgumentError(
+                None,
+                None,
+                "When `num_oov_indices=0` all inputs should be in vocabulary, found OOV values "
+                f"{[word]}, consider setting `num_oov_indices=1`.",
+            )
+        return first if self.num_oov_indices == 1 else first + self._spread(word) % self.num_oov_indices
+
+    def _spread(self, word: Any) -> int:
+        return int(hashlib.blake2b(str(word).encode(), digest_size=8).hexdigest(), 16)
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic results for symbolic inputs."""
+        shape = args[0].shape
+        if self.invert:
+            return KerasTensor(shape, self._takes)
+        shape = shape if self.output_mode == "int" else encoded_shape(shape, self.vocabulary_size(), self.output_mode)
+        return KerasTensor(shape, "int64")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "vocabulary": None if self._words is None else list(self._words)}
+
+
+class StringLookup(Lookup):
+    """Numbers words by a vocabulary; for the arguments see `IntegerLookup`.
+
+    >>> tf.keras.layers.StringLookup(vocabulary=["a", "b"])(["b", "z"]).numpy().tolist()
+    [2, 0]
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: str | None = None,
+        oov_token: str = "[UNK]",
+        vocabulary: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the vocabulary."""
+        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
+
+    def _read(self, value: Any) -> str:
+        return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+class IntegerLookup(Lookup):
+    """Numbers integers by a vocabulary.
+
+    Args:
+      max_tokens: how many numbers there are at most, with those that are kept free.
+      num_oov_indices: how many numbers are kept free for what the vocabulary does not have.
+      mask_token: what stands for nothing, and gets the number 0.
+      oov_token: what stands for what the vocabulary does not have, where numbers are turned back.
+      vocabulary: the values, in order, or a file with one in each line.
+      **kwargs: `invert`, `output_mode`, and what every layer takes.
+
+    >>> tf.keras.layers.IntegerLookup(vocabulary=[10, 20])([20, 5]).numpy().tolist()
+    [2, 0]
+    """
+
+    _takes = "int64"
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        num_oov_indices: int = 1,
+        mask_token: int | None = None,
+        oov_token: int = -1,
+        vocabulary: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the vocabulary."""
+        super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
+
+    def _read(self, value: Any) -> int:
+        return int(value)
+
+    def _spread(self, word: Any) -> int:
+        return int(word)

@@ -1,0 +1,310 @@
+"""The layers that make one tensor of several."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.elementwise import add as _add
+from nbtf._ops.elementwise import multiply as _multiply
+from nbtf._ops.elementwise import subtract as _subtract
+from nbtf._ops.joining import concat
+from nbtf._ops.linalg import matmul
+from nbtf._ops.logic import logical_or
+from nbtf._ops.magnitude import maximum as _maximum
+from nbtf._ops.magnitude import minimum as _minimum
+from nbtf._ops.shape import expand_dims, transpose
+from nbtf.keras.layers.base import Layer
+
+
+class Merge(Layer):
+    """What layers have in common that combine tensors of one shape, element by element."""
+
+    supports_masking = True
+    _least = 1
+
+    def build(self, input_shape: Any) -> None:
+        """Checks that there are several tensors whose shapes go together.
+
+        Raises:
+          ValueError: they do not, in Keras' words.
+        """
+        if not isinstance(input_shape, list) or not input_shape or not isinstance(input_shape[0], tuple | list):
+            raise ValueError(
+                f"A merge layer should be called on a list of inputs. Received: input_shape={input_shape} (not a list "
+                "of shapes)"
+            )
+        shapes: Any = input_shape  # pyright: ignore[reportUnknownVariableType]
+        if len(shapes) < self._least:
+            raise ValueError(
+                f"A merge layer should be called on a list of at least {self._least} input. Received {len(shapes)} "
+                f"inputs. Full input_shape received: {shapes}"
+            )
+        self.compute_output_shape(shapes)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        rank = max(one.ndim for one in inputs)
+        return self._merged([_with_rank(one, rank) for one in inputs])
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (_batch(input_shape), *reduce(_common, [tuple(shape[1:]) for shape in input_shape]))
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns where at least one of the inputs counts."""
+        masks = [one for one in previous_mask or () if one is not None]
+        return reduce(logical_or, masks) if masks else None
+
+
+def _batch(shapes: Any) -> int | None:
+    known = {shape[0] for shape in shapes if shape[0] is not None}
+    if len(known) > 1:
+        raise ValueError(f"Cannot merge tensors with different batch sizes. Received tensors with shapes {shapes}")
+    return known.pop() if len(known) == 1 else None
+
+
+def _common(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the shape to which two are broadcast."""
+    if len(one) < len(other):
+        one, other = other, one
+    made = list(one)
+    for place in range(-len(other), 0):
+        a, b = one[place], other[place]
+        if a is None or b is None:
+            made[place] = None
+        elif a != b and 1 not in (a, b):
+            raise ValueError(f"Inputs have incompatible shapes. Received shapes {one} and {other}")
+        else:
+            made[place] = b if a == 1 else a
+    return tuple(made)
+
+
+def _with_rank(tensor: Any, rank: int) -> Any:
+    while tensor.ndim < rank:
+        tensor = expand_dims(tensor, 1)
+    return tensor
+
+
+class Add(Merge):
+    """Adds tensors.
+
+    >>> tf.keras.layers.Add()([[[1.0]], [[2.0]]]).numpy()
+    array([[3.]], dtype=float32)
+    """
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        return reduce(_add, inputs)
+
+
+class Multiply(Merge):
+    """Multiplies tensors."""
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        return reduce(_multiply, inputs)
+
+
+class Average(Merge):
+    """Takes the mean of tensors."""
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        return reduce(_add, inputs) / len(inputs)
+
+
+class Maximum(Merge):
+    """Takes the largest of tensors, element by element."""
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        return reduce(_maximum, inputs)
+
+
+class Minimum(Merge):
+    """Takes the smallest of tensors, element by element."""
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        return reduce(_minimum, inputs)
+
+
+class Subtract(Merge):
+    """Subtracts the second of two tensors from the first."""
+
+    def build(self, input_shape: Any) -> None:
+        """Checks that there are two tensors whose shapes go together."""
+        super().build(input_shape)
+        if len(input_shape) != 2:
+            raise ValueError(
+                f"A `Subtract` layer should be called on exactly 2 inputs. Received: input_shape={input_shape}"
+            )
+
+    def _merged(self, inputs: list[Any]) -> Any:
+        return _subtract(*inputs)
+
+
+class Concatenate(Merge):
+    """Puts tensors one behind the other.
+
+    Args:
+      axis: along which.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: shapes differ along another axis, in Keras' words.
+    """
+
+    _config = ("axis",)
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        """Takes the axis."""
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def build(self, input_shape: Any) -> None:
+        """Checks that the shapes go together."""
+        if not isinstance(input_shape, list) or not input_shape or not isinstance(input_shape[0], tuple | list):
+            raise ValueError(
+                "A `Concatenate` layer should be called on a list of at least 1 input. Received: "
+                f"input_shape={input_shape}"
+            )
+        self.compute_output_shape(input_shape)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return concat(list(inputs), self.axis)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        made = list(input_shape[0])
+        axis = self.axis % len(made)
+        for shape in input_shape[1:]:
+            if len(shape) != len(made) or any(
+                None not in (have, other) and have != other
+                for place, (have, other) in enumerate(zip(made, shape, strict=True))
+                if place != axis
+            ):
+                raise ValueError(
+                    "A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis. "
+                    f"Received: input_shape={[tuple(one) for one in input_shape]}"
+                )
+            made = [have if have is not None else other for have, other in zip(made, shape, strict=True)]
+        lengths = [shape[axis] for shape in input_shape]
+        made[axis] = None if None in lengths else sum(lengths)
+        return tuple(made)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns None, unless sequences are put side by side: then where one of them counts."""
+        if self.axis % inputs[0].ndim == inputs[0].ndim - 1:
+            return super().compute_mask(inputs, previous_mask)
+        return None
+
+
+class Dot(Merge):
+    """Multiplies the tensors of each example of two batches: dot products along an axis of each.
+
+    Args:
+      axes: the axis, or one for each tensor.
+      normalize: whether vectors are brought to length 1 first.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: the axes do not have the same length, in Keras' words.
+    """
+
+    _config = ("axes", "normalize")
+
+    def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
+        """Takes the axes."""
+        super().__init__(**kwargs)
+        self.axes, self.normalize = axes, normalize
+
+    def _places(self, ranks: list[int]) -> list[int]:
+        axes = [self.axes] * 2 if isinstance(self.axes, int) else self.axes
+        return [axis % rank for axis, rank in zip(axes, ranks, strict=True)]
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        ranks = [one.ndim for one in inputs]
+        first, second = self._places(ranks)
+        x, y = inputs
+        if self.normalize:
+            x, y = _unit(x, first), _unit(y, second)
+        left, right = _last(x, first), _last(y, second)
+        shape = self.compute_output_shape([one._array.shape for one in inputs])
+        rows = reshape(left, (left.shape[0], -1, left.shape[-1])) if x.ndim != 2 else expand_dims(left, 1)
+        columns = reshape(right, (right.shape[0], -1, right.shape[-1])) if y.ndim != 2 else expand_dims(right, 1)
+        return reshape(matmul(rows, columns, transpose_b=True), shape)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        one, other = (tuple(shape) for shape in input_shape)
+        first, second = self._places([len(one), len(other)])
+        if None not in (one[first], other[second]) and one[first] != other[second]:
+            raise ValueError(
+                f"Incompatible input shapes: axis values {one[first]} (at axis {first}) != {other[second]} (at axis "
+                f"{second}). Full input shapes: {one}, {other}"
+            )
+        left = [length for axis, length in enumerate(one) if axis != first]
+        right = [length for axis, length in enumerate(other) if axis not in (0, second)]
+        made = (*left, *right)
+        return made if len(made) > 1 else (*made, 1)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns None."""
+        return None
+
+
+def _unit(x: Any, axis: int) -> Any:
+    from nbtf import linalg
+
+    return linalg.l2_normalize(x, axis)
+
+
+def _last(x: Any, axis: int) -> Any:
+    """Moves an axis to the end."""
+    rank = x.ndim
+    return x if axis == rank - 1 else transpose(x, [*(one for one in range(rank) if one != axis), axis])
+
+
+def add(inputs: Any, **kwargs: Any) -> Any:
+    """Returns the sum of tensors, symbolic ones too."""
+    return Add(**kwargs)(inputs)
+
+
+def subtract(inputs: Any, **kwargs: Any) -> Any:
+    """Returns the first of two tensors without the second, symbolic ones too."""
+    return Subtract(**kwargs)(inputs)
+
+
+def multiply(inputs: Any, **kwargs: Any) -> Any:
+    """Returns the product of tensors, symbolic ones too."""
+    return Multiply(**kwargs)(inputs)
+
+
+def average(inputs: Any, **kwargs: Any) -> Any:
+    """Returns the mean of tensors, symbolic ones too."""
+    return Average(**kwargs)(inputs)
+
+
+def maximum(inputs: Any, **kwargs: Any) -> Any:
+    """Returns the largest of tensors, element by element, symbolic ones too."""
+    return Maximum(**kwargs)(inputs)
+
+
+def minimum(inputs: Any, **kwargs: Any) -> Any:
+    """Returns the smallest of tensors, element by element, symbolic ones too."""
+    return Minimum(**kwargs)(inputs)
+
+
+def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
+    """Returns tensors one behind the other, symbolic ones too."""
+    return Concatenate(axis=axis, **kwargs)(inputs)
+
+
+def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
+    """Returns dot products of two tensors, symbolic ones too."""
+    return Dot(axes=axes, **kwargs)(inputs)

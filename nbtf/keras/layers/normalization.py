@@ -1,0 +1,246 @@
+"""The layers that bring numbers to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nn
+from nbtf._ops.broadcasting import reduce_sum, reshape
+from nbtf._ops.elementwise import cast
+from nbtf._ops.functions import rsqrt
+from nbtf._ops.magnitude import square
+from nbtf._ops.shape import expand_dims
+from nbtf._types import float32
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.input_spec import InputSpec
+
+
+class BatchNormalization(Layer):
+    """Brings each channel to mean 0 and variance 1, in training over the batch, otherwise by moving averages.
+
+    Args:
+      axis: of the channels.
+      momentum: what part of a moving average stays at each step.
+      epsilon: added to the variance.
+      center: whether something trained is added to the results.
+      scale: whether the results are multiplied by something trained.
+      beta_initializer: what is added at first.
+      gamma_initializer: by what is multiplied at first.
+      moving_mean_initializer: what the moving mean begins with.
+      moving_variance_initializer: what the moving variance begins with.
+      beta_regularizer: what large values of what is added cost.
+      gamma_regularizer: the same for the factor.
+      beta_constraint: what it is brought back to after each update.
+      gamma_constraint: the same for the factor.
+      synchronized: accepted and ignored: each replica normalizes its own part.
+      **kwargs: what every layer takes.
+
+    >>> layer = tf.keras.layers.BatchNormalization()
+    >>> layer([[1.0], [3.0]], training=True).numpy().round(2)
+    array([[-1.],
+           [ 1.]], dtype=float32)
+    >>> layer.moving_mean.numpy()
+    array([0.02], dtype=float32)
+    """
+
+    _leaf = True
+    _config = (
+        "axis",
+        "momentum",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_initializer",
+        "gamma_initializer",
+        "moving_mean_initializer",
+        "moving_variance_initializer",
+        "beta_regularizer",
+        "gamma_regularizer",
+        "beta_constraint",
+        "gamma_constraint",
+    )
+    supports_masking = True
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        synchronized: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Takes axis and weights."""
+        super().__init__(**kwargs)
+        self.axis = int(axis[0]) if isinstance(axis, list | tuple) else int(axis)  # pyright: ignore[reportUnknownArgumentType]
+        self.momentum, self.epsilon, self.center, self.scale = float(momentum), epsilon, center, scale
+        self.synchronized = synchronized
+        self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
+        self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
+        self._take_rules("moving_mean", moving_mean_initializer)
+        self._take_rules("moving_variance", moving_variance_initializer)
+        self.gamma: Any = None
+        self.beta: Any = None
+        self.moving_mean: Any = None
+        self.moving_variance: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Makes factor, what is added, and the moving averages."""
+        channels = input_shape[self.axis]
+        shape = (channels,)
+        if self.scale:
+            self.gamma = self._weight("gamma", shape)
+        if self.center:
+            self.beta = self._weight("beta", shape)
+        # Each replica follows its own part of the batch; who reads them from outside gets the mean.
+        moving: dict[str, Any] = {
+            "trainable": False,
+            "autocast": False,
+            "aggregation": "mean",
+            "synchronization": "on_read",
+        }
+        self.moving_mean = self._weight("moving_mean", shape, **moving)
+        self.moving_variance = self._weight("moving_variance", shape, **moving)
+        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Computes the results, and moves the averages in training."""
+        rank = inputs.ndim
+        channels = self.axis % rank
+        x = inputs if inputs._dtype.name != "float16" else cast(inputs, float32)
+        if training and self.trainable:
+            mean, variance = self._moments(x, [axis for axis in range(rank) if axis != channels], mask)
+            self._move(mean, variance)
+        else:
+            mean, variance = self.moving_mean.value, self.moving_variance.value
+        ones = [1] * rank
+        ones[channels] = inputs._array.shape[channels]
+
+        def fitting(one: Any) -> Any:
+            """Returns a value of each channel as it stands in the input."""
+            one = cast(one, x._dtype) if one.dtype is not x._dtype else one
+            return one if channels == rank - 1 else reshape(one, ones)
+
+        beta, gamma = (None if one is None else fitting(one.value) for one in (self.beta, self.gamma))
+        made = nn.batch_normalization(x, fitting(mean), fitting(variance), beta, gamma, self.epsilon)
+        return made if made._dtype is inputs._dtype else cast(made, inputs._dtype)
+
+    def _move(self, mean: Any, variance: Any) -> None:
+        for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            kept = moving.value * self.momentum
+            moving.assign(kept + cast(now, kept.dtype) * (1.0 - self.momentum))
+
+    def _moments(self, x: Any, axes: list[int], mask: Any) -> tuple[Any, Any]:
+        if mask is None:
+            return nn.moments(x, axes)
+        kept = cast(mask, x._dtype)
+        while kept.ndim < x.ndim:
+            kept = expand_dims(kept, -1)
+        kept = kept * (x * 0.0 + 1.0)
+        count = reduce_sum(kept, axes, keepdims=True) + 1e-7
+        mean = reduce_sum(kept * x, axes, keepdims=True) / count
+        variance = reduce_sum(kept * square(x - mean), axes, keepdims=True) / count
+        length = [x._array.shape[self.axis]]
+        return reshape(mean, length), reshape(variance, length)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+
+class LayerNormalization(Layer):
+    """Brings the numbers of each example to mean 0 and variance 1.
+
+    Args:
+      axis: along which the mean is taken: one, or several.
+      epsilon: added to the variance.
+      center: whether something trained is added to the results.
+      scale: whether the results are multiplied by something trained.
+      beta_initializer: what is added at first.
+      gamma_initializer: by what is multiplied at first.
+      beta_regularizer: what large values of what is added cost.
+      gamma_regularizer: the same for the factor.
+      beta_constraint: what it is brought back to after each update.
+      gamma_constraint: the same for the factor.
+      **kwargs: what every layer takes.
+    """
+
+    _leaf = True
+    _config = (
+        "axis",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_initializer",
+        "gamma_initializer",
+        "beta_regularizer",
+        "gamma_regularizer",
+        "beta_constraint",
+        "gamma_constraint",
+    )
+    supports_masking = True
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes axes and weights."""
+        super().__init__(**kwargs)
+        self.axis = list(axis) if isinstance(axis, list | tuple) else axis  # pyright: ignore[reportUnknownArgumentType]
+        self.epsilon, self.center, self.scale = epsilon, center, scale
+        self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
+        self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
+        self.gamma: Any = None
+        self.beta: Any = None
+
+    def _axes(self, rank: int) -> list[int]:
+        axes = self.axis if isinstance(self.axis, list) else [self.axis]
+        return sorted(axis % rank for axis in axes)
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the factor and what is added."""
+        shape = tuple(input_shape[axis] for axis in self._axes(len(input_shape)))
+        if self.scale:
+            self.gamma = self._weight("gamma", shape)
+        if self.center:
+            self.beta = self._weight("beta", shape)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        x = inputs if inputs._dtype.name != "float16" else cast(inputs, float32)
+        axes = self._axes(x.ndim)
+        mean, variance = nn.moments(x, axes, keepdims=True)
+        lengths = [length if axis in axes else 1 for axis, length in enumerate(x._array.shape)]
+        factor = rsqrt(variance + self.epsilon)
+        if self.gamma is not None:
+            factor = factor * cast(reshape(self.gamma.value, lengths), x._dtype)
+        shift = -mean * factor
+        if self.beta is not None:
+            shift = shift + cast(reshape(self.beta.value, lengths), x._dtype)
+        made = x * factor + shift
+        return made if made._dtype is inputs._dtype else cast(made, inputs._dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape

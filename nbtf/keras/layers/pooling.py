@@ -1,0 +1,198 @@
+"""The layers that make one number of many: of those in a sliding window, or of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nn
+from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.elementwise import cast
+from nbtf._ops.reduction import reduce_max, reduce_mean
+from nbtf._ops.shape import expand_dims
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.pairs import channels_first, data_format_of, length_after, padding_of, pair
+
+
+class Pooling(Layer):
+    """What layers have in common that make one number of those in a sliding window.
+
+    Args:
+      pool_size: of the window.
+      strides: how far it moves; as far as it is long when None.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      name: of the layer.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: an argument does not suit, in Keras' words.
+    """
+
+    _leaf = True
+    _config = ("pool_size", "padding", "strides", "data_format")
+    rank = 2
+
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the window."""
+        super().__init__(name=name, **kwargs)
+        self.pool_size = pair(pool_size, "pool_size", self.rank)
+        self.strides = self.pool_size if strides is None else pair(strides, "strides", self.rank)
+        self.padding = padding_of(padding)
+        self.data_format = data_format_of(data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def _arguments(self, layouts: tuple[str, str]) -> tuple[Any, ...]:
+        layout = layouts[1] if channels_first(self.data_format) else layouts[0]
+        return self.pool_size, self.strides, self.padding.upper(), layout
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        shape = list(input_shape)
+        first = 2 if channels_first(self.data_format) else 1
+        for axis in range(self.rank):
+            size, stride = self.pool_size[axis], self.strides[axis]
+            length = shape[first + axis] = length_after(shape[first + axis], size, stride, self.padding)
+            if length is not None and length <= 0:
+                raise ValueError(
+                    f"Computed output size would be negative. Received `inputs.shape={tuple(input_shape)}` and "
+                    f"`pool_size={self.pool_size}`."
+                )
+        return tuple(shape)
+
+
+_IMAGES, _SEQUENCES = ("NHWC", "NCHW"), ("NWC", "NCW")
+
+
+class MaxPooling2D(Pooling):
+    """Takes the largest number in a window that slides over images; for the arguments see `AveragePooling2D`.
+
+    >>> tf.keras.layers.MaxPooling2D()(tf.zeros((2, 10, 10, 1))).shape
+    TensorShape([2, 5, 5, 1])
+    """
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return nn.max_pool2d(inputs, *self._arguments(_IMAGES))
+
+
+class AveragePooling2D(Pooling):
+    """Takes the mean in a window that slides over images.
+
+    Args:
+      pool_size: of the window: a number, or one for height and one for width.
+      strides: how far it moves; as far as it is long when None.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      **kwargs: what every layer takes.
+    """
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return nn.avg_pool2d(inputs, *self._arguments(_IMAGES))
+
+
+class MaxPooling1D(Pooling):
+    """Takes the largest number in a window that slides over sequences."""
+
+    rank = 1
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return nn.max_pool1d(inputs, *self._arguments(_SEQUENCES))
+
+
+class AveragePooling1D(Pooling):
+    """Takes the mean in a window that slides over sequences."""
+
+    rank = 1
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return nn.avg_pool1d(inputs, *self._arguments(_SEQUENCES))
+
+
+class GlobalPooling(Layer):
+    """What layers have in common that make one number of each channel.
+
+    Args:
+      data_format: `"channels_last"` or `"channels_first"`.
+      keepdims: whether the other axes stay, with length 1.
+      **kwargs: what every layer takes.
+    """
+
+    _leaf = True
+    _config = ("data_format", "keepdims")
+    rank = 2
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
+        """Takes the data format."""
+        super().__init__(**kwargs)
+        self.data_format, self.keepdims = data_format_of(data_format), keepdims
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    @property
+    def _axes(self) -> list[int]:
+        first = 2 if channels_first(self.data_format) else 1
+        return list(range(first, first + self.rank))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        axes = self._axes
+        if self.keepdims:
+            return tuple(1 if axis in axes else length for axis, length in enumerate(input_shape))
+        return tuple(length for axis, length in enumerate(input_shape) if axis not in axes)
+
+
+class GlobalMaxPooling2D(GlobalPooling):
+    """Takes the largest number of each channel of images."""
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return reduce_max(inputs, self._axes, self.keepdims)
+
+
+class GlobalAveragePooling2D(GlobalPooling):
+    """Takes the mean of each channel of images."""
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        return reduce_mean(inputs, self._axes, self.keepdims)
+
+
+class GlobalMaxPooling1D(GlobalMaxPooling2D):
+    """Takes the largest number of each channel of sequences."""
+
+    rank = 1
+
+
+class GlobalAveragePooling1D(GlobalPooling):
+    """Takes the mean of each channel of sequences; steps that a mask leaves out do not count."""
+
+    rank = 1
+    supports_masking = True
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Computes the results."""
+        if mask is None:
+            return reduce_mean(inputs, self._axes, self.keepdims)
+        kept = expand_dims(cast(mask, inputs.dtype), -1 if self._axes == [1] else 1)
+        total = reduce_sum(inputs * kept, self._axes, self.keepdims)
+        return total / reduce_sum(kept, self._axes, self.keepdims)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns None: there are no steps any more."""
+        return None
+
+
+MaxPool1D, MaxPool2D, AvgPool1D, AvgPool2D = MaxPooling1D, MaxPooling2D, AveragePooling1D, AveragePooling2D
+GlobalMaxPool1D, GlobalMaxPool2D = GlobalMaxPooling1D, GlobalMaxPooling2D
+GlobalAvgPool1D, GlobalAvgPool2D = GlobalAveragePooling1D, GlobalAveragePooling2D

@@ -1,0 +1,302 @@
+"""The layers that prepare data: numbers on a common scale, categories as vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.broadcasting import reduce_sum, reshape
+from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.elementwise import cast
+from nbtf._ops.functions import sqrt
+from nbtf._ops.magnitude import maximum
+from nbtf._ops.ranges import one_hot
+from nbtf._ops.reduction import reduce_max
+from nbtf._ops.searching import searchsorted
+from nbtf.keras.layers.base import Layer
+
+
+class Rescaling(Layer):
+    """Multiplies by a number, and adds another one.
+
+    Args:
+      scale: the factor.
+      offset: what is added.
+      **kwargs: what every layer takes.
+
+    >>> tf.keras.layers.Rescaling(1 / 2, offset=-1.0)([0.0, 4.0]).numpy()
+    array([-1.,  1.], dtype=float32)
+    """
+
+    _leaf = True
+    _config = ("scale", "offset")
+    supports_masking = True
+
+    def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
+        """Takes both numbers."""
+        super().__init__(**kwargs)
+        self.scale, self.offset = scale, offset
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        dtype = self.compute_dtype
+        return cast(inputs, dtype) * cast(self.scale, dtype) + cast(self.offset, dtype)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+
+class Normalization(Layer):
+    """Brings features to mean 0 and variance 1, by a mean and a variance that were given or found with `adapt`.
+
+    Args:
+      axis: of the features, each of which has a mean of its own; None for one mean of all.
+      mean: the mean.
+      variance: the variance.
+      invert: whether the reverse is done.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: one of mean and variance without the other.
+
+    >>> layer = tf.keras.layers.Normalization(axis=None, mean=3.0, variance=4.0)
+    >>> layer([1.0, 5.0]).numpy()
+    array([-1.,  1.], dtype=float32)
+    """
+
+    _config = ("axis", "invert")
+
+    def __init__(
+        self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any
+    ) -> None:
+        """Takes axis, mean and variance."""
+        super().__init__(**kwargs)
+        self.axis = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+        if (mean is None) != (variance is None):
+            raise ValueError(
+                "When setting values directly, both `mean` and `variance` must be set. "
+                f"Received: mean={mean} and variance={variance}"
+            )
+        self.input_mean = None if mean is None else np.asarray(mean, "float32")
+        self.input_variance = None if variance is None else np.asarray(variance, "float32")
+        self.invert = invert
+        self.supports_masking = True
+        self.adapt_mean: Any = None
+        self.adapt_variance: Any = None
+        self.count: Any = None
+        self.__dict__["_lengths"] = None
+
+    _internal = Layer._internal | {"_lengths", "input_mean", "input_variance"}
+
+    def build(self, input_shape: Any) -> None:
+        """Finds out how many features there are, and makes weights for their mean and variance if none was given."""
+        if input_shape is None:
+            return
+        rank = len(input_shape)
+        kept = sorted(axis % rank for axis in self.axis)
+        if any(input_shape[axis] is None for axis in kept):
+            raise ValueError(
+                f"All `axis` values to be kept must have a known shape. Received axis={self.axis}, "
+                f"inputs.shape={input_shape}, with unknown axis at index {kept}"
+            )
+        shape = tuple(input_shape[axis] for axis in kept)
+        self.__dict__["_lengths"] = [input_shape[axis] if axis in kept else 1 for axis in range(rank)]
+        if self.input_mean is None:
+            self.adapt_mean = self.add_weight(name="mean", shape=shape, initializer="zeros", trainable=False)
+            self.adapt_variance = self.add_weight(name="variance", shape=shape, initializer="ones", trainable=False)
+            self.count = self.add_weight(name="count", shape=(), dtype="int64", initializer="zeros", trainable=False)
+        self.built = True
+
+    def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
+        """Finds mean and variance of data.
+
+        Args:
+          data: an array, a tensor, or a dataset of batches.
+          batch_size: accepted and ignored.
+          steps: how many batches of a dataset are taken; all when None.
+        """
+        if self.input_mean is not None:
+            raise ValueError(
+                "Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`, you "
+                "passed mean and variance when making it."
+            )
+        whole = batches_of(data, steps)
+        if not self.built:
+            self.build((None, *whole.shape[1:]))
+        kept = {axis % whole.ndim for axis in self.axis}
+        others = tuple(axis for axis in range(whole.ndim) if axis not in kept)
+        values = whole.astype("float64")
+        self.adapt_mean.assign(values.mean(others).astype("float32"))
+        self.adapt_variance.assign(values.var(others).astype("float32"))
+        self.count.assign(np.int64(whole.shape[0]))
+
+    @property
+    def mean(self) -> Any:
+        """The mean, with the axes of the input."""
+        given = self.input_mean if self.input_mean is not None else self.adapt_mean.value
+        return reshape(convert_to_tensor(given), self._broadcast(given))
+
+    @property
+    def variance(self) -> Any:
+        """The variance, with the axes of the input."""
+        given = self.input_variance if self.input_variance is not None else self.adapt_variance.value
+        return reshape(convert_to_tensor(given), self._broadcast(given))
+
+    def _broadcast(self, given: Any) -> Any:
+        size = int(np.prod(tuple(given.shape)))
+        return self._lengths if int(np.prod(self._lengths)) == size else [1] * (len(self._lengths) - 1) + [-1]
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        dtype = self.compute_dtype
+        x, mean, variance = (cast(one, dtype) for one in (inputs, self.mean, self.variance))
+        spread = maximum(sqrt(variance), cast(1e-7, dtype))
+        return mean + x * spread if self.invert else (x - mean) / spread
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        given = (self.input_mean, self.input_variance)
+        mean, variance = (None if one is None else one.tolist() for one in given)
+        return {**super().get_config(), "mean": mean, "variance": variance}
+
+
+def batches_of(data: Any, steps: int | None = None) -> Any:
+    """Returns data as one array: an array itself, or the batches of a dataset one behind the other."""
+    if hasattr(data, "element_spec") or hasattr(data, "__next__"):
+        taken = [np.asarray(one) for number, one in enumerate(data) if steps is None or number < steps]
+        return np.concatenate(taken) if taken[0].ndim else np.stack(taken)
+    return np.asarray(data)
+
+
+class CategoryEncoding(Layer):
+    """Writes categories as vectors.
+
+    Args:
+      num_tokens: how many categories there are.
+      output_mode: `"multi_hot"` for a 1 at each category that an example has, `"one_hot"` for one vector per number,
+        `"count"` for how often it has each.
+      sparse: accepted and ignored.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: no number of categories, or an unknown mode.
+
+    >>> tf.keras.layers.CategoryEncoding(num_tokens=3)([[0, 2], [1, 1]]).numpy()
+    array([[1., 0., 1.],
+           [0., 1., 0.]], dtype=float32)
+    """
+
+    _leaf = True
+    _config = ("num_tokens", "output_mode")
+
+    def __init__(
+        self, num_tokens: int | None = None, output_mode: str = "multi_hot", sparse: bool = False, **kwargs: Any
+    ) -> None:
+        """Takes the number of categories."""
+        super().__init__(**kwargs)
+        if output_mode == "binary":
+            output_mode = "multi_hot"
+        if output_mode not in ("count", "one_hot", "multi_hot"):
+            raise ValueError(f"Unknown arg for `output_mode`: `{output_mode}`. Known: count, one_hot, multi_hot.")
+        if num_tokens is None:
+            raise ValueError(
+                "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, use the IntegerLookup layer instead."
+            )
+        if num_tokens < 1:
+            raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
+        self.num_tokens, self.output_mode = num_tokens, output_mode
+        self.autocast = False
+        self.built = True
+
+    def call(self, inputs: Any, count_weights: Any = None) -> Any:
+        """Computes the results."""
+        return encoded(cast(inputs, "int64"), self.num_tokens, self.output_mode, self.compute_dtype, count_weights)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return encoded_shape(input_shape, self.num_tokens, self.output_mode)
+
+
+def encoded(numbers: Any, count: int, mode: str, dtype: str, weights: Any = None) -> Any:
+    """Returns integers as vectors; see `CategoryEncoding`."""
+    if mode == "one_hot":
+        if numbers.ndim > 1 and numbers.shape[-1] == 1:
+            numbers = reshape(numbers, numbers.shape[:-1])
+        return one_hot(numbers, count, dtype=dtype)
+    vectors = one_hot(numbers if numbers.ndim else reshape(numbers, (1,)), count, dtype=dtype)
+    if mode == "multi_hot":
+        return reduce_max(vectors, axis=-2)
+    if weights is not None:
+        vectors = vectors * reshape(cast(weights, dtype), (*numbers.shape, 1))
+    return reduce_sum(vectors, axis=-2)
+
+
+def encoded_shape(shape: Any, count: int, mode: str) -> Any:
+    """Returns the shape that `encoded` gives."""
+    if mode == "one_hot":
+        return (*(shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape), count)
+    return (*shape[:-1], count)
+
+
+class Discretization(Layer):
+    """Says between which limits each number lies.
+
+    Args:
+      bin_boundaries: the limits, in order.
+      num_bins: how many ranges `adapt` makes.
+      epsilon: accepted and ignored.
+      output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"`.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: neither limits nor a number of ranges.
+
+    >>> tf.keras.layers.Discretization([0.0, 1.0])([0.5, -1.0, 2.0]).numpy().tolist()
+    [1, 0, 2]
+    """
+
+    _config = ("bin_boundaries", "num_bins", "epsilon", "output_mode")
+
+    def __init__(
+        self,
+        bin_boundaries: Any = None,
+        num_bins: int | None = None,
+        epsilon: float = 0.01,
+        output_mode: str = "int",
+        **kwargs: Any,
+    ) -> None:
+        """Takes the limits."""
+        kwargs.pop("sparse", None)
+        super().__init__(**kwargs)
+        if num_bins is None and bin_boundaries is None:
+            raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
+        self.bin_boundaries = None if bin_boundaries is None else [float(one) for one in bin_boundaries]
+        self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
+        self.built = True
+
+    def adapt(self, data: Any, steps: int | None = None) -> None:
+        """Finds limits between which equally many of the data lie.
+
+        Args:
+          data: an array, a tensor, or a dataset of batches.
+          steps: how many batches of a dataset are taken; all when None.
+        """
+        values, many = np.sort(batches_of(data, steps).ravel()), self.num_bins or 1
+        self.bin_boundaries = [float(values[len(values) * part // many]) for part in range(1, many)]
+
+    def call(self, inputs: Any) -> Any:
+        """Computes the results."""
+        limits = convert_to_tensor(self.bin_boundaries, self.compute_dtype)
+        flat = reshape(cast(inputs, self.compute_dtype), (-1,))
+        found = reshape(searchsorted(limits, flat, side="right"), inputs.shape)
+        if self.output_mode == "int":
+            return found
+        count = len(self.bin_boundaries or ()) + 1
+        return encoded(cast(found, "int64"), count, self.output_mode, self.compute_dtype)

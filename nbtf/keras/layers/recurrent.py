@@ -1,0 +1,250 @@
+"""The layers that go through sequences step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf import nest
+from nbtf._ops.comparison import where
+from nbtf._ops.creation import zeros_like
+from nbtf._ops.extent import reverse
+from nbtf._ops.joining import stack, unstack
+from nbtf._ops.shape import expand_dims
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.registry import deserialized, serialized
+
+
+class RNN(Layer):
+    """Goes through sequences step by step, with a cell that says what happens in a step.
+
+    Args:
+      cell: a cell, or a list of cells, each of which takes the results of the one before it. A cell has `state_size`
+        and `call(inputs, states)`, which returns a result and the states after it.
+      return_sequences: whether there is a result of every step, not of the last one alone.
+      return_state: whether the last states are returned as well.
+      go_backwards: whether it begins at the end.
+      stateful: whether it goes on where the batch before ended.
+      unroll: accepted and ignored.
+      zero_output_for_mask: whether results of steps that are left out are 0, not those of the step before.
+      **kwargs: what every layer takes.
+
+    >>> layer = tf.keras.layers.RNN(tf.keras.layers.LSTMCell(4), return_sequences=True)
+    >>> layer(tf.zeros((2, 5, 3))).shape
+    TensorShape([2, 5, 4])
+    """
+
+    _config = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")
+    supports_masking = True
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the cell."""
+        super().__init__(**kwargs)
+        self.cell: Any = StackedRNNCells(cell) if isinstance(cell, list | tuple) else cell
+        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
+        self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
+        self.__dict__["_kept"] = None
+        self.input_spec = InputSpec(ndim=3) if isinstance(self.cell, Cell) else None
+
+    _internal = Layer._internal | {"_kept"}
+
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Builds the cell."""
+        shape = sequences_shape[0] if isinstance(sequences_shape, list) else sequences_shape
+        if isinstance(self.cell, Layer) and not self.cell.built:
+            self.cell.build((shape[0], *shape[2:]))
+        self.built = True
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the results; states may stand behind the sequences in a list."""
+        if args and isinstance(args[0], list) and len(args[0]) > 1 and all(hasattr(one, "shape") for one in args[0]):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            kwargs["initial_state"] = args[0][1:]
+            args = (args[0][0], *args[1:])
+        return super().__call__(*args, **kwargs)
+
+    def get_initial_state(self, batch_size: Any) -> Any:
+        """Returns the states at the beginning: zeros."""
+        if hasattr(self.cell, "get_initial_state"):
+            return self.cell.get_initial_state(batch_size=batch_size)
+        from nbtf._ops.creation import zeros
+
+        sizes: Any = self.cell.state_size
+        return [
+            zeros((batch_size, *(size if isinstance(size, list | tuple) else (size,))), self.compute_dtype)  # pyright: ignore[reportUnknownArgumentType]
+            for size in (sizes if isinstance(sizes, list | tuple) else [sizes])  # pyright: ignore[reportUnknownVariableType]
+        ]
+
+    def reset_states(self) -> None:
+        """Forgets where the batch before ended."""
+        self.__dict__["_kept"] = None
+
+    reset_state = reset_states
+
+    def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
+        """Goes through the sequences."""
+        states = initial_state if initial_state is not None else self._kept if self.stateful else None
+        if states is None:
+            states = self.get_initial_state(sequences._array.shape[0])
+        states = list(states) if isinstance(states, list | tuple) else [states]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        results, states = self._walk(sequences, states, mask, training)
+        if self.stateful:
+            self.__dict__["_kept"] = states
+        made = stack(results, axis=1) if self.return_sequences else results[-1]
+        return [made, *nest.flatten(states)] if self.return_state else made
+
+    def _walk(self, sequences: Any, states: list[Any], mask: Any, training: Any) -> tuple[list[Any], list[Any]]:
+        step, inputs = self._stepping(sequences, states, training)
+        steps: list[Any] = unstack(inputs, axis=1)
+        counts: list[Any] = (
+            [None] * len(steps) if mask is None else [expand_dims(one, 1) for one in unstack(mask, axis=1)]
+        )
+        if self.go_backwards:
+            steps, counts = steps[::-1], counts[::-1]
+        results: list[Any] = []
+        for x, counted in zip(steps, counts, strict=True):
+            made, after = step(x, states)
+            if counted is not None:
+                instead = results[-1] if results and not self.zero_output_for_mask else zeros_like(made)
+                made = where(counted, made, instead)
+                after = nest.map_structure(lambda new, old, counted=counted: where(counted, new, old), after, states)
+            results.append(made)
+            states = list(after)
+        return results, states
+
+    def _stepping(self, sequences: Any, states: list[Any], training: Any) -> tuple[Any, Any]:
+        """Returns a step, and the inputs as it takes them: cells of ours project all of them at once."""
+        cell = self.cell
+        if isinstance(cell, Cell) and type(cell).call is Cell.call:
+            inputs = cell.projected(cell.dropped(sequences, training))
+            kept = cell.recurrent_mask(states[0], training)
+            return (lambda x, before: cell.step(x, before, kept)), inputs
+        how = {"training": training} if isinstance(cell, Layer) and cell._facts.has_training else {}
+        return (lambda x, before: _listed(cell(x, before, **how))), sequences
+
+    def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
+        """Returns the shape of the results."""
+        shape = sequences_shape[0] if isinstance(sequences_shape, list) else sequences_shape
+        sizes: Any = self.cell.state_size
+        size = getattr(self.cell, "output_size", None) or (sizes[0] if isinstance(sizes, list | tuple) else sizes)
+        made = (*shape[:2], size) if self.return_sequences else (shape[0], size)
+        return [made, *((shape[0], one) for one in nest.flatten(sizes))] if self.return_state else made
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns symbolic results for symbolic inputs."""
+        return super().compute_output_spec(args[0])
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns the mask of the results, if there is one of every step."""
+        mask = previous_mask[0] if isinstance(previous_mask, list) else previous_mask
+        return mask if self.return_sequences and not self.return_state else None
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "cell": serialized(self.cell)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Makes one from what `get_config` gave."""
+        return cls(deserialized(config.pop("cell"), custom_objects), **config)
+
+
+def _listed(made: Any) -> Any:
+    result, states = made
+    return result, list(states) if isinstance(states, list | tuple) else [states]  # pyright: ignore[reportUnknownArgumentType]
+
+
+class _OfCell(RNN):
+    """What the recurrent layers have in common that have a cell of their own."""
+
+    _leaf = True
+    _kind_of_cell: type[Cell] = Cell
+    _cell_name = "cell"
+
+    def __init__(self, units: int, *args: Any, **kwargs: Any) -> None:
+        """Takes what the cell takes, and how sequences are gone through."""
+        own = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")
+        how = {name: kwargs.pop(name) for name in own if name in kwargs}
+        for name in ("name", "trainable", "dtype", "activity_regularizer", "autocast"):
+            if name in kwargs:
+                how[name] = kwargs.pop(name)
+        for name in ("input_shape", "batch_input_shape", "input_dim", "batch_size", "batch_shape"):
+            if name in kwargs:
+                how[name] = kwargs.pop(name)
+        for name in ("use_cudnn", "implementation", "time_major"):
+            kwargs.pop(name, None)
+        same = {name: how[name] for name in ("dtype", "trainable") if name in how}
+        cell = self._kind_of_cell(units, *args, name=self._cell_name, **same, **kwargs)
+        super().__init__(cell, **how)
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns what was said of the cell."""
+        cell = self.__dict__.get("cell")
+        if cell is not None and (name in cell._config or name in ("kernel", "recurrent_kernel", "bias")):
+            return getattr(cell, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        config = super().get_config()
+        del config["cell"]
+        of_cell = self.cell.get_config()
+        return {**config, **{name: of_cell[name] for name in self.cell._config}}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Makes one from what `get_config` gave."""
+        return cls(**config)
+
+
+class SimpleRNN(_OfCell):
+    """Computes `activation(input @ kernel + state @ recurrent_kernel + bias)` in each step; see `LSTM`."""
+
+    _kind_of_cell = SimpleRNNCell
+    _cell_name = "simple_rnn_cell"
+
+
+class LSTM(_OfCell):
+    """Goes through sequences with a state that is remembered, and gates that say what is forgotten, added and shown.
+
+    Args:
+      units: how many numbers a state has.
+      activation: what is applied to what is remembered and shown.
+      recurrent_activation: what is applied to the gates.
+      return_sequences: whether there is a result of every step, not of the last one alone.
+      return_state: whether the last states are returned as well.
+      go_backwards: whether it begins at the end.
+      stateful: whether it goes on where the batch before ended.
+      dropout: which part of the inputs becomes 0 in training.
+      recurrent_dropout: which part of the states becomes 0 in training.
+      **kwargs: `use_bias`, `unit_forget_bias`, initializers, regularizers and constraints of kernel, recurrent kernel and
+        bias, and what every layer takes.
+
+    >>> tf.keras.layers.LSTM(4)(tf.zeros((2, 5, 3))).shape
+    TensorShape([2, 4])
+    """
+
+    _kind_of_cell = LSTMCell
+    _cell_name = "lstm_cell"
+
+
+class GRU(_OfCell):
+    """Goes through sequences with a state, and gates that say what of it is replaced; see `LSTM`, and `reset_after`."""
+
+    _kind_of_cell = GRUCell
+    _cell_name = "gru_cell"
+
+
+def reversed_steps(sequences: Any) -> Any:
+    """Returns sequences from their end to their beginning."""
+    return reverse(sequences, [1])

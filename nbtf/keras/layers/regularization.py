@@ -1,0 +1,205 @@
+"""The layers that change something only in training, or only the loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.functions import sqrt
+from nbtf.keras import random
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.pairs import channels_first, data_format_of
+from nbtf.keras.regularizers import L1L2
+
+
+def _rate(rate: Any) -> Any:
+    if not 0 <= rate <= 1:
+        raise ValueError(
+            f"Invalid value received for argument `rate`. Expected a float value between 0 and 1. Received: rate={rate}"
+        )
+    return rate
+
+
+class _Random(Layer):
+    """What layers have in common that draw random numbers in training."""
+
+    _leaf = True
+    supports_masking = True
+
+    def _begin(self, seed: int | None) -> None:
+        self.seed = seed
+        self.seed_generator = random.SeedGenerator(seed)
+        self.built = True
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+
+class Dropout(_Random):
+    """Sets numbers to 0 at random in training, and scales the others so that their sum stays the same on average.
+
+    Args:
+      rate: which part becomes 0.
+      noise_shape: of the decisions, which are broadcast; a length of None is that of the input.
+      seed: a number; drawn when None.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: `rate` is not between 0 and 1.
+
+    >>> layer = tf.keras.layers.Dropout(0.5)
+    >>> layer([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+
+    _config = ("rate", "seed", "noise_shape")
+
+    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
+        """Takes the rate."""
+        super().__init__(**kwargs)
+        self.rate, self.noise_shape = _rate(rate), None if noise_shape is None else tuple(noise_shape)
+        self._begin(seed)
+
+    def call(self, inputs: Any, training: Any = False) -> Any:
+        """Returns the input, in training with zeros."""
+        if not training or self.rate == 0:
+            return inputs
+        if self.rate == 1:
+            return inputs * 0.0
+        return random.dropout(inputs, self.rate, self._noise(inputs), self.seed_generator)
+
+    def _noise(self, inputs: Any) -> Any:
+        return self.noise_shape
+
+
+class SpatialDropout1D(Dropout):
+    """Sets whole channels of sequences to 0 at random in training.
+
+    Args:
+      rate: which part becomes 0.
+      seed: a number; drawn when None.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("rate", "seed")
+
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+        """Takes the rate."""
+        super().__init__(rate, seed=seed, **kwargs)
+        self.input_spec = InputSpec(ndim=3)
+
+    def _noise(self, inputs: Any) -> Any:
+        return (None, 1, None)
+
+
+class SpatialDropout2D(Dropout):
+    """Sets whole channels of images to 0 at random in training.
+
+    Args:
+      rate: which part becomes 0.
+      data_format: `"channels_last"` or `"channels_first"`.
+      seed: a number; drawn when None.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("rate", "seed", "data_format")
+
+    def __init__(self, rate: float, data_format: str | None = None, seed: int | None = None, **kwargs: Any) -> None:
+        """Takes the rate."""
+        super().__init__(rate, seed=seed, **kwargs)
+        self.data_format = data_format_of(data_format)
+        self.input_spec = InputSpec(ndim=4)
+
+    def _noise(self, inputs: Any) -> Any:
+        return (None, None, 1, 1) if channels_first(self.data_format) else (None, 1, 1, None)
+
+
+class GaussianNoise(_Random):
+    """Adds normally distributed numbers in training.
+
+    Args:
+      stddev: their standard deviation.
+      seed: a number; drawn when None.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: `stddev` is negative.
+    """
+
+    _config = ("stddev", "seed")
+
+    def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
+        """Takes the standard deviation."""
+        super().__init__(**kwargs)
+        if stddev < 0:
+            raise ValueError(
+                "Invalid value received for argument `stddev`. Expected a float value between 0 and 1. Received: "
+                f"stddev={stddev}"
+            )
+        self.stddev = stddev
+        self._begin(seed)
+
+    def call(self, inputs: Any, training: Any = False) -> Any:
+        """Returns the input, in training with noise."""
+        if not training or self.stddev == 0:
+            return inputs
+        return inputs + random.normal(inputs.shape, 0.0, self.stddev, self.compute_dtype, self.seed_generator)
+
+
+class GaussianDropout(_Random):
+    """Multiplies by normally distributed numbers around 1 in training.
+
+    Args:
+      rate: the standard deviation is `sqrt(rate / (1 - rate))`.
+      seed: a number; drawn when None.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("rate", "seed")
+
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+        """Takes the rate."""
+        super().__init__(**kwargs)
+        self.rate = _rate(rate)
+        self._begin(seed)
+
+    def call(self, inputs: Any, training: Any = False) -> Any:
+        """Returns the input, in training multiplied."""
+        if not training or self.rate == 0:
+            return inputs
+        spread = float(sqrt(self.rate / (1.0 - self.rate)))
+        return inputs * random.normal(inputs.shape, 1.0, spread, self.compute_dtype, self.seed_generator)
+
+
+class ActivityRegularization(Layer):
+    """Returns its input, and has large numbers in it cost something.
+
+    Args:
+      l1: the factor of the absolute values.
+      l2: the factor of the squares.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("l1", "l2")
+    supports_masking = True
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
+        """Takes the factors."""
+        super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
+        self.l1, self.l2 = l1, l2
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the input."""
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        config = super().get_config()
+        del config["activity_regularizer"]
+        return config

@@ -1,0 +1,376 @@
+"""The layers that only arrange numbers in another way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.extent import pad, tile
+from nbtf._ops.gathering import repeat
+from nbtf._ops.shape import expand_dims, transpose
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.layers.pairs import channels_first, data_format_of, pair
+
+
+def _product(lengths: Any) -> int | None:
+    return None if None in lengths else math.prod(lengths)
+
+
+class Flatten(Layer):
+    """Puts all numbers of an example in a row.
+
+    Args:
+      data_format: `"channels_first"` moves the channels to the end first.
+      **kwargs: what every layer takes.
+
+    >>> tf.keras.layers.Flatten()(tf.zeros((2, 3, 4))).shape
+    TensorShape([2, 12])
+    """
+
+    _leaf = True
+    _config = ("data_format",)
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        """Takes the data format."""
+        super().__init__(**kwargs)
+        self.data_format = data_format_of(data_format)
+        self.input_spec = InputSpec(min_ndim=1)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the rows."""
+        shape = inputs._array.shape
+        if self.data_format == "channels_first" and len(shape) > 2:
+            inputs = transpose(inputs, [0, *range(2, len(shape)), 1])
+        return reshape(inputs, (shape[0], math.prod(shape[1:])))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (input_shape[0], _product(input_shape[1:]))
+
+
+class Reshape(Layer):
+    """Gives each example another shape.
+
+    Args:
+      target_shape: the shape without the batch; -1 for one length that follows from the others.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: the number of elements is not the same.
+    """
+
+    _leaf = True
+    _config = ("target_shape",)
+
+    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
+        """Takes the shape."""
+        super().__init__(**kwargs)
+        self.target_shape = (
+            (target_shape,) if isinstance(target_shape, int) else tuple(int(one) for one in target_shape)
+        )
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the same numbers in the other shape."""
+        shape = inputs._array.shape
+        return reshape(inputs, self.compute_output_shape(shape))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        have, target = tuple(input_shape[1:]), self.target_shape
+        size, known = _product(have), math.prod(one for one in target if one != -1)
+        if -1 in target:
+            if size is not None and (known == 0 or size % known):
+                raise ValueError(
+                    "The total size of the tensor must be unchanged. Received: "
+                    f"input_shape={have}, target_shape={target}"
+                )
+            left = None if size is None else size // known
+            return (input_shape[0], *(left if one == -1 else one for one in target))
+        if size is not None and size != known:
+            raise ValueError(
+                f"The total size of the tensor must be unchanged. Received: input_shape={have}, target_shape={target}"
+            )
+        return (input_shape[0], *target)
+
+
+class Permute(Layer):
+    """Changes the order of axes.
+
+    Args:
+      dims: the axes in their new order, counted from 1; the batch stays first.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: `dims` is not all of the axes, each once.
+    """
+
+    _leaf = True
+    _config = ("dims",)
+
+    def __init__(self, dims: Any, **kwargs: Any) -> None:
+        """Takes the order."""
+        super().__init__(**kwargs)
+        self.dims = tuple(dims)
+        if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
+            raise ValueError(
+                "Invalid permutation argument `dims` for Permute Layer. The set of indices in `dims` must be "
+                f"consecutive and start from 1. Received dims={dims}"
+            )
+        self.input_spec = InputSpec(ndim=len(self.dims) + 1)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns the same numbers with the axes in their new order."""
+        return transpose(inputs, [0, *self.dims])
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (input_shape[0], *(input_shape[axis] for axis in self.dims))
+
+
+class RepeatVector(Layer):
+    """Repeats each vector.
+
+    Args:
+      n: how often.
+      **kwargs: what every layer takes.
+
+    Raises:
+      TypeError: `n` is no integer.
+    """
+
+    _leaf = True
+    _config = ("n",)
+
+    def __init__(self, n: int, **kwargs: Any) -> None:
+        """Takes how often."""
+        super().__init__(**kwargs)
+        if not isinstance(n, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Expected an integer value for `n`, got {type(n)}.")
+        self.n = n
+        self.input_spec = InputSpec(ndim=2)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns sequences of the same vector."""
+        return tile(expand_dims(inputs, 1), [1, self.n, 1])
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return (input_shape[0], self.n, input_shape[1])
+
+
+class UpSampling1D(Layer):
+    """Repeats each step of a sequence.
+
+    Args:
+      size: how often.
+      **kwargs: what every layer takes.
+    """
+
+    _leaf = True
+    _config = ("size",)
+
+    def __init__(self, size: int = 2, **kwargs: Any) -> None:
+        """Takes how often."""
+        super().__init__(**kwargs)
+        self.size = int(size)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns longer sequences."""
+        return repeat(inputs, self.size, axis=1)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        length = input_shape[1]
+        return (input_shape[0], None if length is None else length * self.size, input_shape[2])
+
+
+class Images(Layer):
+    """What layers have in common that change height and width of images."""
+
+    _leaf = True
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        """Takes the data format."""
+        super().__init__(**kwargs)
+        self.data_format = data_format_of(data_format)
+        self.input_spec = InputSpec(ndim=4)
+
+    @property
+    def _first(self) -> int:
+        """The axis of the height."""
+        return 2 if channels_first(self.data_format) else 1
+
+    def _with_lengths(self, shape: Any, change: Any) -> Any:
+        lengths = list(shape)
+        for number, axis in enumerate((self._first, self._first + 1)):
+            if lengths[axis] is not None:
+                lengths[axis] = change(number, lengths[axis])
+        return tuple(lengths)
+
+
+class UpSampling2D(Images):
+    """Makes images larger by repeating rows and columns.
+
+    Args:
+      size: how often: a number, or one for rows and one for columns.
+      data_format: `"channels_last"` or `"channels_first"`.
+      interpolation: `"nearest"`.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: another interpolation.
+
+    >>> tf.keras.layers.UpSampling2D()(tf.zeros((1, 2, 3, 1))).shape
+    TensorShape([1, 4, 6, 1])
+    """
+
+    _config = ("size", "data_format", "interpolation")
+
+    def __init__(
+        self, size: Any = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **kwargs: Any
+    ) -> None:
+        """Takes how often."""
+        super().__init__(data_format, **kwargs)
+        if interpolation.lower() != "nearest":
+            raise ValueError(f"Only interpolation='nearest' is there. Received: interpolation={interpolation}")
+        self.size, self.interpolation = pair(size, "size"), "nearest"
+
+    def call(self, inputs: Any) -> Any:
+        """Returns larger images."""
+        rows = repeat(inputs, self.size[0], axis=self._first)
+        return repeat(rows, self.size[1], axis=self._first + 1)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return self._with_lengths(input_shape, lambda number, length: length * self.size[number])
+
+
+def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Returns what to add or cut at the top and bottom, and on the left and right."""
+    if isinstance(value, int):
+        return (value, value), (value, value)
+    if not isinstance(value, list | tuple) or len(value) != 2:  # pyright: ignore[reportUnknownArgumentType]
+        raise ValueError(f"`{name}` should have two elements. Received: {name}={value}.")
+    rows, columns = ((one, one) if isinstance(one, int) else tuple(one) for one in value)  # pyright: ignore[reportUnknownVariableType]
+    return rows, columns
+
+
+class ZeroPadding2D(Images):
+    """Puts zeros around images.
+
+    Args:
+      padding: how many: a number, a pair for height and width, or a pair of pairs.
+      data_format: `"channels_last"` or `"channels_first"`.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("padding", "data_format")
+
+    def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any) -> None:
+        """Takes how many."""
+        super().__init__(data_format, **kwargs)
+        self.padding = _sides(padding, "padding")
+
+    def call(self, inputs: Any) -> Any:
+        """Returns larger images."""
+        around = [[0, 0]] * 4
+        around[self._first], around[self._first + 1] = list(self.padding[0]), list(self.padding[1])
+        return pad(inputs, around)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return self._with_lengths(input_shape, lambda number, length: length + sum(self.padding[number]))
+
+
+class Cropping2D(Images):
+    """Cuts off the borders of images.
+
+    Args:
+      cropping: how many rows and columns: a number, a pair for height and width, or a pair of pairs.
+      data_format: `"channels_last"` or `"channels_first"`.
+      **kwargs: what every layer takes.
+    """
+
+    _config = ("cropping", "data_format")
+
+    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
+        """Takes how many."""
+        super().__init__(data_format, **kwargs)
+        self.cropping = _sides(cropping, "cropping")
+
+    def call(self, inputs: Any) -> Any:
+        """Returns smaller images."""
+        lengths = inputs._array.shape
+        parts = [slice(None)] * 4
+        for number, axis in enumerate((self._first, self._first + 1)):
+            before, after = self.cropping[number]
+            parts[axis] = slice(before, lengths[axis] - after)
+        return inputs[tuple(parts)]
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        return self._with_lengths(input_shape, lambda number, length: length - sum(self.cropping[number]))
+
+
+class ZeroPadding1D(Layer):
+    """Puts zeros before and after sequences.
+
+    Args:
+      padding: how many: a number, or one for each end.
+      data_format: `"channels_last"` or `"channels_first"`.
+      **kwargs: what every layer takes.
+    """
+
+    _leaf = True
+    _config = ("padding", "data_format")
+
+    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+        """Takes how many."""
+        super().__init__(**kwargs)
+        self.padding = (padding, padding) if isinstance(padding, int) else tuple(padding)
+        self.data_format = data_format_of(data_format)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns longer sequences."""
+        around = [[0, 0]] * 3
+        around[2 if channels_first(self.data_format) else 1] = list(self.padding)
+        return pad(inputs, around)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        lengths = list(input_shape)
+        axis = 2 if channels_first(self.data_format) else 1
+        lengths[axis] = None if lengths[axis] is None else lengths[axis] + sum(self.padding)
+        return tuple(lengths)
+
+
+class Cropping1D(Layer):
+    """Cuts off the ends of sequences.
+
+    Args:
+      cropping: how many steps: a number, or one for each end.
+      **kwargs: what every layer takes.
+    """
+
+    _leaf = True
+    _config = ("cropping",)
+
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
+        """Takes how many."""
+        super().__init__(**kwargs)
+        self.cropping = (cropping, cropping) if isinstance(cropping, int) else tuple(cropping)
+        self.input_spec = InputSpec(ndim=3)
+
+    def call(self, inputs: Any) -> Any:
+        """Returns shorter sequences."""
+        before, after = self.cropping
+        return inputs[:, before : inputs._array.shape[1] - after]
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        length = input_shape[1]
+        return (input_shape[0], None if length is None else length - sum(self.cropping), input_shape[2])

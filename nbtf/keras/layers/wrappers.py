@@ -1,0 +1,202 @@
+"""The layers that do something with another layer: in both directions, or for each step of a sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.elementwise import add, multiply
+from nbtf._ops.joining import concat
+from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.recurrent import reversed_steps
+from nbtf.keras.registry import deserialized, serialized
+
+
+class Wrapper(Layer):
+    """Holds another layer.
+
+    Args:
+      layer: the layer.
+      **kwargs: what every layer takes.
+    """
+
+    def __init__(self, layer: Any, **kwargs: Any) -> None:
+        """Takes the layer.
+
+        Raises:
+          ValueError: it is none.
+        """
+        if not isinstance(layer, Layer):
+            raise ValueError(f"Layer {layer} supplied to Wrapper isn't a supported layer type.")
+        super().__init__(**kwargs)
+        self.layer: Any = layer
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        return {**super().get_config(), "layer": serialized(self.layer)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """Makes one from what `get_config` gave."""
+        made = {
+            name: deserialized(one, custom_objects) if name.endswith("layer") else one for name, one in config.items()
+        }
+        return cls(made.pop("layer"), **made)
+
+
+class TimeDistributed(Wrapper):
+    """Applies a layer to each step of sequences.
+
+    Args:
+      layer: the layer.
+      **kwargs: what every layer takes.
+
+    >>> tf.keras.layers.TimeDistributed(tf.keras.layers.Dense(4))(tf.zeros((2, 5, 3))).shape
+    TensorShape([2, 5, 4])
+    """
+
+    supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Builds the layer for one step."""
+        if len(input_shape) < 3:
+            raise ValueError(
+                "`TimeDistributed` Layer should be passed an `input_shape` with at least 3 dimensions, received: "
+                f"{input_shape}"
+            )
+        if not self.layer.built:
+            self.layer.build((input_shape[0], *input_shape[2:]))
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Applies the layer to all steps of all examples at once."""
+        shape = inputs._array.shape
+        how = {"training": training} if self.layer._facts.has_training else {}
+        made = self.layer(reshape(inputs, (shape[0] * shape[1], *shape[2:])), **how)
+        return reshape(made, (*shape[:2], *made._array.shape[1:]))
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the results."""
+        made = self.layer.compute_output_shape((input_shape[0], *input_shape[2:]))
+        return (*input_shape[:2], *made[1:])
+
+
+_MODES = ("sum", "mul", "ave", "concat", None)
+
+
+class Bidirectional(Wrapper):
+    """Goes through sequences in both directions, with a recurrent layer for each.
+
+    Args:
+      layer: the recurrent layer that goes forwards.
+      merge_mode: what becomes of the results of both: `"concat"`, `"sum"`, `"mul"`, `"ave"`; None for both in a list.
+      weights: values of all weights.
+      backward_layer: the layer that goes backwards; one like the other when None.
+      **kwargs: what every layer takes.
+
+    Raises:
+      ValueError: an unknown mode.
+
+    >>> tf.keras.layers.Bidirectional(tf.keras.layers.LSTM(4))(tf.zeros((2, 5, 3))).shape
+    TensorShape([2, 8])
+    """
+
+    supports_masking = True
+
+    def __init__(
+        self,
+        layer: Any,
+        merge_mode: str | None = "concat",
+        weights: Any = None,
+        backward_layer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Takes the layer."""
+        super().__init__(layer, **kwargs)
+        if merge_mode not in _MODES:
+            raise ValueError(f"Invalid merge mode. Received: {merge_mode}. Expected one of {set(_MODES)}.")
+        config = layer.get_config()
+        del self.layer
+        self.__dict__["_like"] = layer
+        kind = type(layer)
+        self.forward_layer: Any = kind.from_config({**config, "name": f"forward_{_plain(layer.name)}"})
+        if backward_layer is None:
+            back = {
+                **layer.get_config(),
+                "go_backwards": not layer.go_backwards,
+                "name": f"backward_{_plain(layer.name)}",
+            }
+            self.backward_layer: Any = kind.from_config(back)
+        else:
+            self.backward_layer = backward_layer
+        self.merge_mode = merge_mode
+        self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
+        self.__dict__["_first_weights"] = weights
+
+    _internal = Wrapper._internal | {"_like", "_first_weights"}
+
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Builds both layers."""
+        for layer in (self.forward_layer, self.backward_layer):
+            if not layer.built:
+                layer.build(sequences_shape)
+        self.built = True
+        if self._first_weights is not None:
+            self.set_weights(self._first_weights)
+
+    def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = None) -> Any:
+        """Goes in both directions."""
+        half = None if initial_state is None else len(initial_state) // 2
+        first = {} if half is None else {"initial_state": initial_state[:half]}
+        second = {} if half is None else {"initial_state": initial_state[half:]}
+        there = self.forward_layer(sequences, mask=mask, training=training, **first)
+        back = self.backward_layer(sequences, mask=mask, training=training, **second)
+        states: list[Any] = []
+        if self.return_state:
+            states = [*there[1:], *back[1:]]
+            there, back = there[0], back[0]
+        if self.return_sequences:
+            back = reversed_steps(back)
+        made = self._merged(there, back)
+        return [made, *states] if states else made
+
+    def _merged(self, there: Any, back: Any) -> Any:
+        if self.merge_mode == "concat":
+            return concat([there, back], -1)
+        if self.merge_mode == "mul":
+            return multiply(there, back)
+        if self.merge_mode is None:
+            return [there, back]
+        made = add(there, back)
+        return made if self.merge_mode == "sum" else made / 2
+
+    def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
+        """Returns the shape of the results."""
+        made = self.forward_layer.compute_output_shape(sequences_shape)
+        states: list[Any] = made[1:] * 2 if self.return_state else []
+        shape = made[0] if self.return_state else made
+        if self.merge_mode is None:
+            return [shape, shape, *states]
+        if self.merge_mode == "concat":
+            shape = (*shape[:-1], 2 * shape[-1])
+        return [shape, *states] if states else shape
+
+    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+        """Returns the mask of the results, if there is one of every step."""
+        return previous_mask if self.return_sequences and not self.return_state else None
+
+    def reset_states(self) -> None:
+        """Forgets where the batch before ended."""
+        self.forward_layer.reset_states()
+        self.backward_layer.reset_states()
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
+        config = Layer.get_config(self)
+        config.update(merge_mode=self.merge_mode, layer=serialized(self.forward_layer))
+        return {**config, "backward_layer": serialized(self.backward_layer)}
+
+
+def _plain(name: str) -> str:
+    """Returns the name of a layer that may have been made for a direction before."""
+    return name.removeprefix("forward_").removeprefix("backward_")

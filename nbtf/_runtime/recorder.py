@@ -21,7 +21,7 @@ _BATCH = 1000
 _THREADS = 32
 """Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
 
-_SUBJECT_OF = itemgetter(SUBJECT)
+_SUBJECT_AND_IN_USE = itemgetter(SUBJECT, IN_USE)
 
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
@@ -77,16 +77,14 @@ class _Totals:
         result = _Totals()
         for name, value in vars(self).items():
             setattr(result, name, value if isinstance(value, int) else value.copy())
-        for subject, times in Counter(map(_SUBJECT_OF, notes)).items():
-            result._add(subject.sample, times)
-        result._add_levels(notes)
+        times: Counter[Any] = Counter()
+        for (subject, in_use), count in Counter(map(_SUBJECT_AND_IN_USE, notes)).items():
+            times[subject] += count
+            if in_use is not None:
+                result._reach(subject.holder, in_use)
+        for subject, count in times.items():
+            result._add(subject.sample, count)
         return result
-
-    def _add_levels(self, notes: list[Note]) -> None:
-        peaks = self.peaks
-        for subject, in_use in [(note[SUBJECT], note[IN_USE]) for note in notes if note[IN_USE] is not None]:
-            if in_use > peaks.get(subject.holder, -1):
-                peaks[subject.holder] = in_use
 
     def _add(self, events: Sequence[Event], times: int) -> None:
         """Adds the events of one op or copy, so many times."""

@@ -315,7 +315,7 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
 
     def stop() -> None:
         remove()
-        CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 40 MB
+        CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 15 MB
 
     return stop
 

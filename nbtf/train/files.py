@@ -11,10 +11,10 @@ import numpy as np
 
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
+from nbtf.keras.saving.latest import STATE
+from nbtf.keras.saving.latest import note_latest as note_latest
 
 ENDING = ".npz"
-STATE = "checkpoint"
-"""The file in each folder that says which checkpoint is the last."""
 
 
 def path_of(prefix: str | os.PathLike[str]) -> Path:
@@ -35,16 +35,6 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
         raise NotFoundError(None, None, text) from None
 
 
-def note_latest(prefix: str, kept: list[str]) -> None:
-    """Writes down which checkpoint of a folder is the last, and which there are."""
-    path = Path(prefix)
-    names = [Path(one).name for one in kept]
-    state = {"model_checkpoint_path": path.name, "all_model_checkpoint_paths": names}
-    draft = path.parent / f"{STATE}.part"
-    draft.write_text(json.dumps(state, indent=1), encoding="utf-8")
-    draft.replace(path.parent / STATE)
-
-
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
     """Returns the last checkpoint that was saved into a folder; None if there is none.
 
@@ -61,7 +51,7 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     except (OSError, ValueError):
         return None
     prefix = os.path.join(os.fspath(checkpoint_dir), state["model_checkpoint_path"])
-    return prefix if path_of(prefix).exists() else None
+    return prefix if path_of(prefix).exists() or Path(prefix).exists() else None  # weights of a model are without .npz
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,20 +11,14 @@ from nbtf.keras import naming
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.symbolic import KerasTensor
-
-try:
-    from nbtf.keras.training.trainer import Trainer
-except ImportError:  # pragma: no cover
-
-    class Trainer:  # type: ignore[no-redef]
-        """Stands in."""
+from nbtf.keras.training.trainer import Trainer
 
 
 class Model(Trainer, Layer):
     """Groups layers into something that can be trained.
 
-    `Model(inputs, outputs)` makes one of symbolic tensors, which layers made of `keras.Input`. A subclass makes its layers
-    in `__init__`, and says in `call` what becomes of the inputs.
+    `Model(inputs, outputs)` makes one of symbolic tensors, which layers made of `keras.Input`. A subclass makes its
+    layers in `__init__`, and says in `call` what becomes of the inputs.
 
     >>> inputs = tf.keras.Input((3,))
     >>> model = tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs))
@@ -223,7 +218,7 @@ class Model(Trainer, Layer):
             with custom_object_scope(custom_objects or {}):
                 return functional_from_config(kind, config)
         with custom_object_scope(custom_objects or {}):
-            return super().from_config(config)
+            return super().from_config(_taken(cls, config))
 
     def to_json(self, **kwargs: Any) -> str:
         """Returns the config of the model, without its weights, as JSON."""
@@ -243,6 +238,15 @@ def _symbolic(shape: Any, dtype: str) -> Any:
     if len(shape) > 0 and isinstance(shape[0], tuple | list):
         return [_symbolic(one, dtype) for one in shape]
     return KerasTensor(shape, dtype)
+
+
+def _taken(kind: type, config: dict[str, Any]) -> dict[str, Any]:
+    """Returns a config without what every model has, where the class takes no such arguments."""
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return config
+    names = {one.name for one in parameters}
+    return {key: value for key, value in config.items() if key in names or key not in ("name", "trainable", "dtype")}
 
 
 def _shapes_of(value: Any) -> Any:

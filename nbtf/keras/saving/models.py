@@ -13,6 +13,7 @@ from typing import Any
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
+from nbtf.keras.saving.latest import note_latest
 
 METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"
 FORMAT = "nbtf-keras/1"
@@ -23,6 +24,8 @@ FORMAT = "nbtf-keras/1"
 
 def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool = True, **ignored: Any) -> None:
     """Writes the weights of a model or a layer (NumPy's `.npz`, whatever the ending).
+
+    A path without an ending is noted as the last of its folder, for `tf.train.latest_checkpoint`.
 
     Args:
       model: a model or a layer.
@@ -43,6 +46,8 @@ def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool =
             f"{model} has no weights yet: it makes them when it is built. Call it on data once, or give it an Input."
         )
     arrays.write(path, {name: arrays.value_of(one) for name, one in weights.items()})
+    if not path.suffix:
+        note_latest(str(path), [str(path)])
 
 
 def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bool = False, **ignored: Any) -> None:
@@ -58,7 +63,9 @@ def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bo
       FileNotFoundError: there is no such file.
       ValueError: the weights do not belong to such a model.
     """
-    saved = arrays.read(Path(os.fspath(filepath)))
+    path = Path(os.fspath(filepath))
+    saved = arrays.read(io.BytesIO(_read(path)[WEIGHTS]) if _is_model(path) else path)
+    saved = {name: one for name, one in saved.items() if not name.startswith(("optimizer/", "metrics/"))}
     _give(_weights(model), saved, skip_mismatch, str(filepath))
 
 
@@ -128,7 +135,7 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
 
 def _written(model: Any) -> dict[str, bytes]:
     config = serialized(model)
-    shape = getattr(model, "_build_shapes", None)
+    shape = getattr(model, "_build_shape", None)
     document = {
         **config,
         "build_config": {"input_shape": shape} if shape is not None else None,
@@ -208,6 +215,16 @@ def _shapes(value: Any) -> Any:
             tuple(items) if all(one is None or isinstance(one, int) for one in items) else [_shapes(x) for x in items]
         )
     return value
+
+
+def _is_model(path: Path) -> bool:
+    """Tells whether a whole model is there, not weights alone."""
+    if path.is_dir():
+        return (path / METADATA).exists()
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return METADATA in archive.namelist()
 
 
 def _read(path: Path) -> dict[str, bytes]:

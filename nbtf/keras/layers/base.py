@@ -256,7 +256,8 @@ class Layer(Described, Weights):
                 named = {f"{name}_shape": shape for name, shape in shapes.items()}
                 self.build(**{name: shape for name, shape in named.items() if name in wanted})
             else:
-                self.build(next(iter(shapes.values()), None))
+                shape = self.__dict__["_build_shape"] = next(iter(shapes.values()), None)
+                self.build(shape)
         self.built = True
 
     @property
@@ -269,6 +270,8 @@ class Layer(Described, Weights):
 
 def _marking(build: Any) -> Any:
     def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            self.__dict__["_build_shape"] = args[0]
         with naming.inside(self.path), reading_weights_as(None):
             build(self, *args, **kwargs)
         if not self.built:

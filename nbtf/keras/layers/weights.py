@@ -20,7 +20,7 @@ class Weights(Belonging):
     """The part of a layer that keeps weights, and knows those of the layers inside."""
 
     _internal = frozenset(
-        "_given _losses _inbound_nodes _policy _facts _cache _path _seen _kind input_spec optimizer loss "
+        "_given _losses _inbound_nodes _policy _facts _cache _path _seen _build_shape _kind input_spec optimizer loss "
         "_functional _steps _extra activity_regularizer history".split()
     )
     """Names of attributes in which nothing stands that belongs to the layer, although it may look so."""

@@ -1,0 +1,238 @@
+"""How a model is shown: a table of its layers, with the shapes of their results and the numbers of their weights."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from nbtf import nest
+from nbtf._types import as_dtype
+from nbtf.keras.operation import node_of
+
+
+class _Layout(NamedTuple):
+    """The columns: their titles, how they stand, and where they end, as parts of a line."""
+
+    titles: list[str]
+    aligns: list[Callable[[str, int], str]]
+    ends: list[float]
+    length: int
+
+
+_CHAIN = _Layout(["Layer (type)", "Output Shape", "Param #"], [str.ljust, str.ljust, str.rjust], [0.45, 0.8, 1.0], 88)
+_GRAPH = _Layout(
+    [*_CHAIN.titles, "Connected to"], [*_CHAIN.aligns, str.ljust], [0.3, 0.56, 0.74, 1.0], 108
+)
+
+
+def print_summary(
+    model: Any,
+    line_length: int | None = None,
+    positions: Any = None,
+    print_fn: Callable[..., Any] | None = None,
+    expand_nested: bool = False,
+    show_trainable: bool = False,
+    layer_range: Any = None,
+) -> None:
+    """Prints a table of the layers; see `Model.summary`."""
+    chain = is_chain(model)
+    layout = _CHAIN if chain else _GRAPH
+    if positions:
+        layout = layout._replace(ends=list(positions))
+    if show_trainable:
+        layout = _Layout(
+            [*layout.titles, "Trainable"],
+            [*layout.aligns, str.center],
+            [*(0.9 * end for end in layout.ends), 1.0],
+            layout.length + 12,
+        )
+    length = line_length or min(layout.length, shutil.get_terminal_size().columns - 4)
+    operations = _in_range(getattr(model, "_operations", model.layers), layer_range)
+    rows = [
+        _fields(one, level, chain, show_trainable, model)
+        for operation in operations
+        for one, level in _with_nested(operation, 0, expand_nested)
+    ]
+    text = "\n".join([f'Model: "{model.name}"', *_table(layout, rows, length), *_totals(model)])
+    if print_fn is None:
+        sys.stdout.write(text + "\n")
+    else:
+        print_fn(text)
+
+
+def is_chain(model: Any) -> bool:
+    """Tells whether each layer takes the results of the one before it, and nothing else."""
+    nodes = getattr(model, "_nodes", None)
+    if nodes is None:
+        return True
+    if len(model.inputs) > 1 or len(model.outputs) > 1:
+        return False
+    used = [id(one) for node in nodes for one in node.input_tensors]
+    each_once = len({id(node.operation) for node in nodes}) == len(nodes)
+    return each_once and len(used) == len(set(used)) and all(len(node.input_tensors) == 1 for node in nodes)
+
+
+def _with_nested(operation: Any, level: int, expand: bool) -> Iterator[tuple[Any, int]]:
+    yield operation, level
+    for one in getattr(operation, "layers", ()) if expand else ():
+        yield from _with_nested(one, level + 1, expand)
+
+
+def _in_range(operations: Sequence[Any], layer_range: Any) -> Sequence[Any]:
+    if layer_range is None:
+        return operations
+    first, last = layer_range
+    names = [one.name for one in operations]
+    begins = [place for place, name in enumerate(names) if re.match(first, name)]
+    ends = [place for place, name in enumerate(names) if re.match(last, name)]
+    if not begins or not ends:
+        raise ValueError(f"Passed layer_names do not match the layer names in the model. Received: {layer_range}")
+    low, high = sorted((begins[0], ends[-1]))
+    return operations[low : high + 1]
+
+
+# The cells of a row
+
+
+def _fields(operation: Any, level: int, chain: bool, show_trainable: bool, model: Any) -> list[str]:
+    kind = type(operation).__name__ if not hasattr(operation, "kind") else operation.kind
+    prefix = "   " * level + "└ " if level else ""
+    fields = [f"{prefix}{operation.name} ({kind})", shape_text(operation), _count_text(operation)]
+    if not chain:
+        fields.append(_sources(operation, model))
+    if show_trainable:
+        has_weights = bool(getattr(operation, "weights", None))
+        fields.append(("Y" if operation.trainable else "N") if has_weights else "-")
+    return fields
+
+
+def _count_text(operation: Any) -> str:
+    if not operation.built:
+        return "0 (unbuilt)"
+    return f"{operation.count_params():,}" if hasattr(operation, "count_params") else "0"
+
+
+def shape_text(operation: Any) -> str:
+    """Returns the shape of a layer's results as text; `?` if it is not known."""
+    if operation._inbound_nodes:
+        outputs = operation._inbound_nodes[-1].outputs
+        shapes = [str(one.shape) for one in nest.flatten(outputs)]
+        return shapes[0] if len(shapes) == 1 else f"[{', '.join(shapes)}]"
+    functional = getattr(operation, "_functional", None)
+    if functional is not None:
+        return str(functional.output_shape)
+    shape = getattr(operation, "_build_shape", None)
+    if shape is None:
+        return "?"
+    try:
+        return str(operation.compute_output_shape(shape))
+    except (NotImplementedError, TypeError, ValueError, AttributeError):  # `call` may not like stand-ins
+        return "?"
+
+
+def _sources(operation: Any, model: Any) -> str:
+    own = {id(node) for node in model._nodes}
+    found = [
+        f"{node_of(one).operation.name}[{one._keras_history.node_index}][{one._keras_history.tensor_index}]"
+        for node in operation._inbound_nodes
+        if id(node) in own
+        for one in node.input_tensors
+    ]
+    return ", ".join(found) or "-"
+
+
+# The table
+
+
+def _table(layout: _Layout, rows: list[list[str]], length: int) -> Iterator[str]:
+    widths = _widths(layout, length)
+    bars = [width * "━" for width in widths]
+    yield f"┏{'┳'.join(bars)}┓"
+    yield from _lines(layout.titles, layout, widths, "┃")
+    yield f"┡{'╇'.join(bars)}┩"
+    thin = [width * "─" for width in widths]
+    for number, row in enumerate(rows):
+        if number:
+            yield f"├{'┼'.join(thin)}┤"
+        yield from _lines(row, layout, widths, "│")
+    yield f"└{'┴'.join(thin)}┘"
+
+
+def _widths(layout: _Layout, length: int) -> list[int]:
+    """Returns how wide the columns are between their bars, which take part of the line from each in turn."""
+    ends = [int(end * length) for end in layout.ends]
+    widths = [end - begin for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+    if min(widths) < 4:
+        raise ValueError("Insufficient console width to print summary.")
+    taken, left = len(widths) + 1, len(widths)
+    made: list[int] = []
+    excess = taken + 2 * left
+    for width in widths:
+        share = round(excess / left)
+        made.append(width + 2 - share)
+        excess, left = excess - share, left - 1
+    return made
+
+
+def _lines(cells: list[str], layout: _Layout, widths: list[int], bar: str) -> Iterator[str]:
+    wrapped = [_wrapped(cell, width - 2) for cell, width in zip(cells, widths, strict=True)]
+    for number in range(max(map(len, wrapped))):
+        texts = [
+            align(lines[number] if number < len(lines) else "", width - 2)
+            for lines, width, align in zip(wrapped, widths, layout.aligns, strict=True)
+        ]
+        yield f"{bar} {f' {bar} '.join(texts)} {bar}"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Returns a text in lines that are not too long; words that are end with `…`."""
+    indent = len(text) - len(text.lstrip())
+    lines, line = list[str](), ""
+    for word in text.split():
+        longer = f"{line} {word}" if line else word
+        if line and len(longer) + (indent if not lines else 0) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = longer
+    lines.append(line)
+    lines[0] = " " * indent + lines[0]
+    return [one if len(one) <= width else one[: width - 1] + "…" for one in lines]
+
+
+# Below the table
+
+
+def _totals(model: Any) -> Iterator[str]:
+    trainable, others = model.trainable_weights, model.non_trainable_weights
+    optimizer = getattr(model, "optimizer", None)
+    of_optimizer: list[Any] = list(getattr(optimizer, "variables", ())) if getattr(optimizer, "built", False) else []
+    whole = [*trainable, *others, *of_optimizer]
+    yield f" Total params: {_sizes(whole)}"
+    yield f" Trainable params: {_sizes(trainable)}"
+    yield f" Non-trainable params: {_sizes(others)}"
+    if of_optimizer:
+        yield f" Optimizer params: {_sizes(of_optimizer)}"
+
+
+def _sizes(weights: Sequence[Any]) -> str:
+    counts = [math.prod(tuple(one.shape)) for one in weights]
+    nbytes = float(sum(n * as_dtype(one.dtype).size for n, one in zip(counts, weights, strict=True)))
+    return f"{sum(counts):,} ({readable(nbytes)})"
+
+
+def readable(nbytes: float) -> str:
+    """Returns a number of bytes in the unit that suits it.
+
+    >>> readable(104), readable(213 * 1024)
+    ('104.00 B', '213.00 KB')
+    """
+    units = ["B", "KB", "MB", "GB", "TB", "PB"]
+    while nbytes >= 1024 and len(units) > 1:
+        nbytes /= 1024
+        units.pop(0)
+    return f"{nbytes:.2f} {units[0]}"

@@ -28,7 +28,7 @@ class CSVLogger(Callback):
     def on_train_begin(self, logs: Any = None) -> None:
         """Opens the file."""
         has_names = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
-        self._file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")  # noqa: SIM115
+        self._file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")
         self._header, self._names = not has_names, None
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:

@@ -81,7 +81,8 @@ class ModelCheckpoint(Monitoring):
                 return
             else:
                 before = "None" if self.best is None else f"{self.best:.5f}"
-                text = f"\nEpoch {epoch + 1}: {self.monitor} improved from {before} to {value:.5f}, saving model to {path}\n"
+                change = f"{self.monitor} improved from {before} to {value:.5f}"
+                text = f"\nEpoch {epoch + 1}: {change}, saving model to {path}\n"
                 self.best = value
         self._say(text)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)

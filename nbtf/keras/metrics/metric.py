@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf import distribute
 from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.creation import zeros
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.reduction import reduce_mean
@@ -112,7 +113,7 @@ class Metric:
     def reset_state(self) -> None:
         """Forgets everything."""
         for variable in self.variables:
-            variable.assign(variable.value * 0)
+            variable.assign(zeros(variable.shape, variable.handle.dtype))  # not `* 0`, which leaves nan
 
     def reset_states(self) -> None:
         """Forgets everything; Keras 2 calls it so."""

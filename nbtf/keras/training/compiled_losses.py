@@ -82,7 +82,8 @@ class CompiledLosses:
         parts: list[_OfOutput] = []
         for place, (name, fn, weight) in enumerate(zip(outputs.names, fns, weights, strict=True)):
             if fn is not None:
-                mean = Mean(name=f"{name or place}_loss") if count > 1 else None
+                title = name or (fn if isinstance(fn, str) else f"{as_loss(fn).name}_{place}")
+                mean = Mean(name=f"{title}_loss") if count > 1 else None
                 parts.append(_OfOutput(place, name, as_loss(fn), weight, mean))
         plain = len(parts) == len(outputs.values) == 1 and parts[0].weight is None
         self._parts, self._only = parts, parts[0].fn if plain else None

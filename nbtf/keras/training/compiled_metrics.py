@@ -102,7 +102,7 @@ class CompiledMetrics:
         targets = values_for(y_true, y_pred, self._output_names) if any(plain) or any(weighted) else [None] * len(names)
         used: set[str] = set()
         for place, (name, target, output) in enumerate(zip(names, targets, outputs, strict=True)):
-            prefix = f"{name or place}_" if several else ""
+            prefix = f"{name}_" if several and name is not None else ""
             sides = [
                 [metric for one in side if (metric := metric_for(one, target, output)) is not None]
                 for side in (plain[place], weighted[place])

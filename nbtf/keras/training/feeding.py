@@ -22,11 +22,23 @@ Batch = tuple[Any, Any, Any]
 class Feed:
     """Batches, pass after pass.
 
-    `steps` is their number in a pass, None where nobody knows. `once` says that there is a single pass.
+    `steps` is their number in a pass, None where nobody knows; `endless` says that there is no end.
     """
 
     steps: int | None = None
-    once = False
+    endless = False
+
+    def check_end(self, steps: int | None) -> None:
+        """Refuses a pass without end.
+
+        Raises:
+          ValueError: there are batches without end, and no number of steps is given.
+        """
+        if self.endless and steps is None:
+            raise ValueError(
+                "When providing an infinite dataset, you must specify the number of steps to run (if you did not "
+                "intend to create an infinite dataset, make sure to not call `repeat()` on the dataset)."
+            )
 
     def batches(self) -> Iterator[Batch]:
         """Starts a pass."""
@@ -78,6 +90,7 @@ class DatasetFeed(Feed):
         count = getattr(dataset, "cardinality", None)
         count = int(count() if callable(count) else count) if count is not None else -1
         self.steps = count if count >= 0 else None
+        self.endless = count == -1 and hasattr(dataset, "cardinality")
 
     def batches(self) -> Iterator[Batch]:
         """Yields its elements."""
@@ -87,8 +100,6 @@ class DatasetFeed(Feed):
 
 class GeneratorFeed(Feed):
     """What a generator yields; it can be passed through once."""
-
-    once = True
 
     def __init__(self, generator: Iterator[Any]) -> None:
         """Takes the generator."""
@@ -107,6 +118,7 @@ class PyDatasetFeed(Feed):
         """Takes the data set; with `shuffle`, batches come in another order in each pass."""
         self._dataset, self._shuffle = dataset, shuffle
         self.steps = dataset.num_batches
+        self.endless = self.steps is None
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches of a pass."""
@@ -128,7 +140,7 @@ class Weighted(Feed):
     def __init__(self, feed: Feed, class_weight: Mapping[int, float]) -> None:
         """Takes a feed, and a weight for each class."""
         self._feed, self._class_weight = feed, class_weight
-        self.steps, self.once = feed.steps, feed.once
+        self.steps, self.endless = feed.steps, feed.endless
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches with weights."""

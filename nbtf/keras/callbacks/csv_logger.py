@@ -21,7 +21,8 @@ class CSVLogger(Callback):
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
         """Takes the options."""
-        self.filename, self.sep, self.append = os.fspath(filename), separator, append
+        self.filename: str = os.fspath(filename)
+        self.sep, self.append = separator, append
         self._file: Any = None
         self._names: list[str] | None = None
 

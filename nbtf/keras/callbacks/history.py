@@ -22,6 +22,7 @@ class History(Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Adds the results of a pass."""
         self.epoch.append(epoch)
-        for name, value in (logs or {}).items():
+        results: dict[str, Any] = logs or {}
+        for name, value in results.items():
             self.history.setdefault(name, []).append(value)
         self.model.__dict__["history"] = self

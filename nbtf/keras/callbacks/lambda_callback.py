@@ -55,4 +55,7 @@ _NUMBERED = ("on_epoch_begin", "on_epoch_end")
 
 
 def _hook(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda number, logs=None: function(number, logs)
+    def hook(number: int, logs: Any = None) -> Any:
+        return function(number, logs)
+
+    return hook

@@ -11,6 +11,8 @@ import numpy as np
 from nbtf.keras.callbacks.callback import Callback
 from nbtf.keras.callbacks.monitoring import Monitoring
 
+_NUMBERS: Any = (float, np.floating)
+
 
 class LearningRateScheduler(Callback):
     """Sets the learning rate before each pass.
@@ -35,14 +37,13 @@ class LearningRateScheduler(Callback):
           ValueError: the function returns no number.
         """
         optimizer = self.model.optimizer
+        rate: Any
         try:
             rate = self.schedule(epoch, float(optimizer.learning_rate))
         except TypeError:
             rate = self.schedule(epoch)
-        if not isinstance(rate, float | np.floating) and not hasattr(rate, "numpy"):
-            raise ValueError(
-                f"The output of the `schedule` function should be a float. Got: {rate}"  # pyright: ignore
-            )
+        if not isinstance(rate, _NUMBERS) and not hasattr(rate, "numpy"):
+            raise ValueError(f"The output of the `schedule` function should be a float. Got: {rate}")
         optimizer.learning_rate = float(rate)
         if self.verbose > 0:
             sys.stdout.write(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {rate}.\n")

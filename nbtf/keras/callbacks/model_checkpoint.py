@@ -47,9 +47,10 @@ class ModelCheckpoint(Monitoring):
         super().__init__(monitor, mode)
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values")
-        self.filepath, self.verbose = os.fspath(filepath), verbose
-        self.save_best_only, self.save_weights_only, self.save_freq = save_best_only, save_weights_only, save_freq
-        self.best = initial_value_threshold
+        self.filepath: str = os.fspath(filepath)
+        self.save_freq: Any = save_freq
+        self.verbose, self.save_best_only, self.save_weights_only = verbose, save_best_only, save_weights_only
+        self.best: float | None = initial_value_threshold
         self._epoch = self._since = 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -70,20 +71,21 @@ class ModelCheckpoint(Monitoring):
             self._save(epoch, None, logs)
 
     def _save(self, epoch: int, batch: int | None, logs: Any) -> None:
-        path = self._path(epoch, batch, logs or {})
+        results: dict[str, Any] = logs or {}
+        path = self._path(epoch, batch, results)
         text = f"\nEpoch {epoch + 1}: saving model to {path}\n"
         if self.save_best_only:
-            value = (logs or {}).get(self.monitor)
+            value: Any = results.get(self.monitor)
             if value is None:
                 warnings.warn(f"Can save best model only with {self.monitor} available.", stacklevel=3)
-            elif not self.is_better(value, self.best):
-                self._say(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from {self.best:.5f}\n")
-                return
-            else:
+            elif self.is_better(value, self.best):
                 before = "None" if self.best is None else f"{self.best:.5f}"
                 change = f"{self.monitor} improved from {before} to {value:.5f}"
                 text = f"\nEpoch {epoch + 1}: {change}, saving model to {path}\n"
                 self.best = value
+            else:
+                self._say(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from {self.best:.5f}\n")
+                return
         self._say(text)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         if self.save_weights_only:

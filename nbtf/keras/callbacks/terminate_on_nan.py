@@ -14,7 +14,8 @@ class TerminateOnNaN(Callback):
 
     def on_batch_end(self, batch: int, logs: Any = None) -> None:
         """Looks at the loss."""
-        loss = (logs or {}).get("loss")
+        results: dict[str, Any] = logs or {}
+        loss = results.get("loss")
         if loss is not None and not math.isfinite(loss):
             sys.stdout.write(f"Batch {batch}: Invalid loss, terminating training\n")
             self.model.stop_training = True

@@ -10,6 +10,7 @@ from nbtf.keras import losses
 from nbtf.keras.losses import Loss, LossFunctionWrapper
 from nbtf.keras.metrics import Mean
 from nbtf.keras.training.replica_parts import SHARE, rows_of
+from nbtf.keras.training.structures import is_named, is_row
 
 
 class Named(NamedTuple):
@@ -89,16 +90,14 @@ class CompiledLosses:
         self._parts, self._only = parts, parts[0].fn if plain else None
 
     def _for_outputs(self, given: Any, names: list[str | None], what: str) -> list[Any]:
-        if isinstance(given, dict):
+        if is_named(given):
             known = [name for name in names if name is not None]
             if not set(given) <= set(known) or len(given) < len(known):
-                raise ValueError(
-                    f"Expected keys {known} in {what} dict, but found {what}.keys()={list(given)}"  # pyright: ignore[reportUnknownArgumentType]
-                )
-            return [given[name] for name in names]  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(given, list | tuple):
+                raise ValueError(f"Expected keys {known} in {what} dict, but found {what}.keys()={list(given)}")
+            return [given[name] for name in names]
+        if not is_row(given):
             return [given] * len(names)
-        fns: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+        fns: list[Any] = list(given)
         if len(fns) > len(names):
             raise KeyError(
                 f"The path: ({len(names)},) in the `{what}` argument, can't be found in either the model's output "
@@ -110,9 +109,9 @@ class CompiledLosses:
         given = self._loss_weights
         if given is None:
             return [None] * len(names)
-        if isinstance(given, dict):
+        if is_named(given):
             return [given[name] if fn is not None else None for name, fn in zip(names, fns, strict=True)]
-        weights: list[Any] = list(given) if isinstance(given, list | tuple) else [given] * len(names)
+        weights: list[Any] = list(given) if is_row(given) else [given] * len(names)
         if len(weights) < count:
             raise ValueError(
                 f"`loss_weights` must match the number of losses, got {count} losses and {len(weights)} weights."
@@ -142,22 +141,22 @@ def as_loss(identifier: Any) -> Loss:
 
 def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
     """Returns the outputs of a model in a row, with their names."""
-    if isinstance(outputs, dict):
-        entries: dict[str, Any] = outputs  # pyright: ignore[reportUnknownVariableType]
+    if is_named(outputs):
+        entries: dict[str, Any] = outputs
         return Named(list(entries), list(entries.values()))
-    if not isinstance(outputs, list | tuple):
+    if not is_row(outputs):
         return Named([output_names[0] if len(output_names) == 1 else None], [outputs])
-    values: list[Any] = list(outputs)  # pyright: ignore[reportUnknownArgumentType]
+    values: list[Any] = list(outputs)
     names: list[str | None] = list(output_names) if len(output_names) == len(values) else [None] * len(values)
     return Named(names, values)
 
 
 def in_one(value: Any) -> Any:
     """Returns the only one of a structure for a single output."""
-    if isinstance(value, dict):
-        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+    if is_named(value):
+        entries: dict[str, Any] = value
         return next(iter(entries.values())) if len(entries) == 1 else entries
-    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value  # pyright: ignore
+    return value[0] if is_row(value) and len(value) == 1 else value
 
 
 def values_for(given: Any, outputs: Any, output_names: Sequence[str]) -> list[Any]:
@@ -167,13 +166,13 @@ def values_for(given: Any, outputs: Any, output_names: Sequence[str]) -> list[An
       ValueError: the structures do not match.
     """
     names, values = in_row(outputs, output_names)
-    if given is None or (len(values) == 1 and not isinstance(given, list | tuple | dict)):
+    if given is None or (len(values) == 1 and not (is_row(given) or is_named(given))):
         return [given] * len(values)
-    if isinstance(given, dict):
-        entries: dict[Any, Any] = given  # pyright: ignore[reportUnknownVariableType]
+    if is_named(given):
+        entries: dict[Any, Any] = given
         return [entries.get(name) for name in names]
-    if isinstance(given, list | tuple):
-        row: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+    if is_row(given):
+        row: list[Any] = list(given)
         if len(row) == len(values):
             return row
     raise ValueError(
@@ -182,10 +181,10 @@ def values_for(given: Any, outputs: Any, output_names: Sequence[str]) -> list[An
 
 
 def _stars(structure: Any) -> str:
-    if isinstance(structure, dict):
-        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+    if is_named(structure):
+        entries: dict[Any, Any] = structure
         return repr({key: "*" for key in entries})
-    if isinstance(structure, list | tuple):
-        row: list[Any] = ["*"] * len(structure)  # pyright: ignore[reportUnknownArgumentType]
+    if is_row(structure):
+        row: list[Any] = ["*"] * len(structure)
         return repr(tuple(row) if isinstance(structure, tuple) else row)
     return "*"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from nbtf.keras import metrics
 from nbtf.keras.metrics import MeanMetricWrapper, Metric
 from nbtf.keras.training.compiled_losses import in_row, values_for
+from nbtf.keras.training.structures import is_named, is_row
 
 
 class _OfOutput(NamedTuple):
@@ -36,7 +37,7 @@ class CompiledMetrics:
           ValueError: neither list nor dictionary.
         """
         for what, value in (("metrics", given), ("weighted_metrics", weighted)):
-            if value is not None and not isinstance(value, list | tuple | dict):
+            if value is not None and not (is_row(value) or is_named(value)):
                 raise ValueError(
                     f"Expected `{what}` argument to be a list, tuple, or dict. Received instead: "
                     f"{what}={value} of type {type(value)}"
@@ -82,8 +83,8 @@ class CompiledMetrics:
         for _, plain, weighted in self._parts:
             for name, metric in (*plain, *weighted):
                 result = metric.result()
-                if isinstance(result, dict):
-                    results.update(result)  # pyright: ignore[reportUnknownArgumentType]
+                if is_named(result):
+                    results.update(result)
                 else:
                     results[name] = result
         return results
@@ -116,11 +117,11 @@ class CompiledMetrics:
     def _by_output(self, given: Any, names: list[str | None], what: str) -> list[list[Any]]:
         if given is None:
             return [[] for _ in names]
-        if isinstance(given, dict) and set(given) <= {name for name in names if name is not None}:
-            entries: dict[Any, Any] = given  # pyright: ignore[reportUnknownVariableType]
+        if is_named(given) and set(given) <= {name for name in names if name is not None}:
+            entries: dict[Any, Any] = given
             return [_listed(entries.get(name)) for name in names]
-        if isinstance(given, list | tuple):
-            row: list[Any] = list(given)  # pyright: ignore[reportUnknownArgumentType]
+        if is_row(given):
+            row: list[Any] = list(given)
             if len(names) == 1:
                 return [_listed(row[0]) if len(row) == 1 and isinstance(row[0], list) else row]
             if not row:
@@ -135,7 +136,7 @@ class CompiledMetrics:
 
 
 def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]  # pyright: ignore
+    return list(value) if is_row(value) else [] if value is None else [value]
 
 
 def _unused(name: str, used: set[str]) -> str:

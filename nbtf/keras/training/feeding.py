@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.values import mapped
 from nbtf.keras.dtypes import floatx
 from nbtf.keras.training.py_dataset import PyDataset
+from nbtf.keras.training.structures import is_array, is_named, is_row
 
 Batch = tuple[Any, Any, Any]
 """Inputs, targets and weights; arrays in it belong to nobody else."""
@@ -70,7 +72,7 @@ class ArrayFeed(Feed):
             if plain:
                 yield tuple([None if one is None else taken(one, rows) for one in data])
             else:
-                yield mapped(lambda one, rows=rows: None if one is None else taken(one, rows), data)
+                yield mapped(partial(_taken_if_any, rows), data)
 
     def _order(self) -> Any:
         numbers = random_numbers()
@@ -87,8 +89,9 @@ class DatasetFeed(Feed):
     def __init__(self, dataset: Any) -> None:
         """Takes a `tf.data.Dataset`, a distributed one, or another thing to loop over again and again."""
         self._dataset = dataset
-        count = getattr(dataset, "cardinality", None)
-        count = int(count() if callable(count) else count) if count is not None else -1
+        known: Any = getattr(dataset, "cardinality", -1)
+        known = known() if callable(known) else known
+        count = int(known)
         self.steps = count if count >= 0 else None
         self.endless = count == -1 and hasattr(dataset, "cardinality")
 
@@ -181,7 +184,7 @@ def feed_of(
     if class_weight is not None:
         if sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-        if isinstance(y, list | tuple | dict):
+        if is_row(y) or is_named(y):
             raise ValueError("`class_weight` is only supported for Models with a single output.")
         return Weighted(feed_of(x, y, None, batch_size, shuffle), class_weight)
     if isinstance(x, PyDataset):
@@ -190,12 +193,12 @@ def feed_of(
     if hasattr(x, "element_spec"):
         _no_more("tf.data.Dataset", y, sample_weight)
         return DatasetFeed(x)
-    if isinstance(x, Iterator):
+    if hasattr(x, "__next__"):
         _no_more("generator", y, sample_weight)
-        return GeneratorFeed(x)  # pyright: ignore[reportUnknownArgumentType]
+        return GeneratorFeed(x)
     if is_arrays(x):
         return ArrayFeed(x, y, sample_weight, batch_size, shuffle)
-    if isinstance(x, Iterable) and not isinstance(x, str | bytes | list | tuple | dict):
+    if hasattr(x, "__iter__") and x.__class__ not in (str, bytes, list, tuple, dict):
         _no_more(type(x).__name__, y, sample_weight)
         return DatasetFeed(x)
     raise ValueError(f"Unrecognized data type: x={x} (of type {type(x)})")
@@ -212,18 +215,22 @@ def _no_more(kind: str, y: Any, sample_weight: Any) -> None:
 
 def is_arrays(x: Any) -> bool:
     """Tells whether something is an array, or a structure of arrays."""
-    if isinstance(x, list | tuple):
+    if is_row(x):
         items: Any = x
         return bool(items) and all(is_arrays(one) for one in items)
-    if isinstance(x, dict):
+    if is_named(x):
         entries: Any = x
         return bool(entries) and all(is_arrays(one) for one in entries.values())
     return isinstance(x, np.ndarray | Tensor) or hasattr(x, "to_numpy") or hasattr(x, "__tf_tensor__")
 
 
+def _taken_if_any(rows: Any, array: Any) -> Any:
+    return None if array is None else taken(array, rows)
+
+
 def as_array(value: Any) -> Any:
     """Returns data as a NumPy array; None stays."""
-    if value is None or isinstance(value, np.ndarray):
+    if value is None or is_array(value):
         return value
     if hasattr(value, "to_numpy"):  # a data frame, or a column of one
         array = value.to_numpy()
@@ -235,7 +242,7 @@ def own_array(value: Any) -> Any:
     """Returns an array of a program as one that is ours; anything else as it is."""
     if hasattr(value, "to_numpy"):
         value = as_array(value)
-    return taken(value, slice(None)) if isinstance(value, np.ndarray) and value.ndim else value
+    return taken(value, slice(None)) if is_array(value) and value.ndim else value
 
 
 def taken(array: Any, rows: Any) -> Any:
@@ -264,10 +271,10 @@ def checked_lengths(x: Any, y: Any, weights: Any) -> int:
 
 
 def _lengths(value: Any) -> list[int]:
-    if isinstance(value, list | tuple):
+    if is_row(value):
         items: Any = value
         return [length for one in items for length in _lengths(one)]
-    if isinstance(value, dict):
+    if is_named(value):
         entries: Any = value
         return [length for one in entries.values() for length in _lengths(one)]
     return [] if value is None else [len(value)]
@@ -279,11 +286,9 @@ def unpacked(element: Any) -> Batch:
     Raises:
       ValueError: a tuple of more than three.
     """
-    if isinstance(element, list):
-        element = tuple(element)  # pyright: ignore[reportUnknownArgumentType]
-    if not isinstance(element, tuple):
+    if not is_row(element):
         return element, None, None
-    parts: tuple[Any, ...] = element
+    parts: tuple[Any, ...] = tuple(element)
     if not 1 <= len(parts) <= 3:
         raise ValueError(
             f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {parts}"
@@ -311,7 +316,7 @@ def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple
     Raises:
       ValueError: the data cannot be cut, or one side would be empty.
     """
-    wrong = [type(one) for one in (x, y, weights) if one is not None and not is_arrays(one)]
+    wrong: list[Any] = [type(one) for one in (x, y, weights) if one is not None and not is_arrays(one)]
     if wrong:
         raise ValueError(
             "Argument `validation_split` is only supported for tensors or NumPy arrays."
@@ -328,9 +333,13 @@ def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple
         )
 
     def rows_of(start: int, stop: int) -> Any:
-        return mapped(lambda one: None if one is None else one[start:stop], data)
+        return mapped(partial(_cut, start, stop), data)
 
     return rows_of(0, place), rows_of(place, rows)
+
+
+def _cut(start: int, stop: int, array: Any) -> Any:
+    return None if array is None else array[start:stop]
 
 
 def random_numbers() -> Any:

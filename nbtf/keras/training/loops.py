@@ -10,7 +10,7 @@ from nbtf.keras.training.feeding import Batch, Feed, warn_of_end
 from nbtf.keras.training.steps import Steps, joined
 
 if TYPE_CHECKING:
-    from nbtf.keras.training.trainer import Trainer
+    from nbtf.keras.training.learner import Learner
 
 
 class Epochs:
@@ -18,7 +18,7 @@ class Epochs:
 
     def __init__(
         self,
-        model: Trainer,
+        model: Learner,
         steps: Steps,
         feed: Feed,
         callbacks: CallbackList,
@@ -114,7 +114,7 @@ class Epochs:
             self._batches = None
 
 
-def evaluated(model: Trainer, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
+def evaluated(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
     """Takes all batches, or some, to the metrics; returns what these say."""
     test = Steps(model).test
     given: Any = None
@@ -137,7 +137,7 @@ def evaluated(model: Trainer, feed: Feed, callbacks: CallbackList, steps: int | 
     return made
 
 
-def predicted(model: Trainer, feed: Feed, callbacks: CallbackList, steps: int | None) -> Any:
+def predicted(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> Any:
     """Returns the outputs for all batches, or for some."""
     predict: Callable[[Any], Any] = Steps(model).predict
     made: list[Any] = []

@@ -16,6 +16,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.datasets import part_of
 from nbtf.distribute.values import mapped
 from nbtf.dtypes import as_dtype
+from nbtf.keras.training.structures import is_named, is_row
 
 
 class Share(NamedTuple):
@@ -38,10 +39,10 @@ def rows_of(batch: Any) -> int:
         return batch._array.shape[0] if batch._array.ndim else 1
     if isinstance(batch, distribute.DistributedValues):
         return sum(rows_of(one) for one in batch.values)
-    if isinstance(batch, list | tuple):
+    if is_row(batch):
         items: Any = batch
         return next((rows_of(one) for one in items if one is not None), 0)
-    if isinstance(batch, dict):
+    if is_named(batch):
         entries: Any = batch
         return next((rows_of(one) for one in entries.values() if one is not None), 0)
     shape = getattr(batch, "shape", None)
@@ -78,6 +79,6 @@ def placed(batch: Any) -> Any:
     if kind is Tensor:
         # Where ops are not simply run on the CPU, one copy to the device is better than one for each use.
         return batch if HERE.device is not None else identity(batch)
-    if isinstance(batch, list | tuple | dict):
+    if is_row(batch) or is_named(batch):
         return mapped(placed, batch)
     return batch if batch is None or not isinstance(batch, float | int | bool | str | np.generic) else as_tensor(batch)

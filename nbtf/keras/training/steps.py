@@ -17,7 +17,7 @@ from nbtf.keras.training.replica_parts import SHARE, Share, part_for, placed, ro
 from nbtf.keras.training.restoring import Restorable
 
 if TYPE_CHECKING:
-    from nbtf.keras.training.trainer import Trainer
+    from nbtf.keras.training.learner import Learner
 
 
 class Steps:
@@ -27,7 +27,7 @@ class Steps:
     they had after the last finished step.
     """
 
-    def __init__(self, model: Trainer) -> None:
+    def __init__(self, model: Learner) -> None:
         """Looks at what the model overrides, and where its variables live."""
         self._model = model
         self._strategy = model.distribute_strategy

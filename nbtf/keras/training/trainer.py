@@ -1,4 +1,4 @@
-"""What a model learns with: `compile`, `fit`, `evaluate`, `predict`, and the steps that a subclass may write anew."""
+"""What a model learns with: `compile`, `fit`, `evaluate`, `predict`, and the same for single batches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from contextlib import nullcontext
 from typing import Any
 
 from nbtf import distribute
-from nbtf._ops.creation import zeros
-from nbtf._ops.elementwise import add, cast, multiply
 from nbtf.keras import metrics as metric_kinds
 from nbtf.keras import optimizers
 from nbtf.keras.callbacks import CallbackList, History
@@ -19,47 +17,16 @@ from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
 from nbtf.keras.training.feeding import class_weights, feed_of, mapped, own_array, split_for_validation, unpacked
+from nbtf.keras.training.learner import Compiled, Learner
 from nbtf.keras.training.loops import Epochs, evaluated, predicted
-from nbtf.keras.training.replica_parts import SHARE, copy_here, rows_of
 from nbtf.keras.training.steps import Steps
-
-NOT_COMPILED = "You must call `compile()` before using the model."
-
-
-class Compiled:
-    """What `compile` was given, and what it made of it."""
-
-    def __init__(self) -> None:
-        """Nothing yet."""
-        self.optimizer: Any = None
-        self.loss: Any = None
-        self.losses: CompiledLosses | None = None
-        self.metrics: CompiledMetrics | None = None
-        self.mean_loss: Any = None
-        self.config: dict[str, Any] | None = None
-        self.strategy: Any = None
-        self.steps_per_execution = 1
-        self.run_eagerly = self.jit_compile = self.done = False
+from nbtf.keras.training.structures import is_named, is_row
 
 
-class Trainer:
-    """The part of a model that learns. A model is called with `training=`, and lists its weights and losses."""
+class Trainer(Learner):
+    """The part of a model that learns; `Model` inherits it."""
 
-    stop_training = False
-    stop_evaluating = False
-    _compiled: Compiled | None = None
     _train_steps: Steps | None = None
-
-    # What a model says of itself; written here for the type checker alone.
-    trainable_variables: Any
-    losses: Any
-    output_names: Any = None
-    __call__: Callable[..., Any]
-
-    def __init__(self) -> None:
-        """Notes the strategy in whose scope the model is made."""
-        if distribute.has_strategy():
-            self.__dict__["_distribute_strategy"] = distribute.get_strategy()
 
     # ---- compile
 
@@ -150,211 +117,6 @@ class Trainer:
         if self.optimizer is not None and getattr(self, "built", False):
             self.optimizer.build(self.trainable_variables)
 
-    # ---- what there is
-
-    @property
-    def compiled(self) -> bool:
-        """Whether `compile` was called."""
-        return self._compiled is not None and self._compiled.done
-
-    @property
-    def optimizer(self) -> Any:
-        """The optimizer; None before `compile`."""
-        return None if self._compiled is None else self._compiled.optimizer
-
-    @optimizer.setter
-    def optimizer(self, value: Any) -> None:
-        if self._compiled is None:
-            self.__dict__["_compiled"] = Compiled()
-        assert self._compiled is not None
-        self._compiled.optimizer = value
-
-    @property
-    def loss(self) -> Any:
-        """The loss as it was given to `compile`."""
-        return None if self._compiled is None else self._compiled.loss
-
-    @property
-    def distribute_strategy(self) -> Any:
-        """The strategy in whose scope the model or its weights were made, else the current one."""
-        made = self._compiled
-        if made is not None and made.strategy is not None:
-            return made.strategy
-        noted = self.__dict__.get("_distribute_strategy")
-        if noted is not None:
-            return noted
-        for weight in getattr(self, "weights", ()):
-            found = getattr(getattr(weight, "handle", weight), "distribute_strategy", None)
-            if found is not None:
-                return found
-        return distribute.get_strategy()
-
-    @property
-    def run_eagerly(self) -> bool:
-        """What `compile` was told; nothing is compiled in any case."""
-        return self._compiled is not None and self._compiled.run_eagerly
-
-    @run_eagerly.setter
-    def run_eagerly(self, value: bool) -> None:
-        if self._compiled is not None:
-            self._compiled.run_eagerly = value
-
-    @property
-    def metrics(self) -> list[Any]:
-        """The mean loss, the metrics of layers, those of `compile`, and the mean losses of single outputs."""
-        made = self._compiled
-        own = list(getattr(super(), "metrics", ()))
-        if made is None or made.mean_loss is None:
-            return own
-        of_losses = made.losses.metrics if made.losses is not None else []
-        return [made.mean_loss, *own, *([made.metrics] if made.metrics is not None else []), *of_losses]
-
-    @property
-    def metrics_names(self) -> list[str]:
-        """The names of `metrics`."""
-        return [metric.name for metric in self.metrics]
-
-    def reset_metrics(self) -> None:
-        """Has all metrics forget what they gathered."""
-        for metric in self.metrics:
-            metric.reset_state()
-
-    def get_metrics_result(self) -> dict[str, Any]:
-        """Returns what the metrics say, by name."""
-        results: dict[str, Any] = {}
-        for metric in self.metrics:
-            result = metric.result()
-            if isinstance(result, dict):
-                results.update(result)  # pyright: ignore[reportUnknownArgumentType]
-            else:
-                results[metric.name] = result
-        return results
-
-    def _all_variables(self) -> list[Any]:
-        """Returns all that a step may change."""
-        found = [*getattr(self, "variables", ()), *(one for metric in self.metrics for one in metric.variables)]
-        return found if self.optimizer is None else [*found, *self.optimizer.variables]
-
-    def _overrides(self, name: str) -> bool:
-        return getattr(type(self), name) is not getattr(Trainer, name)
-
-    def _need_compiled(self) -> Compiled:
-        made = self._compiled
-        if made is None or not made.done:
-            raise ValueError(NOT_COMPILED)
-        return made
-
-    # ---- steps
-
-    def train_step(self, data: Any) -> dict[str, Any]:
-        """Learns from a batch; a subclass may write it anew.
-
-        Args:
-          data: a tuple of inputs, targets and weights, as the data has them.
-
-        Returns:
-          What the metrics say, by name.
-        """
-        x, y, sample_weight = unpacked(data)
-        weights, grads = self._gradients(x, y, sample_weight)
-        self._change(weights, grads)
-        return self.get_metrics_result()
-
-    def _gradients(self, x: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[Any]]:
-        """Returns the trainable weights and their gradients for a batch; metrics have looked at it."""
-        from nbtf import GradientTape
-
-        made = self._need_compiled()
-        with GradientTape() as tape:
-            y_pred = self._called(x, True)
-            loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
-            target = loss if made.optimizer is None else made.optimizer.scale_loss(loss)
-        weights: list[Any] = list(self.trainable_variables)
-        if not weights:
-            warnings.warn("The model does not have any trainable weights.", stacklevel=2)
-        grads: list[Any] = tape.gradient(target, [copy_here(one) for one in weights]) if weights else []
-        self._gather(x, y, y_pred, sample_weight, loss)
-        return weights, grads
-
-    def _change(self, weights: list[Any], grads: list[Any]) -> None:
-        if weights:
-            self._need_compiled().optimizer.apply_gradients(zip(grads, weights, strict=True))
-
-    def _gather(self, x: Any, y: Any, y_pred: Any, sample_weight: Any, loss: Any) -> None:
-        """Has the metrics look at a batch and its loss."""
-        rows, share = rows_of(x), SHARE.get()
-        mean = self._need_compiled().mean_loss
-        mean._gather(multiply(loss, float(rows if share is None else share.of)), rows)
-        if self._overrides("compute_metrics"):
-            self.compute_metrics(x, y, y_pred, sample_weight)
-        else:
-            self._update_metrics(y, y_pred, sample_weight)
-
-    def _update_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        made = self._compiled
-        if made is not None and made.metrics is not None:
-            made.metrics.update_state(y, y_pred, sample_weight)
-
-    def _called(self, x: Any, training: bool) -> Any:
-        return self(x, training=training)
-
-    def test_step(self, data: Any) -> dict[str, Any]:
-        """Takes a batch to the metrics; a subclass may write it anew.
-
-        Args:
-          data: a tuple of inputs, targets and weights, as the data has them.
-
-        Returns:
-          What the metrics say, by name.
-        """
-        self._tested(data)
-        return self.get_metrics_result()
-
-    def _tested(self, data: Any) -> None:
-        x, y, sample_weight = unpacked(data)
-        y_pred = self._called(x, False)
-        loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
-        self._gather(x, y, y_pred, sample_weight, loss)
-
-    def predict_step(self, data: Any) -> Any:
-        """Returns the outputs for a batch; a subclass may write it anew."""
-        return self._called(unpacked(data)[0], False)
-
-    def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
-    ) -> Any:
-        """Returns the loss of a batch, with those that layers add; a subclass may write it anew.
-
-        In a replica it is what the replica's rows add to the loss of the whole batch.
-
-        Args:
-          x: inputs.
-          y: targets.
-          y_pred: outputs.
-          sample_weight: weights of the rows.
-          training: whether this is for training.
-
-        Raises:
-          ValueError: there is nothing to compute.
-        """
-        made = self._compiled
-        total = None if made is None or made.losses is None else made.losses(y, y_pred, sample_weight)
-        share = SHARE.get()
-        for loss in self.losses:
-            extra = cast(loss, "float32") if loss.dtype.name == "float16" else loss
-            extra = extra if share is None else multiply(extra, share.rows / share.of)
-            total = extra if total is None else add(total, extra)
-        if total is None:
-            if made is None or made.losses is None:
-                raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
-            total = zeros(())
-        return total
-
-    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
-        """Has the metrics look at a batch, and returns what they say; a subclass may write it anew."""
-        self._update_metrics(y, y_pred, sample_weight)
-        return self.get_metrics_result()
-
     # ---- the functions that take an iterator of batches, as Keras makes them
 
     def make_train_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
@@ -435,7 +197,7 @@ class Trainer:
         feed.check_end(steps_per_epoch)
         test: Any = None
         if val is not None:
-            parts = unpacked(val) if isinstance(val, tuple | list) else (val, None, None)
+            parts = unpacked(val) if is_row(val) else (val, None, None)
             test = feed_of(*parts, validation_batch_size or batch_size)
             test.check_end(validation_steps)
         verbose = 1 if verbose == "auto" else int(verbose)
@@ -566,44 +328,9 @@ class Trainer:
         """Returns the outputs for one batch, as arrays."""
         return Steps(self).predict((mapped(own_array, x), None, None))
 
-    # ---- logs
-
-    def _logs(self, given: Any) -> dict[str, float]:
-        """Returns what a step has to tell, as numbers by name in alphabetical order.
-
-        `given` is what a step returned that a subclass has written: where its names are those of the metrics, these
-        are asked, since under a strategy each replica knows its own part alone.
-        """
-        results = self.get_metrics_result()
-        if isinstance(given, Mapping) and set(given) != set(results):  # pyright: ignore[reportUnknownArgumentType]
-            results = given  # pyright: ignore[reportUnknownVariableType]
-        return {name: _number(results[name]) for name in sorted(results)}  # pyright: ignore
-
-    def _in_order(self, logs: Mapping[str, float]) -> Any:
-        """Returns logs as a list in the order of `metrics`; a single number as it is."""
-        names: list[str] = []
-        for metric in self.metrics:
-            inner = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
-            names += [one.name for one in inner if one.name in logs and one.name not in names]
-        names += sorted(name for name in logs if name not in names)
-        values = [logs[name] for name in names]
-        return values[0] if len(values) == 1 else values
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, distribute.DistributedValues):
-        parts: list[float] = [float(one) for one in value.values if one is not None]
-        return sum(parts) / len(parts)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return value
-
 
 def deserialized_all(config: Any) -> Any:
     """Returns plain data with the objects that stand in it."""
-    if isinstance(config, dict) and "class_name" not in config:
-        return {key: deserialized_all(one) for key, one in config.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(config, list):
-        return [deserialized_all(one) for one in config]  # pyright: ignore[reportUnknownVariableType]
-    return deserialized(config)
+    if is_named(config) and "class_name" not in config:
+        return {key: deserialized_all(one) for key, one in config.items()}
+    return [deserialized_all(one) for one in config] if is_row(config) else deserialized(config)

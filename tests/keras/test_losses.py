@@ -41,6 +41,13 @@ def test_logits_give_what_their_shares_give() -> None:
         assert float(loss()(labels, P)) == pytest.approx(float(loss(from_logits=True)(labels, logits)), rel=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32"])
+def test_numbers_of_classes_may_be_of_any_kind(dtype: str) -> None:
+    loss = losses.SparseCategoricalCrossentropy()
+
+    assert float(loss(np.array([0, 1], dtype), P)) == pytest.approx(EACH.mean(), rel=1e-5)
+
+
 def test_a_class_that_is_ignored_does_not_count_in_the_mean() -> None:
     loss = losses.SparseCategoricalCrossentropy(ignore_class=0)
 

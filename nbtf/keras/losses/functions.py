@@ -188,7 +188,7 @@ def sparse_categorical_crossentropy(
     labels = as_tensor(y_true)
     if len(labels.shape) == len(predicted.shape) and labels.shape[-1] == 1:
         labels = squeeze(labels, [-1])
-    if not labels.dtype.is_integer:
+    if labels.dtype.name not in ("int32", "int64"):
         labels = cast(labels, "int64")
     if not from_logits:
         predicted = log(clip_by_value(predicted, epsilon(), 1.0 - epsilon()))

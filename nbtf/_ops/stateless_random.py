@@ -7,6 +7,7 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
+from nbtf._ops.joining import stack
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
 from nbtf._ops.specs import bracketed
@@ -45,11 +46,21 @@ def as_algorithm(alg: Any) -> int:
 
 @op("T -> uint64 uint64", T=frozenset({int32, int64}))
 def StatelessRandomGetKeyCounter(xp: Any, seed: Any) -> Any:
+    key, counter = key_and_counter(xp, seed)
+    return key.reshape(1), counter
+
+
+def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
+    """Returns the key and the first counter of the numbers of a seed.
+
+    Raises:
+      ValueError: the seed is not two numbers.
+    """
     if seed.shape != (2,):
         raise ValueError("two seeds")
     words = philox.philox(xp, SCRAMBLING_KEY, seed.astype(xp.int64).view(xp.uint64), 1)[0].astype(xp.uint64)
     key, high = words[1::2] << 32 | words[::2]
-    return key.reshape(1), xp.stack((xp.zeros_like(high), high))
+    return key, xp.stack((xp.zeros_like(high), high))
 
 
 @StatelessRandomGetKeyCounter.infer
@@ -285,6 +296,25 @@ def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
     """
     start = as_tensor(seed)
     return stateless_uniform([num, 2], start, minval=None, maxval=None, dtype=start.dtype, alg=alg)
+
+
+def fold_in(seed: TensorLike, data: TensorLike, alg: Any = "auto_select") -> Tensor:
+    """Makes a seed of a seed and a number, such as that of a step or a replica.
+
+    Args:
+      seed: two integers, shape `[2]`.
+      data: an integer scalar; the result has its dtype if that is a tensor's.
+      alg: "philox" or "auto_select", which is the same.
+
+    Returns:
+      A seed of shape `[2]`; other numbers make other seeds.
+
+    >>> tf.random.fold_in([1, 2], 3).numpy()
+    array([1105988140,          3], dtype=int32)
+    """
+    number = as_tensor(data)
+    first = stateless_uniform([1], seed, minval=None, maxval=None, dtype=number.dtype, alg=alg)
+    return stack([first[0], number])
 
 
 no_gradient(

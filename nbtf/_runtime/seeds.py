@@ -46,6 +46,7 @@ class Seeds:
 
     def __init__(self) -> None:
         """Starts without a global seed."""
+        self.generator: Any = None  # `tf.random.get_global_generator()`, once somebody has asked for it
         self._lock = threading.Lock()
         self.set_seed(None)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import nbtf as tf
-from tests.ops.samples import Sample
+from tests.ops.samples import Made, Sample
 
 SEED = np.array([1, 2])
+
+GENERATOR = Made(tf.random.Generator.from_seed, 7)
 
 SAMPLES = [
     Sample("RandomUniform", tf.random.uniform, [[2, 3]]),
@@ -30,4 +32,14 @@ SAMPLES = [
     Sample("StatelessRandomUniformFullIntV2", tf.random.split, [SEED.astype(np.int32), 3]),
     Sample("StatelessRandomNormalV2", tf.random.stateless_normal, [[5], SEED]),
     Sample("StatelessTruncatedNormalV2", tf.random.stateless_truncated_normal, [[5], SEED]),
+    Sample("Multinomial", tf.random.categorical, [np.array([[0.0, 1.0], [2.0, 0.0]], np.float32), 5]),
+    Sample("Multinomial", tf.random.categorical, [np.array([[0.0, -np.inf]]), 3, tf.int32], np.zeros((1, 3), np.int32)),
+    Sample("StatelessMultinomial", tf.random.stateless_categorical, [np.array([[0.0, 1.0]], np.float16), 5, SEED]),
+    Sample("StatefulRandomBinomial", tf.random.Generator.binomial, [GENERATOR, [3], 5.0, 1.0], np.full(3, 5, np.int32)),
+    Sample("StatefulRandomBinomial", tf.random.Generator.binomial, [GENERATOR, [2, 2], [9.0, 30.0], [0.5, 0.7]]),
+    Sample("RngReadAndSkip", tf.random.Generator.skip, [GENERATOR, 3], np.array([7, 0, 0])),
+    Sample("RngReadAndSkip", tf.random.Generator.normal, [GENERATOR, [2, 3]]),
+    Sample("Bitcast", tf.bitcast, [np.array([1.0, -2.0], np.float32), tf.int32], np.array([1065353216, -1073741824])),
+    Sample("Bitcast", tf.bitcast, [np.array([1.0]), tf.uint8], np.array([[0, 0, 0, 0, 0, 0, 240, 63]], np.uint8)),
+    Sample("Bitcast", tf.bitcast, [np.array([[0, 1072693248]], np.int32), tf.float64], np.array([1.0])),
 ]

@@ -1,0 +1,62 @@
+"""How the bits of a tensor are read as another dtype: bitcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.op import no_gradient, op
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import NUMBERS, DType, DTypeLike, TensorLike, as_dtype
+from nbtf.errors import InvalidArgumentError
+
+
+@op("T -> type", T=NUMBERS, plain={"type": as_dtype}, shares_memory=True)
+def Bitcast(xp: Any, input: Any, type: DType) -> Any:
+    size, wanted = input.dtype.itemsize, type.np_dtype.itemsize
+    if size == wanted:
+        return input.view(type.np_dtype)
+    flat = xp.ascontiguousarray(input).reshape(-1).view(type.np_dtype)
+    if size > wanted:
+        return flat.reshape(*input.shape, size // wanted)
+    if input.shape[-1] != wanted // size:
+        raise ValueError("the last axis must hold one element")
+    return flat.reshape(input.shape[:-1])
+
+
+@Bitcast.express
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
+    """Reads the bits of a tensor as another dtype, without changing them.
+
+    Args:
+      input: numbers.
+      type: the dtype of the result. A smaller one adds an axis at the end; a larger one takes the last axis, which must
+        hold the parts of one element.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with the same bits; it shares the memory.
+
+    Raises:
+      InvalidArgumentError: the last axis does not fit, or the dtype is no number's.
+
+    >>> tf.bitcast([1.0, 2.0], tf.int32).numpy().tolist()
+    [1065353216, 1073741824]
+    """
+    return Bitcast(input, type=type, name=name)
+
+
+@Bitcast.infer
+def _(input: Spec, type: DType) -> Spec:
+    size, wanted = input.dtype.size, type.size
+    if size == wanted:
+        return Spec(input.shape, type)
+    if size > wanted:
+        return Spec((*input.shape, size // wanted), type)
+    last = input.shape[-1] if input.shape else 1
+    if last is not None and last != wanted // size:
+        raise InvalidArgumentError(None, None, f"Cannot bitcast from {last} to {wanted // size}")
+    return Spec(input.shape[:-1], type)
+
+
+no_gradient(Bitcast)

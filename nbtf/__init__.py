@@ -177,6 +177,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import strings as strings
     from nbtf import test as test
     from nbtf import train as train
+    from nbtf._ops.bitcast import bitcast as bitcast
     from nbtf._ops.control import case as case
     from nbtf._ops.control import cond as cond
     from nbtf._ops.control import group as group
@@ -281,6 +282,7 @@ _FETCHED_ON_FIRST_USE = {
     "assert_greater": "nbtf.debugging",
     "assert_less": "nbtf.debugging",
     "assert_rank": "nbtf.debugging",
+    "bitcast": "nbtf._ops.bitcast",
     "case": "nbtf._ops.control",
     "clip_by_global_norm": "nbtf._ops.norms",
     "clip_by_norm": "nbtf._ops.norms",

@@ -8,7 +8,7 @@ from typing import Any
 from nbtf import nest
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
-from nbtf.keras import naming, trial
+from nbtf.keras import naming, regularizers, trial
 from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
 from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
 from nbtf.keras.layers.described import Described
@@ -18,6 +18,7 @@ from nbtf.keras.layers.weights import Weights
 from nbtf.keras.operation import Node
 from nbtf.keras.symbolic import KerasTensor
 
+_TRAINING = frozenset({"training"})
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 
@@ -91,13 +92,7 @@ class Layer(Described, Weights):
         self._inbound_nodes: list[Node] = []
         self._path: str | None = None
         self._facts: Facts = facts_of(type(self))
-        if activity_regularizer is not None:
-            from nbtf.keras.regularizers import get
-
-            activity_regularizer = get(activity_regularizer)
-        self.activity_regularizer = activity_regularizer
-        if type(self).build is Layer.build and self._leaf and type(self).call is not Layer.call:
-            self.built = False
+        self.activity_regularizer = regularizers.get(activity_regularizer)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Notes weights, layers and metrics, also in lists and dictionaries."""
@@ -170,20 +165,21 @@ class Layer(Described, Weights):
         return self._call_at_length(args, kwargs)
 
     def _call_at_length(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        kind = self._kind if self.autocast else None
-        args = tuple([as_input(one, kind, lists=not place) for place, one in enumerate(args)])
-        if kwargs:
-            kwargs = {
-                name: as_input(one, kind, lists=not args) if name != "training" else one for name, one in kwargs.items()
-            }
-        if has_symbolic(args, kwargs):
-            return self._symbolic_call(args, kwargs)
+        first = args[0] if args else None
+        if len(args) != 1 or first.__class__ is not Tensor or not kwargs.keys() <= _TRAINING:
+            args, kwargs = self._read(args, kwargs)
+            if has_symbolic(args, kwargs):
+                return self._symbolic_call(args, kwargs)
+            first = args[0] if args else next(iter(kwargs.values()), None)
+        elif first._dtype is not self._kind and self.autocast:
+            first = as_input(first, self._kind)
+            args = (first,)
         if Losses.count != self._losses_seen and CALL.get() is None:
             self._clear_losses()
         if not self.built:
             self._build_for(args, kwargs)
-        first = args[0] if args else next(iter(kwargs.values()), None)
-        if self.input_spec is not None:
+        shape = first._array.shape if first.__class__ is Tensor else None
+        if self.input_spec is not None and (shape is None or shape != self._seen):
             check_inputs(self.input_spec, first, self._name)
         masks = mask_of(first)
         if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:
@@ -192,15 +188,27 @@ class Layer(Described, Weights):
         if self.activity_regularizer is not None:
             for one in nest.flatten(outputs):
                 self.add_loss(self.activity_regularizer(one))
+        self._set_masks(first, masks, outputs)
+        if shape is not None and shape != self._seen:
+            object.__setattr__(self, "_seen", shape)
+        return outputs
+
+    def _read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Returns the arguments as `call` gets them."""
+        kind = self._kind if self.autocast else None
+        first = tuple([as_input(one, kind, lists=not place) for place, one in enumerate(args)])
+        return first, {
+            name: as_input(one, kind, lists=not args) if name != "training" else one for name, one in kwargs.items()
+        }
+
+    def _set_masks(self, first: Any, masks: Any, outputs: Any) -> None:
+        """Has masks go with the results; a layer without any takes the short way from now on, if it can."""
         if masks is not None or type(self).compute_mask is not Layer.compute_mask:
             mask = self.compute_mask(first, masks)
             if mask is not None and mask_of(outputs) is None:
                 set_mask(outputs, mask)
         elif self._leaf and not self._quick and self.activity_regularizer is None:
             self._quick = not (self._facts.has_training or self._facts.has_mask or self._reads_as)
-        if self._quick and first.__class__ is Tensor:
-            object.__setattr__(self, "_seen", first._array.shape)
-        return outputs
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs `call` with what it follows: `training`, the dtype of weights, the names of what is made."""

@@ -80,6 +80,11 @@ class Functional(Model):
             )
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
         self._given_names = [node_of(one).operation.name for one in inputs]
+        if not isinstance(self._inputs_structure, dict):
+            self.input_spec = [
+                InputSpec(shape=(None, *one.shape[1:]), allow_last_axis_squeeze=True, name=name)
+                for one, name in zip(inputs, self._given_names, strict=True)
+            ]
 
     # What it is
 
@@ -129,20 +134,6 @@ class Functional(Model):
     def operations(self) -> list[Any]:
         """The layers and operators, in order."""
         return list(self._operations)
-
-    @property
-    def input_spec(self) -> Any:
-        """What inputs must be like."""
-        if isinstance(self._inputs_structure, dict):
-            return None
-        return [
-            InputSpec(shape=(None, *one.shape[1:]), allow_last_axis_squeeze=True, name=name)
-            for one, name in zip(self._inputs, self._given_names, strict=True)
-        ]
-
-    @input_spec.setter
-    def input_spec(self, value: Any) -> None:
-        pass
 
     # Calling
 

@@ -93,6 +93,18 @@ class Scope:
         return scope
 
 
+def still_open(scope: Scope | None) -> Scope | None:
+    """Returns a scope that shows again, without the tapes that were closed while another block hid it."""
+    if scope is None or not scope.tapes:
+        return scope
+    tapes = tuple([tape for tape in scope.tapes if not tape.closed])
+    if len(tapes) == len(scope.tapes):
+        return scope
+    left = scope.with_tapes(tapes, None)
+    fields = (left.request, left.strategy, left.replica, left.graph)
+    return left if tapes or left.creators or left.names or any([one is not None for one in fields]) else None
+
+
 _STATE: ContextVar[Scope | None] = ContextVar("nbtf scope", default=None)
 SCOPE = _STATE.get
 set_scope = _STATE.set
@@ -143,4 +155,5 @@ class ScopeStack:
             if entry is None:
                 raise RuntimeError(message)
         entered.remove(entry)
-        set_scope(entry[0])
+        outer = entry[0]
+        set_scope(outer if outer is None or not outer.tapes else still_open(outer))

@@ -60,10 +60,12 @@ class Tape:
 
     `token` is what `_watch` of a tensor names: the tape itself must not hang there, or it would die only by chance.
     A tensor that several tapes watch names them in a tuple. `hearing` is the token too, but None in between.
+    `closed` says that its block has ended, though another that began inside it has not.
     """
 
     __slots__ = (
         "__weakref__",
+        "closed",
         "entries",
         "hearing",
         "of_variable",
@@ -88,6 +90,7 @@ class Tape:
         self.token: Any = ref(self)
         self.hearing: Any = self.token
         self.of_variable: Any = object()
+        self.closed = False
 
     def hear(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         """Is told of a call whose inputs it may watch; `result` is a tensor or a list of them."""

@@ -82,6 +82,7 @@ class _Watcher:
         """Starts with none."""
         self.variables: dict[int, Any] = {}
         self.hearing: object | None = self
+        self.closed = False
 
     def hear(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
         """Looks for variables among the inputs."""

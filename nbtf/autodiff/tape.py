@@ -12,7 +12,7 @@ from nbtf._ops.structure import flatten
 from nbtf._ops.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope, still_open
 from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.backward import Arrived, flow_back, put, total
@@ -81,13 +81,13 @@ class GradientTape:
         if tape is None:
             tape = self._tape = Tape(self._watches)
         else:
-            tape.hearing = tape.token
+            tape.hearing, tape.closed = tape.token, False
         self._recording = True
         outer = self._outer = SCOPE()
         if outer is None:
             scope = EMPTY.with_tapes((tape,), HERE.device)
         else:
-            tapes = (*_hearing(outer), tape)
+            tapes = (*outer.tapes, tape)
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)
         self._scope = scope
         set_scope(scope)
@@ -96,11 +96,12 @@ class GradientTape:
     def __exit__(self, *error: object) -> None:
         """Stops recording, also after an error."""
         self._pause()
-        outer = self._outer
-        # Blocks may end crosswise: the scope of one that is still open stays, and its tapes are deaf or not.
-        if self._scope is not None and SCOPE() is self._scope:
-            set_scope(outer if outer is None or not outer.tapes else _without_deaf(outer))
+        scope, outer = self._scope, self._outer
         self._outer = self._scope = None
+        if scope is not None and SCOPE() is scope:
+            set_scope(outer if outer is None or not outer.tapes else still_open(outer))
+        elif scope is not None:
+            scope.tapes[-1].closed = True  # whatever block is still open takes it out when it ends
 
     def _pause(self) -> None:
         """Stops recording; the scope stays as it is, since there may be others inside it."""
@@ -380,16 +381,6 @@ class GradientTape:
             zeros([*target.shape, *one.shape], one.dtype) if grad is None else grad
             for one, grad in zip(sources, made, strict=True)
         ]
-
-
-def _hearing(scope: Scope) -> tuple[Any, ...]:
-    return tuple([one for one in scope.tapes if one.hearing is not None]) if scope.tapes else ()
-
-
-def _without_deaf(scope: Scope) -> Scope:
-    """Returns a scope without the tapes that were closed while another one was open inside."""
-    tapes = _hearing(scope)
-    return scope if len(tapes) == len(scope.tapes) else scope.with_tapes(tapes, None)
 
 
 def ones_for(target: Any) -> Tensor:

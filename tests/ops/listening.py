@@ -16,6 +16,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
+        self.closed = False
 
     def hear(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
         kept = tuple(tuple(one) if isinstance(one, list) else one for one in inputs)

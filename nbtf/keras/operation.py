@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf import nest
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.naming import auto_name, snake_case
 
 
@@ -54,12 +55,11 @@ def node_of(tensor: Any) -> Node:
 
 def symbolic_in(structure: Any) -> Iterator[Any]:
     """Yields the symbolic tensors in nested arguments."""
-    kind = structure.__class__
-    if kind is tuple or kind is list or isinstance(structure, list | tuple):
+    if is_list(structure):
         for one in structure:
             yield from symbolic_in(one)
-    elif isinstance(structure, dict):
-        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+    elif is_dict(structure):
+        entries: dict[Any, Any] = structure
         for key in sorted(entries, key=str):
             yield from symbolic_in(entries[key])
     elif hasattr(structure, "_keras_history"):
@@ -68,12 +68,11 @@ def symbolic_in(structure: Any) -> Iterator[Any]:
 
 def replaced(structure: Any, known: Callable[[Any], Any]) -> Any:
     """Returns nested arguments with something else in the place of each symbolic tensor."""
-    if isinstance(structure, tuple) and not hasattr(structure, "_fields"):
-        return tuple([replaced(one, known) for one in structure])  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(structure, list):
-        return [replaced(one, known) for one in structure]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(structure, dict):
-        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+    if is_list(structure) and not hasattr(structure, "_fields"):
+        made = [replaced(one, known) for one in structure]
+        return made if structure.__class__ is not tuple else tuple(made)
+    if is_dict(structure):
+        entries: dict[Any, Any] = structure
         return {key: replaced(one, known) for key, one in entries.items()}
     if isinstance(structure, slice):
         parts: Any = structure

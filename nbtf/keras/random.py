@@ -6,9 +6,9 @@ import random as _random
 from typing import Any
 
 from nbtf._ops import stateless_random
+from nbtf._ops.comparison import greater_equal, where
 from nbtf._ops.creation import constant
 from nbtf._ops.elementwise import cast
-from nbtf._ops.comparison import greater_equal, where
 from nbtf.keras.dtypes import standardized
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from nbtf.keras import trial
 from nbtf._types import as_dtype
+from nbtf.keras import trial
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.naming import auto_name
 from nbtf.keras.operation import History, Node, Operator

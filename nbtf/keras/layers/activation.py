@@ -7,6 +7,7 @@ from typing import Any
 from nbtf import nn
 from nbtf._ops.elementwise import cast, multiply
 from nbtf.keras import activations
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
 
@@ -112,9 +113,7 @@ class PReLU(Elementwise):
         """Takes what the slopes are to be."""
         super().__init__(**kwargs)
         self._take_rules("alpha", alpha_initializer, alpha_regularizer, alpha_constraint)
-        self.shared_axes = (
-            shared_axes if shared_axes is None or isinstance(shared_axes, list | tuple) else [shared_axes]
-        )
+        self.shared_axes = shared_axes if shared_axes is None or is_list(shared_axes) else [shared_axes]
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:

@@ -10,6 +10,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers, trial
 from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
 from nbtf.keras.layers.described import Described
 from nbtf.keras.layers.input_spec import check_inputs, shape_of
@@ -129,7 +130,7 @@ class Layer(Described, Weights):
         """Returns the shape of the results for that of the inputs."""
         inputs = [KerasTensor(shape, self.compute_dtype) if _is_shape(shape) else _each(shape, self) for shape in args]
         made = self.compute_output_spec(*inputs, **kwargs)
-        return nest.map_structure(lambda one: one.shape, made)
+        return nest.map_structure(_shape_of_one, made)
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
@@ -165,7 +166,7 @@ class Layer(Described, Weights):
         return self._call_at_length(args, kwargs)
 
     def _call_at_length(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        first = args[0] if args else None
+        first: Any = args[0] if args else None
         if len(args) != 1 or first.__class__ is not Tensor or not kwargs.keys() <= _TRAINING:
             args, kwargs = self._read(args, kwargs)
             if has_symbolic(args, kwargs):
@@ -185,10 +186,7 @@ class Layer(Described, Weights):
         if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:
             kwargs["mask"] = masks
         outputs = self._run(*args, **kwargs)
-        if self.activity_regularizer is not None:
-            for one in nest.flatten(outputs):
-                self.add_loss(self.activity_regularizer(one))
-        self._set_masks(first, masks, outputs)
+        self._accompany(first, masks, outputs)
         if shape is not None and shape != self._seen:
             object.__setattr__(self, "_seen", shape)
         return outputs
@@ -201,8 +199,14 @@ class Layer(Described, Weights):
             name: as_input(one, kind, lists=not args) if name != "training" else one for name, one in kwargs.items()
         }
 
-    def _set_masks(self, first: Any, masks: Any, outputs: Any) -> None:
-        """Has masks go with the results; a layer without any takes the short way from now on, if it can."""
+    def _accompany(self, first: Any, masks: Any, outputs: Any) -> None:
+        """Has masks go with the results, and large results cost something.
+
+        A layer without either takes the short way from now on, if it can.
+        """
+        if self.activity_regularizer is not None:
+            for one in nest.flatten(outputs):
+                self.add_loss(self.activity_regularizer(one))
         if masks is not None or type(self).compute_mask is not Layer.compute_mask:
             mask = self.compute_mask(first, masks)
             if mask is not None and mask_of(outputs) is None:
@@ -276,6 +280,10 @@ class Layer(Described, Weights):
         return self._path
 
 
+def _shape_of_one(tensor: Any) -> Any:
+    return tensor.shape
+
+
 def _marking(build: Any) -> Any:
     def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
         if args:
@@ -292,26 +300,26 @@ def _marking(build: Any) -> Any:
 
 
 def _has_shape(value: Any) -> bool:
-    if isinstance(value, list | tuple):
+    if is_list(value):
         items: Any = value
         return len(items) > 0 and all(_has_shape(one) for one in items)
-    if isinstance(value, dict):
-        entries: dict[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+    if is_dict(value):
+        entries: dict[Any, Any] = value
         return all(_has_shape(one) for one in entries.values())
     return hasattr(value, "shape")
 
 
 def _shapes(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_shapes(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, dict):
-        entries: dict[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+    if is_list(value):
+        return [_shapes(one) for one in value]
+    if is_dict(value):
+        entries: dict[Any, Any] = value
         return {key: _shapes(one) for key, one in entries.items()}
     return shape_of(value)
 
 
 def _is_shape(value: Any) -> bool:
-    return isinstance(value, tuple | list) and all(one is None or isinstance(one, int) for one in value)  # pyright: ignore[reportUnknownVariableType]
+    return is_list(value) and all(one is None or isinstance(one, int) for one in value)
 
 
 def _each(shapes: Any, layer: Layer) -> Any:

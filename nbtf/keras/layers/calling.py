@@ -10,6 +10,7 @@ from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import cast
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import symbolic_in
 
 CALL: ContextVar[Any] = ContextVar("nbtf keras training", default=None)
@@ -72,13 +73,13 @@ def as_input(value: Any, kind: DType | None, lists: bool = False) -> Any:
         return _cast(value, kind)
     if value is None or own in (int, float, bool, str) or hasattr(value, "_keras_history"):
         return value
-    if own is list or own is tuple or isinstance(value, list | tuple):
+    if own is list or own is tuple or is_list(value):
         if lists and _is_plain(value):
             return _cast(convert_to_tensor(value), kind)
         made = [as_input(one, kind) for one in value]
         return made if own is list else own(*made) if hasattr(value, "_fields") else tuple(made)
-    if isinstance(value, dict):
-        entries: dict[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+    if is_dict(value):
+        entries: dict[Any, Any] = value
         return {key: as_input(one, kind) for key, one in entries.items()}
     if hasattr(value, "dtype") and not hasattr(value, "flat_values") and not hasattr(value, "dense_shape"):
         return _cast(convert_to_tensor(value), kind)
@@ -97,7 +98,7 @@ def _cast(tensor: Tensor, kind: DType | None) -> Tensor:
 
 def _is_plain(value: Any) -> bool:
     """Tells whether nested lists hold nothing but numbers or texts, at least one."""
-    if isinstance(value, list | tuple):
+    if is_list(value):
         items: Any = value
         return len(items) > 0 and all(_is_plain(one) for one in items)
     return isinstance(value, int | float | str | bytes)
@@ -110,8 +111,8 @@ def has_symbolic(args: Any, kwargs: Any) -> bool:
 
 def mask_of(value: Any) -> Any:
     """Returns the mask of a tensor, or of those in nested arguments; None if there is none."""
-    if isinstance(value, list | tuple):
-        masks = [mask_of(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if is_list(value):
+        masks = [mask_of(one) for one in value]
         return None if all(one is None for one in masks) else masks
     return getattr(value, "_keras_mask", None)
 
@@ -120,7 +121,7 @@ def set_mask(value: Any, mask: Any) -> None:
     """Has a mask go with a tensor, or masks with several."""
     if isinstance(value, Tensor):
         value._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
-    elif isinstance(value, list | tuple) and isinstance(mask, list | tuple):
-        for one, of_one in zip(value, mask, strict=False):  # pyright: ignore[reportUnknownVariableType]
+    elif is_list(value) and is_list(mask):
+        for one, of_one in zip(value, mask, strict=False):
             if of_one is not None:
                 set_mask(one, of_one)

@@ -10,6 +10,7 @@ from nbtf._ops.elementwise import add
 from nbtf._ops.joining import concat, split, unstack
 from nbtf._ops.linalg import matmul
 from nbtf.keras import activations, random
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 
 _RULES = tuple(
@@ -48,6 +49,9 @@ class Cell(Layer):
     _config = ("units", "activation", "use_bias", *_RULES, "dropout", "recurrent_dropout", "seed")
     gates = 1
     states = 1
+    bias_initializer: Any
+    bias_regularizer: Any
+    bias_constraint: Any
 
     def __init__(
         self,
@@ -114,7 +118,7 @@ class Cell(Layer):
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
         """Returns a result, and the states after it."""
-        given: list[Any] = list(states) if isinstance(states, list | tuple) else [states]  # pyright: ignore[reportUnknownArgumentType]
+        given: list[Any] = list(states) if is_list(states) else [states]
         x = self.projected(self.dropped(inputs, training))
         made, after = self.step(x, given, self.recurrent_mask(given[0], training))
         return made, list(after)

@@ -144,7 +144,8 @@ class Convolution(Layer):
             layout = "NWC" if self._channels == -1 else "NCW"
             return nn.conv1d(inputs, kernel, self.strides[0], padding, layout, self.dilation_rate[0])
         layout = "NHWC" if self._channels == -1 else "NCHW"
-        return nn.conv2d(inputs, kernel, self.strides, self.padding.upper(), layout, self.dilation_rate)  # type: ignore[arg-type]
+        padding: Any = self.padding.upper()
+        return nn.conv2d(inputs, kernel, self.strides, padding, layout, self.dilation_rate)
 
     def _grouped(self) -> Any:
         """Returns the kernel of all groups together: zeros where a filter does not see a channel."""
@@ -170,9 +171,10 @@ class Convolution(Layer):
         first = 2 if channels_first(self.data_format) else 1
         lengths = [self._length(input_shape[first + axis], axis) for axis in range(self.rank)]
         if any(one is not None and one <= 0 for one in lengths):
+            kernel = self._kernel_shape(input_shape[self._channels])
             raise ValueError(
                 f"Computed output size would be zero or negative. Received `inputs shape={tuple(input_shape)}`, "
-                f"`kernel shape={self._kernel_shape(input_shape[self._channels])}`, `dilation_rate={self.dilation_rate}`, "
+                f"`kernel shape={kernel}`, `dilation_rate={self.dilation_rate}`, "
                 f"`strides={self.strides}`, `padding={self.padding}`."
             )
         outputs = self._outputs(input_shape[self._channels])
@@ -325,8 +327,7 @@ class DepthwiseConv2D(Convolution):
         )
         self.depth_multiplier = depth_multiplier
         self._take_rules("depthwise", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
-        self.kernel_initializer, self.kernel_regularizer = self.depthwise_initializer, self.depthwise_regularizer
-        self.kernel_constraint = self.depthwise_constraint
+        self._take_rules("kernel", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
 
     def _kernel_shape(self, channels: int) -> tuple[int, ...]:
         return (*self.kernel_size, channels, self.depth_multiplier)

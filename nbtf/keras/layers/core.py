@@ -369,7 +369,7 @@ class InputLayer(Layer):
             batch_shape = input_tensor.shape
         elif batch_shape is None:
             batch_shape = (batch_size, *((shape,) if isinstance(shape, int) else tuple(shape)))
-        self.batch_shape = tuple(batch_shape)
+        self.batch_shape: tuple[Any, ...] = tuple(batch_shape or ())
         self._dtype_name = standardized(dtype)
         self.sparse, self.ragged, self.optional = bool(sparse), bool(ragged), optional
         self.built = True

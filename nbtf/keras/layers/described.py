@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from nbtf.keras.dtypes import DTypePolicy
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import Node, node_of
 from nbtf.keras.registry import deserialized, serialized
 
@@ -64,10 +65,10 @@ class Described:
           NotImplementedError: an argument is no plain value.
         """
         unsaid = not self._config and type(self).get_config is Described.get_config
-        config = self._own_config() if unsaid else {"name": self._name}
+        config: dict[str, Any] = self._own_config() if unsaid else {"name": self._name}
         config.update(trainable=self._trainable, dtype=serialized(self._policy))
         for name in self._config:
-            value = getattr(self, name)
+            value: Any = getattr(self, name)
             config[name] = value if isinstance(value, tuple) else serialized(value)
         if self.activity_regularizer is not None:
             config["activity_regularizer"] = serialized(self.activity_regularizer)
@@ -171,9 +172,9 @@ def _plain(value: Any) -> Any:
     made = serialized(value)
     if made is None or isinstance(made, str | int | float | bool | dict):
         return made
-    if isinstance(made, list | tuple):
+    if is_list(made):
         items: Any = made
-        return _NOT_PLAIN if any(_plain(one) is _NOT_PLAIN for one in items) else made  # pyright: ignore[reportUnknownVariableType]
+        return _NOT_PLAIN if any(_plain(one) is _NOT_PLAIN for one in items) else made
     return _NOT_PLAIN
 
 
@@ -184,9 +185,9 @@ def _takes_name(kind: type) -> bool:
 
 def _made(value: Any) -> Any:
     """Returns an argument of what is written in a config."""
-    if isinstance(value, dict) and "class_name" in value:
+    if is_dict(value) and "class_name" in value:
         return deserialized(value)
-    return value  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 def _as_tuple(shape: Any) -> tuple[Any, ...]:
@@ -194,9 +195,9 @@ def _as_tuple(shape: Any) -> tuple[Any, ...]:
 
 
 def _shapes(tensors: Any) -> Any:
-    if isinstance(tensors, list | tuple):
-        return [_shapes(one) for one in tensors]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(tensors, dict):
-        entries: dict[str, Any] = tensors  # pyright: ignore[reportUnknownVariableType]
+    if is_list(tensors):
+        return [_shapes(one) for one in tensors]
+    if is_dict(tensors):
+        entries: dict[str, Any] = tensors
         return {key: _shapes(one) for key, one in entries.items()}
     return tensors.shape

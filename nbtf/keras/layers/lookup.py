@@ -72,8 +72,10 @@ class Lookup(Layer):
         self.built = True
 
     _internal = Layer._internal | {"_words", "_numbers"}
+    _words: list[Any] | None
+    _numbers: dict[Any, int]
 
-    def _read(self, value: Any) -> Any:
+    def _word(self, value: Any) -> Any:
         """Returns a value as the vocabulary has it."""
         raise NotImplementedError
 
@@ -92,7 +94,7 @@ class Lookup(Layer):
         if isinstance(vocabulary, str):
             with open(vocabulary, encoding="utf-8") as file:
                 vocabulary = file.read().splitlines()
-        words = [self._read(one) for one in np.asarray(vocabulary).tolist()]
+        words = [self._word(one) for one in np.asarray(vocabulary).tolist()]
         free = [one for one in self._kept_free if one is not None]
         if words[: len(free)] == free:
             words = words[len(free) :]
@@ -116,7 +118,7 @@ class Lookup(Layer):
           batch_size: accepted and ignored.
           steps: how many batches of a dataset are taken; all when None.
         """
-        counts = Counter(self._read(one) for one in batches_of(data, steps).ravel().tolist())
+        counts = Counter(self._word(one) for one in batches_of(data, steps).ravel().tolist())
         for free in self._kept_free:
             counts.pop(free, None)
         words = sorted(counts, key=lambda word: (counts[word], word), reverse=True)
@@ -152,7 +154,7 @@ class Lookup(Layer):
         return encoded(made, self.vocabulary_size(), self.output_mode, "int64")
 
     def _number(self, value: Any) -> int:
-        word = self._read(value)
+        word = self._word(value)
         number = self._numbers.get(word)
         if number is not None:
             return number
@@ -201,7 +203,7 @@ class StringLookup(Lookup):
         """Takes the vocabulary."""
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
-    def _read(self, value: Any) -> str:
+    def _word(self, value: Any) -> str:
         return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
@@ -234,7 +236,7 @@ class IntegerLookup(Lookup):
         """Takes the vocabulary."""
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
-    def _read(self, value: Any) -> int:
+    def _word(self, value: Any) -> int:
         return int(value)
 
     def _spread(self, word: Any) -> int:

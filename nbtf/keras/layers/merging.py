@@ -15,6 +15,7 @@ from nbtf._ops.logic import logical_or
 from nbtf._ops.magnitude import maximum as _maximum
 from nbtf._ops.magnitude import minimum as _minimum
 from nbtf._ops.shape import expand_dims, transpose
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 
 
@@ -30,12 +31,12 @@ class Merge(Layer):
         Raises:
           ValueError: they do not, in Keras' words.
         """
-        if not isinstance(input_shape, list) or not input_shape or not isinstance(input_shape[0], tuple | list):
+        if not isinstance(input_shape, list) or not input_shape or not is_list(input_shape[0]):
             raise ValueError(
                 f"A merge layer should be called on a list of inputs. Received: input_shape={input_shape} (not a list "
                 "of shapes)"
             )
-        shapes: Any = input_shape  # pyright: ignore[reportUnknownVariableType]
+        shapes: Any = input_shape
         if len(shapes) < self._least:
             raise ValueError(
                 f"A merge layer should be called on a list of at least {self._least} input. Received {len(shapes)} "
@@ -165,7 +166,7 @@ class Concatenate(Merge):
 
     def build(self, input_shape: Any) -> None:
         """Checks that the shapes go together."""
-        if not isinstance(input_shape, list) or not input_shape or not isinstance(input_shape[0], tuple | list):
+        if not isinstance(input_shape, list) or not input_shape or not is_list(input_shape[0]):
             raise ValueError(
                 "A `Concatenate` layer should be called on a list of at least 1 input. Received: "
                 f"input_shape={input_shape}"

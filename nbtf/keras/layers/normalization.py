@@ -11,6 +11,7 @@ from nbtf._ops.functions import rsqrt
 from nbtf._ops.magnitude import square
 from nbtf._ops.shape import expand_dims
 from nbtf._types import float32
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
 
@@ -81,7 +82,7 @@ class BatchNormalization(Layer):
     ) -> None:
         """Takes axis and weights."""
         super().__init__(**kwargs)
-        self.axis = int(axis[0]) if isinstance(axis, list | tuple) else int(axis)  # pyright: ignore[reportUnknownArgumentType]
+        self.axis = int(axis[0]) if is_list(axis) else int(axis)
         self.momentum, self.epsilon, self.center, self.scale = float(momentum), epsilon, center, scale
         self.synchronized = synchronized
         self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
@@ -206,7 +207,7 @@ class LayerNormalization(Layer):
     ) -> None:
         """Takes axes and weights."""
         super().__init__(**kwargs)
-        self.axis = list(axis) if isinstance(axis, list | tuple) else axis  # pyright: ignore[reportUnknownArgumentType]
+        self.axis = list(axis) if is_list(axis) else axis
         self.epsilon, self.center, self.scale = epsilon, center, scale
         self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
         self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)

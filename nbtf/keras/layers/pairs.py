@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf.keras.kinds import is_list
+
 
 def data_format_of(value: str | None) -> str:
     """Returns the data format: `"channels_last"` unless said otherwise.
@@ -39,7 +41,7 @@ def pair(value: Any, name: str, count: int = 2, least: int = 1) -> tuple[int, ..
     """
     lengths = (value,) * count if isinstance(value, int) else value
     wanted = f"The `{name}` argument must be a tuple of {count} integers. Received {name}={value}"
-    if not isinstance(lengths, list | tuple) or len(lengths) != count:  # pyright: ignore[reportUnknownArgumentType]
+    if not is_list(lengths) or len(lengths) != count:
         raise ValueError(wanted)
     items: Any = lengths
     if any(not isinstance(one, int) for one in items):

@@ -90,6 +90,7 @@ class Normalization(Layer):
         self.__dict__["_lengths"] = None
 
     _internal = Layer._internal | {"_lengths", "input_mean", "input_variance"}
+    _lengths: Any
 
     def build(self, input_shape: Any) -> None:
         """Finds out how many features there are, and makes weights for their mean and variance if none was given."""
@@ -207,7 +208,8 @@ class CategoryEncoding(Layer):
             raise ValueError(f"Unknown arg for `output_mode`: `{output_mode}`. Known: count, one_hot, multi_hot.")
         if num_tokens is None:
             raise ValueError(
-                "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, use the IntegerLookup layer instead."
+                "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, use the "
+                "IntegerLookup layer instead."
             )
         if num_tokens < 1:
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
@@ -277,7 +279,7 @@ class Discretization(Layer):
         super().__init__(**kwargs)
         if num_bins is None and bin_boundaries is None:
             raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
-        self.bin_boundaries = None if bin_boundaries is None else [float(one) for one in bin_boundaries]
+        self.bin_boundaries: Any = None if bin_boundaries is None else [float(one) for one in bin_boundaries]
         self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
         self.built = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nbtf import nest
@@ -10,6 +11,7 @@ from nbtf._ops.creation import zeros_like
 from nbtf._ops.extent import reverse
 from nbtf._ops.joining import stack, unstack
 from nbtf._ops.shape import expand_dims
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from nbtf.keras.layers.input_spec import InputSpec
@@ -51,24 +53,25 @@ class RNN(Layer):
     ) -> None:
         """Takes the cell."""
         super().__init__(**kwargs)
-        self.cell: Any = StackedRNNCells(cell) if isinstance(cell, list | tuple) else cell
+        self.cell: Any = StackedRNNCells(cell) if is_list(cell) else cell
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
         self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
         self.__dict__["_kept"] = None
         self.input_spec = InputSpec(ndim=3) if isinstance(self.cell, Cell) else None
 
     _internal = Layer._internal | {"_kept"}
+    _kept: Any
 
-    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+    def build(self, input_shape: Any) -> None:
         """Builds the cell."""
-        shape = sequences_shape[0] if isinstance(sequences_shape, list) else sequences_shape
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         if isinstance(self.cell, Layer) and not self.cell.built:
             self.cell.build((shape[0], *shape[2:]))
         self.built = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the results; states may stand behind the sequences in a list."""
-        if args and isinstance(args[0], list) and len(args[0]) > 1 and all(hasattr(one, "shape") for one in args[0]):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if args and isinstance(args[0], list) and len(args[0]) > 1 and all(hasattr(one, "shape") for one in args[0]):
             kwargs["initial_state"] = args[0][1:]
             args = (args[0][0], *args[1:])
         return super().__call__(*args, **kwargs)
@@ -81,8 +84,8 @@ class RNN(Layer):
 
         sizes: Any = self.cell.state_size
         return [
-            zeros((batch_size, *(size if isinstance(size, list | tuple) else (size,))), self.compute_dtype)  # pyright: ignore[reportUnknownArgumentType]
-            for size in (sizes if isinstance(sizes, list | tuple) else [sizes])  # pyright: ignore[reportUnknownVariableType]
+            zeros((batch_size, *(size if is_list(size) else (size,))), self.compute_dtype)
+            for size in (sizes if is_list(sizes) else [sizes])
         ]
 
     def reset_states(self) -> None:
@@ -96,7 +99,7 @@ class RNN(Layer):
         states = initial_state if initial_state is not None else self._kept if self.stateful else None
         if states is None:
             states = self.get_initial_state(sequences._array.shape[0])
-        states = list(states) if isinstance(states, list | tuple) else [states]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        states = list(states) if is_list(states) else [states]
         results, states = self._walk(sequences, states, mask, training)
         if self.stateful:
             self.__dict__["_kept"] = states
@@ -117,7 +120,7 @@ class RNN(Layer):
             if counted is not None:
                 instead = results[-1] if results and not self.zero_output_for_mask else zeros_like(made)
                 made = where(counted, made, instead)
-                after = nest.map_structure(lambda new, old, counted=counted: where(counted, new, old), after, states)
+                after = _chosen(counted, after, states)
             results.append(made)
             states = list(after)
         return results, states
@@ -128,15 +131,15 @@ class RNN(Layer):
         if isinstance(cell, Cell) and type(cell).call is Cell.call:
             inputs = cell.projected(cell.dropped(sequences, training))
             kept = cell.recurrent_mask(states[0], training)
-            return (lambda x, before: cell.step(x, before, kept)), inputs
+            return partial(_own_step, cell, kept), inputs
         how = {"training": training} if isinstance(cell, Layer) and cell._facts.has_training else {}
-        return (lambda x, before: _listed(cell(x, before, **how))), sequences
+        return partial(_step, cell, how), sequences
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Returns the shape of the results."""
         shape = sequences_shape[0] if isinstance(sequences_shape, list) else sequences_shape
         sizes: Any = self.cell.state_size
-        size = getattr(self.cell, "output_size", None) or (sizes[0] if isinstance(sizes, list | tuple) else sizes)
+        size = getattr(self.cell, "output_size", None) or (sizes[0] if is_list(sizes) else sizes)
         made = (*shape[:2], size) if self.return_sequences else (shape[0], size)
         return [made, *((shape[0], one) for one in nest.flatten(sizes))] if self.return_state else made
 
@@ -159,9 +162,26 @@ class RNN(Layer):
         return cls(deserialized(config.pop("cell"), custom_objects), **config)
 
 
+def _own_step(cell: Cell, mask: Any, x: Any, before: list[Any]) -> tuple[Any, list[Any]]:
+    return cell.step(x, before, mask)
+
+
+def _step(cell: Any, how: dict[str, Any], x: Any, before: list[Any]) -> Any:
+    return _listed(cell(x, before, **how))
+
+
+def _chosen(counted: Any, after: list[Any], before: list[Any]) -> list[Any]:
+    """Returns new states where a step counts, and those before it elsewhere."""
+
+    def choose(new: Any, old: Any) -> Any:
+        return where(counted, new, old)
+
+    return nest.map_structure(choose, after, before)
+
+
 def _listed(made: Any) -> Any:
     result, states = made
-    return result, list(states) if isinstance(states, list | tuple) else [states]  # pyright: ignore[reportUnknownArgumentType]
+    return result, list(states) if is_list(states) else [states]
 
 
 class _OfCell(RNN):
@@ -227,8 +247,8 @@ class LSTM(_OfCell):
       stateful: whether it goes on where the batch before ended.
       dropout: which part of the inputs becomes 0 in training.
       recurrent_dropout: which part of the states becomes 0 in training.
-      **kwargs: `use_bias`, `unit_forget_bias`, initializers, regularizers and constraints of kernel, recurrent kernel and
-        bias, and what every layer takes.
+      **kwargs: `use_bias`, `unit_forget_bias`, initializers, regularizers and constraints of kernel, recurrent kernel
+        and bias, and what every layer takes.
 
     >>> tf.keras.layers.LSTM(4)(tf.zeros((2, 5, 3))).shape
     TensorShape([2, 4])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.extent import pad, tile
 from nbtf._ops.gathering import repeat
 from nbtf._ops.shape import expand_dims, transpose
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.layers.pairs import channels_first, data_format_of, pair
@@ -203,7 +205,7 @@ class Images(Layer):
         """The axis of the height."""
         return 2 if channels_first(self.data_format) else 1
 
-    def _with_lengths(self, shape: Any, change: Any) -> Any:
+    def _with_lengths(self, shape: Any, change: Callable[[int, int], int]) -> Any:
         lengths = list(shape)
         for number, axis in enumerate((self._first, self._first + 1)):
             if lengths[axis] is not None:
@@ -252,9 +254,9 @@ def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns what to add or cut at the top and bottom, and on the left and right."""
     if isinstance(value, int):
         return (value, value), (value, value)
-    if not isinstance(value, list | tuple) or len(value) != 2:  # pyright: ignore[reportUnknownArgumentType]
+    if not is_list(value) or len(value) != 2:
         raise ValueError(f"`{name}` should have two elements. Received: {name}={value}.")
-    rows, columns = ((one, one) if isinstance(one, int) else tuple(one) for one in value)  # pyright: ignore[reportUnknownVariableType]
+    rows, columns = ((one, one) if isinstance(one, int) else tuple(one) for one in value)
     return rows, columns
 
 

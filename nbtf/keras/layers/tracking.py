@@ -1,4 +1,4 @@
-"""What belongs to a layer: the weights, layers and metrics in its attributes, and in the lists and dictionaries there."""
+"""What belongs to a layer: the weights, layers and metrics in its attributes, and in lists and dictionaries there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf._ops.variable import Variable as TensorVariable
+from nbtf.keras.kinds import is_dict
 from nbtf.keras.variables import Variable
 
 
@@ -126,7 +127,7 @@ def _sort_out(value: Any, found: Owned, seen: set[int]) -> None:
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    yield from value.values() if isinstance(value, dict) else value
+    yield from value.values() if is_dict(value) else value
 
 
 def each_once(values: Iterator[Any]) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from nbtf.keras import naming, trial
 from nbtf.keras.dtypes import DTypePolicy, standardized
 from nbtf.keras.initializers import get as initializer_of
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.calling import Losses
 from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_once, owned
 from nbtf.keras.variables import Variable
@@ -264,7 +265,7 @@ class Weights(Belonging):
     def add_loss(self, loss: Any) -> None:
         """Adds something to the loss of the model that the layer is part of: a scalar, or several."""
         Losses.count += 1
-        self._losses.extend(loss if isinstance(loss, list | tuple) else [loss])
+        self._losses.extend(loss if is_list(loss) else [loss])
 
     def _clear_losses(self) -> None:
         object.__setattr__(self, "_losses_seen", Losses.count)
@@ -287,7 +288,7 @@ class Weights(Belonging):
         from nbtf.keras.metrics import Mean
 
         known: dict[str, Any] = self.__dict__.setdefault("_followed", {})
-        name = name or getattr(value, "name", "metric")
+        name = str(name or getattr(value, "name", "metric"))
         if name not in known:
             known[name] = Mean(name=name)
             self._followed = known

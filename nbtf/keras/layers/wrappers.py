@@ -118,7 +118,7 @@ class Bidirectional(Wrapper):
         config = layer.get_config()
         del self.layer
         self.__dict__["_like"] = layer
-        kind = type(layer)
+        kind: Any = type(layer)
         self.forward_layer: Any = kind.from_config({**config, "name": f"forward_{_plain(layer.name)}"})
         if backward_layer is None:
             back = {
@@ -134,21 +134,23 @@ class Bidirectional(Wrapper):
         self.__dict__["_first_weights"] = weights
 
     _internal = Wrapper._internal | {"_like", "_first_weights"}
+    _first_weights: Any
 
-    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+    def build(self, input_shape: Any) -> None:
         """Builds both layers."""
         for layer in (self.forward_layer, self.backward_layer):
             if not layer.built:
-                layer.build(sequences_shape)
+                layer.build(input_shape)
         self.built = True
         if self._first_weights is not None:
             self.set_weights(self._first_weights)
 
     def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = None) -> Any:
         """Goes in both directions."""
-        half = None if initial_state is None else len(initial_state) // 2
-        first = {} if half is None else {"initial_state": initial_state[:half]}
-        second = {} if half is None else {"initial_state": initial_state[half:]}
+        first, second = dict[str, Any](), dict[str, Any]()
+        if initial_state is not None:
+            half = len(initial_state) // 2
+            first, second = {"initial_state": initial_state[:half]}, {"initial_state": initial_state[half:]}
         there = self.forward_layer(sequences, mask=mask, training=training, **first)
         back = self.backward_layer(sequences, mask=mask, training=training, **second)
         states: list[Any] = []

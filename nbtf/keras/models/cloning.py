@@ -37,11 +37,13 @@ def clone_model(
         return Sequential(layers, name=model.name)
     if isinstance(model, Functional):
         return _functional(model, input_tensors, clone)
-    return type(model).from_config(model.get_config())
+    kind: Any = type(model)
+    return kind.from_config(model.get_config())
 
 
 def _cloned(layer: Any) -> Any:
-    return type(layer).from_config(layer.get_config())
+    kind: Any = type(layer)
+    return kind.from_config(layer.get_config())
 
 
 def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> Any:

@@ -10,6 +10,7 @@ from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, trial
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -34,6 +35,13 @@ class Functional(Model):
     Raises:
       ValueError: something else than symbolic tensors, or an output that does not depend on the inputs.
     """
+
+    _inputs: list[Any]
+    _outputs: list[Any]
+    _operations: list[Any]
+    _nodes: list[Node]
+    _slots: dict[int, int]
+    _steps: list[Any]
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
         """Takes inputs and outputs."""
@@ -80,7 +88,7 @@ class Functional(Model):
             )
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
         self._given_names = [node_of(one).operation.name for one in inputs]
-        if not isinstance(self._inputs_structure, dict):
+        if not is_dict(self._inputs_structure):
             self.input_spec = [
                 InputSpec(shape=(None, *one.shape[1:]), allow_last_axis_squeeze=True, name=name)
                 for one, name in zip(inputs, self._given_names, strict=True)
@@ -140,7 +148,7 @@ class Functional(Model):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Walks from inputs to outputs."""
         values: list[Any] = [None] * len(self._slots)
-        given = self._in_order(inputs)
+        given = self._inputs_in_order(inputs)
         for place, (value, symbol) in enumerate(zip(given, self._inputs, strict=True)):
             values[place] = fitted(value, symbol)
         slots = self._slots
@@ -165,22 +173,23 @@ class Functional(Model):
         for symbol, value in zip(node.output_tensors, nest.flatten(made), strict=True):
             values[slots[id(symbol)]] = value
 
-    def _in_order(self, inputs: Any) -> list[Any]:
+    def _inputs_in_order(self, inputs: Any) -> list[Any]:
         """Returns the inputs as a flat list, also if they come by name.
 
         Raises:
           ValueError: their number or names do not fit.
         """
-        if isinstance(inputs, dict):
-            named: dict[str, Any] = inputs  # pyright: ignore[reportUnknownVariableType]
-            if isinstance(self._inputs_structure, dict):
+        if is_dict(inputs):
+            named: dict[str, Any] = inputs
+            if is_dict(self._inputs_structure):
                 names: list[str] = sorted(self._inputs_structure)
             else:
                 names = self._given_names
             missing = [name for name in names if name not in named]
             if missing:
                 raise ValueError(
-                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(named)}. Expected the following keys: {names}'
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(named)}. '
+                    f"Expected the following keys: {names}"
                 )
             return [named[name] for name in names]
         flat: list[Any] = nest.flatten(inputs)
@@ -192,7 +201,7 @@ class Functional(Model):
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
-        given = self._in_order(args[0] if args else next(iter(kwargs.values())))
+        given = self._inputs_in_order(args[0] if args else next(iter(kwargs.values())))
         if all(one.shape == symbol.shape for one, symbol in zip(given, self._inputs, strict=True)):
             made = [KerasTensor(one.shape, one.dtype) for one in self._outputs]
             return nest.pack_sequence_as(self._outputs_structure, made)
@@ -200,11 +209,11 @@ class Functional(Model):
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results for that of the inputs."""
-        shapes = [input_shape] if not input_shape or not isinstance(input_shape[0], tuple | list) else input_shape
+        shapes = [input_shape] if not input_shape or not is_list(input_shape[0]) else input_shape
         made = self.compute_output_spec(
             [KerasTensor(shape, one.dtype) for shape, one in zip(shapes, self._inputs, strict=True)]
         )
-        return nest.map_structure(lambda one: one.shape, made)
+        return nest.map_structure(_shape_of, made)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -238,6 +247,10 @@ def fitted(value: Any, symbol: Any) -> Any:
     return value
 
 
+def _shape_of(tensor: Any) -> Any:
+    return tensor.shape
+
+
 def _name_for(model: Any) -> str:
     kind = "Functional" if type(model) is Functional else type(model).__name__
     return naming.auto_name(naming.snake_case(kind))
@@ -250,8 +263,8 @@ def _input_for(tensor: Any) -> InputLayer:
 
 def _frozen(structure: Any) -> Any:
     if isinstance(structure, list):
-        return list(structure)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return dict(structure) if isinstance(structure, dict) else structure  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return list(structure)
+    return dict(structure) if is_dict(structure) else structure
 
 
 def _check(structure: Any, what: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf.keras.kinds import is_dict
 from nbtf.keras.operation import History, node_of, replaced
 from nbtf.keras.registry import deserialized, serialized
 
@@ -58,11 +59,11 @@ def _plain(structure: Any) -> Any:
     if structure is Ellipsis:
         return {"class_name": "__ellipsis__", "config": {}}
     if isinstance(structure, tuple):
-        return {"class_name": "__tuple__", "config": [_plain(one) for one in structure]}  # pyright: ignore[reportUnknownVariableType]
+        return {"class_name": "__tuple__", "config": [_plain(one) for one in structure]}
     if isinstance(structure, list):
-        return [_plain(one) for one in structure]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(structure, dict):
-        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+        return [_plain(one) for one in structure]
+    if is_dict(structure):
+        entries: dict[Any, Any] = structure
         return {key: _plain(one) for key, one in entries.items()}
     return structure.tolist() if hasattr(structure, "tolist") else structure
 
@@ -137,9 +138,9 @@ def _call(layer: Any, args: Any, kwargs: Any) -> None:
 
 def _read(structure: Any, tensor_at: Any) -> Any:
     if isinstance(structure, list):
-        return [_read(one, tensor_at) for one in structure]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(structure, dict):
-        entries: dict[str, Any] = structure  # pyright: ignore[reportUnknownVariableType]
+        return [_read(one, tensor_at) for one in structure]
+    if is_dict(structure):
+        entries: dict[str, Any] = structure
         what, inner = entries.get("class_name"), entries.get("config")
         if what == "__keras_tensor__":
             return tensor_at(entries["config"]["keras_history"])
@@ -155,8 +156,8 @@ def _read(structure: Any, tensor_at: Any) -> Any:
 
 def _at(places: Any, tensor_at: Any) -> Any:
     """Returns symbolic tensors for places in the build of a model's inputs or outputs."""
-    if isinstance(places, dict):
-        named: dict[str, Any] = places  # pyright: ignore[reportUnknownVariableType]
+    if is_dict(places):
+        named: dict[str, Any] = places
         return {name: _at(one, tensor_at) for name, one in named.items()}
     if len(places) == 3 and isinstance(places[0], str):
         return tensor_at(places)

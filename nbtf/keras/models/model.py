@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf.keras import naming
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.symbolic import KerasTensor
@@ -232,10 +233,10 @@ def _is_functional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _symbolic(shape: Any, dtype: str) -> Any:
-    if isinstance(shape, dict):
-        entries: dict[str, Any] = shape  # pyright: ignore[reportUnknownVariableType]
+    if is_dict(shape):
+        entries: dict[str, Any] = shape
         return {key: _symbolic(one, dtype) for key, one in entries.items()}
-    if len(shape) > 0 and isinstance(shape[0], tuple | list):
+    if len(shape) > 0 and is_list(shape[0]):
         return [_symbolic(one, dtype) for one in shape]
     return KerasTensor(shape, dtype)
 
@@ -251,11 +252,11 @@ def _taken(kind: type, config: dict[str, Any]) -> dict[str, Any]:
 
 def _shapes_of(value: Any) -> Any:
     """Returns the shapes of inputs, of a batch of any size."""
-    if isinstance(value, dict):
-        entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+    if is_dict(value):
+        entries: dict[str, Any] = value
         return {key: _shapes_of(one) for key, one in entries.items()}
-    if isinstance(value, list | tuple):
-        return [_shapes_of(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if is_list(value):
+        return [_shapes_of(one) for one in value]
     shape = getattr(value, "shape", None)
     return None if shape is None else (None, *tuple(shape)[1:])
 

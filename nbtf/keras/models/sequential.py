@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops.elementwise import cast
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras import naming
+from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.tracking import changed
@@ -43,7 +43,7 @@ class Sequential(Model):
         self._functional: Any = None
         self._sequence: list[Any] = []
         if layers:
-            for layer in layers if isinstance(layers, list | tuple) else [layers]:
+            for layer in layers if is_list(layers) else [layers]:
                 self._append(layer)
             self._rebuild()
 
@@ -65,8 +65,9 @@ class Sequential(Model):
             self._rebuild()
 
     def _append(self, layer: Any) -> None:
-        if isinstance(layer, KerasTensor) and isinstance(layer._keras_history.operation, InputLayer):
-            layer = layer._keras_history.operation
+        origin = layer._keras_history if isinstance(layer, KerasTensor) else None
+        if origin is not None and isinstance(origin.operation, InputLayer):
+            layer = origin.operation
         if not isinstance(layer, Layer):
             if callable(layer) and not isinstance(layer, type):
                 from nbtf.keras.layers.core import Lambda

@@ -24,9 +24,7 @@ class _Layout(NamedTuple):
 
 
 _CHAIN = _Layout(["Layer (type)", "Output Shape", "Param #"], [str.ljust, str.ljust, str.rjust], [0.45, 0.8, 1.0], 88)
-_GRAPH = _Layout(
-    [*_CHAIN.titles, "Connected to"], [*_CHAIN.aligns, str.ljust], [0.3, 0.56, 0.74, 1.0], 108
-)
+_GRAPH = _Layout([*_CHAIN.titles, "Connected to"], [*_CHAIN.aligns, str.ljust], [0.3, 0.56, 0.74, 1.0], 108)
 
 
 def print_summary(

@@ -16,7 +16,7 @@ from nbtf import _types
 from nbtf._devices.cpu import CPU
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.scopes import HERE, SCOPE
-from nbtf._runtime.tape import LASTING, PLAIN
+from nbtf._runtime.tape import ALWAYS, LASTING, PLAIN
 from nbtf._runtime.tensor import Tensor
 from nbtf.errors import OpError
 
@@ -66,12 +66,26 @@ def {name}({params}):
 
 HEARD = "                    tape.hear(op, ({inputs},), {attrs}, result)"
 
-# What `Tape.hear` does for tensors that no other tape watches, without its frame.
+# What `Tape.hear` does for what no other tape watches, without its frame.
 HEARD_AT_ONCE = """\
-                    if {at_once}:
+                    if {x}._watch is tape.hearing{lasting}:
                         tape.entries.append((op, {kept}, {attrs}, {made})); result._watch = tape.hearing
                     else:
-                        tape.hear(op, ({inputs},), {attrs}, result)"""
+                        tape.hear(op, ({x},), {attrs}, result)"""
+PAIR_HEARD_AT_ONCE = """\
+                    token = tape.hearing
+                    if token is not None:
+                        one = {x} if {x}._watch is not ALWAYS else tape.value_of({x})
+                        other = {y} if {y}._watch is not ALWAYS else tape.value_of({y})
+                        watch = one._watch; watched = other._watch
+                        if (
+                            (watch is None or watch is token or watch is tape.of_variable)
+                            and (watched is None or watched is token or watched is tape.of_variable){lasting}
+                        ):
+                            if watch is not None or watched is not None:
+                                tape.entries.append((op, (one, other), {attrs}, {made})); result._watch = token
+                        else:
+                            tape.hear(op, (one, other), {attrs}, result)"""
 
 SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x, y)\n"
 
@@ -164,16 +178,12 @@ def _heard(op: Op, inputs: tuple[str, ...]) -> str:
     op.settle_taping()
     if op.taped is not PLAIN:
         return HEARD.format(**parts)
-    if len(inputs) == 1:
-        tests = [f"{inputs[0]}._watch is tape.hearing"]
-    else:
-        tests = [f"({x}._watch is None or {x}._watch is tape.hearing)" for x in inputs]
-    return HEARD_AT_ONCE.format(
-        at_once=" and ".join([*tests, *(f"{attr}.__class__ in LASTING" for attr in op.normalisers)]),
-        kept=f"({parts['inputs']},)" if op.keeps_inputs else f"id({inputs[0]})",
-        made="result" if op.keeps_outputs else "id(result)",
-        **parts,
-    )
+    parts["lasting"] = "".join(f" and {attr}.__class__ in LASTING" for attr in op.normalisers)
+    parts["made"] = "result" if op.keeps_outputs else "id(result)"
+    x, *more = inputs
+    if not more:
+        return HEARD_AT_ONCE.format(x=x, kept=f"({x},)" if op.keeps_inputs else f"id({x})", **parts)
+    return PAIR_HEARD_AT_ONCE.format(x=x, y=more[0], **parts) if len(more) == 1 else HEARD.format(**parts)
 
 
 def _dtype_test(op: Op, inputs: tuple[str, ...]) -> str:
@@ -222,6 +232,7 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "asarray": xp.asarray,
         "HANDED_OVER": HANDED_OVER,
         "constant_like": constant_like,
+        "ALWAYS": ALWAYS,
         "LASTING": LASTING,
         "as_dtype": _types.as_dtype,
         "RESULT": None if token in op.tokens or token in op.attrs else _types.as_dtype(token),

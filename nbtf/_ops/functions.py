@@ -280,8 +280,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T T -> T", T=CONTINUOUS)
 def SigmoidGrad(xp: Any, y: Any, dy: Any) -> Any:
-    slope = y * y
-    slope = y - slope
+    slope = y - xp.square(y)
     slope *= dy
     return slope
 
@@ -342,7 +341,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T T -> T", T=CONTINUOUS)
 def TanhGrad(xp: Any, y: Any, dy: Any) -> Any:
-    lost = y * y
+    lost = xp.square(y)
     lost *= dy
     return dy - lost
 

@@ -101,8 +101,7 @@ class Tape:
         for tensor in inputs:
             if (watch := tensor._watch) is not None and watch is not token:
                 if watch is ALWAYS:
-                    known = self.reads.get(id(tensor))  # the same tensor as long as the value does not change
-                    tensor = self._read(tensor) if known is None or known._array is not tensor._array else known
+                    tensor = self.value_of(tensor)
                     watch = tensor._watch
                 if watch is self.of_variable or (watch.__class__ is tuple and token in watch):
                     watched = True
@@ -159,16 +158,16 @@ class Tape:
 
     def _value(self, tensor: Any) -> Any:
         """Returns a tensor as it is, of a variable its value of this moment."""
-        if tensor._watch is not ALWAYS:
-            return tensor
-        known = self.reads.get(id(tensor))
-        return self._read(tensor) if known is None or known._array is not tensor._array else known
+        return self.value_of(tensor) if tensor._watch is ALWAYS else tensor
 
-    def _read(self, variable: Any) -> Tensor:
-        """Returns the value of a variable as a tensor of its own."""
-        place = id(variable)
+    def value_of(self, variable: Any) -> Tensor:
+        """Returns the value of a variable as a tensor of its own; the same one until the variable changes."""
+        place, array = id(variable), variable._array
+        known = self.reads.get(place)
+        if known is not None and known._array is array:
+            return known
         self.reads[place] = value = Tensor()
-        value._array, value._dtype, value._device = variable._array, variable._dtype, variable._device
+        value._array, value._dtype, value._device = array, variable._dtype, variable._device
         if variable._hold is not None:
             value._hold = variable._hold
         if (place in self.variables or self._accessed(variable)) and value._dtype in CONTINUOUS:

@@ -6,7 +6,7 @@ logged and accounted like any others, and other tapes may hear them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbtf._ops.elementwise import add, add_n
 from nbtf._ops.gathering import gather
@@ -66,16 +66,12 @@ def _plain(rows: IndexedSlices) -> IndexedSlices:
     return IndexedSlices(inner.values, gather(rows.indices, inner.indices), inner.dense_shape)
 
 
-class Arrived:
+class Arrived(NamedTuple):
     """The gradients under way, by id: for tensors, for values of variables, and for variables as a whole."""
 
-    __slots__ = ("tensors", "values", "variables")
-
-    def __init__(self) -> None:
-        """Starts with none."""
-        self.tensors: dict[int, Any] = {}
-        self.values: dict[int, Any] = {}
-        self.variables: dict[int, Any] = {}
+    tensors: dict[int, Any]
+    values: dict[int, Any]
+    variables: dict[int, Any]
 
 
 def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> dict[int, Any]:  # noqa: C901, PLR0915
@@ -97,7 +93,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
     """
     entries, token, of_variable = tape.entries, tape.token, tape.of_variable
     op: Any
-    tensors, values, variables = arrived.tensors, arrived.values, arrived.variables
+    tensors, values, variables = arrived
     found: dict[int, Any] = {}
     for op, inputs, attrs, result in reversed(entries):
         if once:

@@ -31,10 +31,8 @@ def flat(structure: Any) -> list[Any]:
     return parts
 
 
-def packed(structure: Any, parts: list[Any], values: list[Any]) -> Any:
-    """Returns values in the build of a structure; `parts` is what `flat` made of it."""
-    if parts is structure:
-        return values
+def packed(structure: Any, values: list[Any]) -> Any:
+    """Returns values in the build of a structure."""
     if structure.__class__ is Variable or structure.__class__ is Tensor:
         return values[0]
     wholes = flatten(structure)

@@ -232,7 +232,7 @@ class GradientTape:
         results = self._walk(tape, targets, seeds, wanted, not self._persistent)
         if unconnected_gradients is not _NONE:
             results = _connected(results, wanted, unconnected_gradients)
-        return packed(sources, wanted, results)
+        return results if wanted is sources else packed(sources, results)
 
     def _ready(self) -> Tape:
         """Returns the tape to walk; one that is not persistent stops recording for that."""
@@ -250,27 +250,25 @@ class GradientTape:
         self, tape: Tape, targets: list[Any], seeds: list[Any] | None, wanted: list[Any], last: bool
     ) -> list[Any]:
         """Walks back from targets to what is wanted; `last` if the tape is spent by that."""
-        arrived = Arrived()
+        tensors: dict[int, Any] = {}
+        variables: dict[int, Any] = {}
         alone: dict[int, Any] = {}  # targets that were not recorded: nothing flows back from them
         for number, one in enumerate(targets):
             if one._dtype in CONTINUOUS:
                 seed = ones_for(one) if seeds is None or seeds[number] is None else seeds[number]
-                if one._watch is tape.token:
-                    put(arrived.tensors, id(one), seed)
-                elif one.__class__ is not Tensor:
-                    put(arrived.variables, id(one), seed)
+                if one._watch is tape.token or tape.watches(one):
+                    put(tensors, id(one), seed)
                 else:
-                    put(arrived.tensors if tape.watches(one) else alone, id(one), seed)
+                    put(alone if one.__class__ is Tensor else variables, id(one), seed)
         sources: set[int] = set()
         for one in wanted:
             if one.__class__ is Tensor and tape.watches(one):
                 sources.add(id(one))
         try:
-            found = flow_back(tape, arrived, sources, last)
+            found = flow_back(tape, Arrived(tensors, {}, variables), sources, last)
         finally:
             if last:
                 self._variables, self._tape = tape.variables, None
-        variables = arrived.variables
         results: list[Any] = []
         for one in wanted:
             place = id(one)
@@ -311,7 +309,7 @@ class GradientTape:
         """
         wanted = flat(sources)
         made = self._jacobians(jacobian_of, target, wanted, unconnected_gradients, experimental_use_pfor, "")
-        return packed(sources, wanted, made)
+        return made if wanted is sources else packed(sources, made)
 
     def batch_jacobian(
         self,

@@ -173,6 +173,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import ragged as ragged
     from nbtf import random as random
     from nbtf import raw_ops as raw_ops
+    from nbtf import saved_model as saved_model
     from nbtf import sparse as sparse
     from nbtf import strings as strings
     from nbtf import test as test
@@ -258,6 +259,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "ragged",
         "random",
         "raw_ops",
+        "saved_model",
         "sparse",
         "strings",
         "test",

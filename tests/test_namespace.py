@@ -128,12 +128,6 @@ def test_contrib_says_what_became_of_it() -> None:
         tf.contrib  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["distribute", "keras", "train"])
-def test_what_comes_later_says_so(name: str) -> None:
-    with pytest.raises(AttributeError, match=rf"^module 'nbtf' has no attribute '{name}'\. It is not in nbtf yet\.$"):
-        getattr(tf, name)
-
-
 def test_name_that_never_was_is_just_not_there() -> None:
     with pytest.raises(AttributeError, match=r"^module 'nbtf' has no attribute 'banana'\.?$"):
         tf.banana  # noqa: B018

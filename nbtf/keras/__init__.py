@@ -34,13 +34,12 @@ __version__ = "3.0.0"
 """The generation of Keras that is followed; programs compare with it."""
 
 _LOADED_ON_FIRST_USE = frozenset(
-    "activations applications backend callbacks config constraints datasets dtype_policies initializers layers losses "
-    "metrics mixed_precision models ops optimizers preprocessing random regularizers saving utils".split()
+    "activations backend callbacks config constraints datasets dtype_policies initializers layers losses "
+    "metrics mixed_precision models optimizers preprocessing random regularizers saving utils".split()
 )
 
 _FETCHED_ON_FIRST_USE = {
     "DTypePolicy": "dtypes",
-    "Function": "models.functional",
     "Functional": "models.functional",
     "Initializer": "initializers",
     "Input": "layers.core",

@@ -1,7 +1,5 @@
 """`tf.train`: values of variables in files, and where training was left."""
 
-from __future__ import annotations
-
 from nbtf.train.checkpoint import Checkpoint as Checkpoint
 from nbtf.train.checkpoint import CheckpointOptions as CheckpointOptions
 from nbtf.train.files import latest_checkpoint as latest_checkpoint

@@ -347,7 +347,7 @@ class Optimizer:
         Raises:
           ValueError: `loss` is a tensor and there is no tape.
         """
-        from nbtf import GradientTape
+        from nbtf.autodiff import GradientTape
 
         if not callable(loss) and tape is None:
             raise ValueError("`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape=None.")

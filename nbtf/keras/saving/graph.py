@@ -62,8 +62,8 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, Module) or hasattr(value, "_trackable_parts"):
         yield from _named_parts(value)
     elif _is_plain_object(value):
-        attributes: dict[str, Any] = vars(value)
-        yield from attributes.items()
+        plain: Any = value
+        yield from plain.__dict__.items()
 
 
 def _is_plain_object(value: Any) -> bool:

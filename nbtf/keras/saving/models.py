@@ -145,12 +145,12 @@ def _written(model: Any) -> dict[str, bytes]:
     arrays.write(stream, {name: arrays.value_of(one) for name, one in variables_of(model).items()})
     return {
         METADATA: json.dumps({"format": FORMAT, "keras_version": "3"}).encode(),
-        CONFIG: json.dumps(document, default=_plain).encode(),
+        CONFIG: json.dumps(document, default=as_plain).encode(),
         WEIGHTS: stream.getvalue(),
     }
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Returns what JSON cannot write as something that it can."""
     if hasattr(value, "get_config") or callable(value):
         return serialized(value)

@@ -1,0 +1,12 @@
+"""`tf.saved_model`: objects with variables and functions in a folder, from which they can be called again."""
+
+from nbtf.saved_model.options import LoadOptions as LoadOptions
+from nbtf.saved_model.options import SaveOptions as SaveOptions
+from nbtf.saved_model.reading import contains_saved_model as contains_saved_model
+from nbtf.saved_model.reading import load as load
+from nbtf.saved_model.writing import save as save
+
+DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
+SERVING = "serve"
+TRAINING = "train"
+GPU = "gpu"

@@ -1,0 +1,305 @@
+"""How an object gets into a folder: what it is made of as JSON, its values as arrays; no code."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.function import Function
+from nbtf._ops.module import Module
+from nbtf._ops.variable import Variable
+from nbtf._runtime import names
+from nbtf._runtime.logger import get_logger
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._types import DType
+from nbtf.keras.registry import get_registered_name, serialized
+from nbtf.keras.saving import arrays
+from nbtf.keras.saving.graph import variables_of
+from nbtf.keras.saving.models import as_plain
+from nbtf.keras.variables import Variable as KerasVariable
+from nbtf.saved_model.places import FORMAT_KEEPS, place_of
+
+FORMAT = "nbtf-saved-model/1"
+OBJECTS, VALUES = "saved_model.json", "values.npz"
+SERVING_DEFAULT = "serving_default"
+_PLAIN = (bool, int, float, str)
+_NOT_OURS = sys.stdlib_module_names - {"__main__"} | {"numpy"}
+
+
+class UnkeptError(Exception):
+    """A value that the format has no place for."""
+
+
+def save(
+    obj: Any, export_dir: str | os.PathLike[str], signatures: Any = None, options: Any = None, **ignored: Any
+) -> None:
+    """Writes an object into a folder, from which `load` makes it again: modules, Keras models, checkpoints.
+
+    TensorFlow writes graphs, which run without the program. Here the folder keeps what the object is made of (plain
+    values, lists, dictionaries, variables, modules, layers) and the names of classes and functions, so the program
+    that loads it must have these classes. Attributes that cannot be kept are left out, and named in one warning.
+
+    Args:
+      obj: an object with attributes: a `tf.Module`, a Keras model or layer, a `tf.train.Checkpoint`.
+      export_dir: the folder; made if need be.
+      signatures: a method of `obj` marked by `tf.function`, or a dictionary of such by name. If None, a Keras model
+        is one itself, and so is a module's only function with an `input_signature`: `serving_default`.
+      options: accepted and ignored.
+      **ignored: accepted for other programs.
+
+    Raises:
+      ValueError: `obj` is no such object, or a signature is no function that belongs to it.
+
+    >>> import tempfile
+    >>> class Line(tf.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.slope = tf.Variable(2.0)
+    ...     @tf.function(input_signature=[tf.TensorSpec([None])])
+    ...     def __call__(self, x):
+    ...         return self.slope * x
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tf.saved_model.save(Line(), folder)
+    ...     line = tf.saved_model.load(folder)
+    >>> line([1.0, 2.0]).numpy(), list(line.signatures)
+    (array([2., 4.], dtype=float32), ['serving_default'])
+    """
+    if not _has_attributes(obj):
+        raise ValueError(
+            "Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, "
+            f"for export. Got {obj} with type {type(obj)}."
+        )
+    writer = Writer()
+    root = writer.kept(obj)
+    document = {"format": FORMAT, "root": root, "signatures": writer.signatures_of(obj, signatures)}
+    document["nodes"] = writer.nodes
+    if writer.left_out:
+        get_logger().warning("tf.saved_model.save leaves out what it cannot keep: %s", ", ".join(writer.left_out))
+    values = io.BytesIO()
+    arrays.write(values, writer.values)
+    folder = Path(os.fspath(export_dir))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / VALUES).write_bytes(values.getvalue())
+    (folder / OBJECTS).write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+def _has_attributes(obj: Any) -> bool:
+    return isinstance(obj, Module) or (hasattr(obj, "__dict__") and not isinstance(obj, type | Function | Mapping))
+
+
+class Writer:
+    """Collects what an object is made of; each thing once, however many ways lead to it."""
+
+    def __init__(self) -> None:
+        """Begins with nothing."""
+        self.nodes: list[dict[str, Any]] = []
+        self.values: dict[str, np.ndarray[Any, Any]] = {}
+        self.left_out: list[str] = []
+        self._numbers: dict[int, int] = {}
+        self._alive: list[Any] = []  # ids stay their own
+
+    def kept(self, value: Any) -> Any:
+        """Returns a value as JSON has it.
+
+        Raises:
+          UnkeptError: there is no way.
+        """
+        if value is None or type(value) in _PLAIN:
+            return value
+        if id(value) in self._numbers:
+            return {"node": self._numbers[id(value)]}
+        if isinstance(value, tuple):
+            items: Any = value  # pyright: ignore[reportUnknownVariableType]
+            return {"tuple": [self.kept(one) for one in items]}
+        simple = self._described(value)
+        if simple is not None:
+            return simple
+        return self._node(value)
+
+    def _described(self, value: Any) -> dict[str, Any] | None:
+        """Returns what needs no node; None for what does."""
+        if isinstance(value, DType):
+            return {"dtype": value.name}
+        if isinstance(value, TensorShape):
+            return {"shape": None if value.rank is None else value.as_list()}
+        if type(value) is TensorSpec:
+            return {"spec": [self.kept(value.shape), value.dtype.name, value.name]}
+        if isinstance(value, Tensor) and not isinstance(value, Variable):
+            return {"tensor": self._array(value), "dtype": value.dtype.name}
+        if isinstance(value, np.ndarray | np.generic):
+            return {"array": self._array(value), "scalar": isinstance(value, np.generic)}
+        if isinstance(value, names.name_scope):
+            return {"name_scope": value.name}
+        if isinstance(value, bytes):
+            return {"bytes": value.hex()}
+        if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+            return self._callable(value)
+        return None
+
+    def _callable(self, value: Any) -> dict[str, Any]:
+        """Returns a class by its place, a method by its object, a function by its place."""
+        if not isinstance(value, type) and getattr(value, "__self__", None) is not None:
+            if isinstance(value.__self__, type):
+                raise UnkeptError
+            return {"method": [self.kept(value.__self__), value.__name__]}
+        place = place_of(value)
+        if place is not None:
+            return {"place": place}
+        if isinstance(value, Function):
+            inner = self._callable(value.python_function)
+            return {"function": inner, "signature": self.kept(value.input_signature)}
+        raise UnkeptError
+
+    def _array(self, value: Any) -> str:
+        array = arrays.value_of(value) if hasattr(value, "numpy") else np.asarray(value)
+        if array.dtype.kind == "V":  # bfloat16 is no type of NumPy's files; float32 holds every value of it
+            array = array.astype(np.float32)
+        if array.dtype.kind == "O":
+            array = array.astype(np.bytes_)
+        name = str(len(self.values))
+        self.values[name] = array
+        return name
+
+    def _node(self, value: Any) -> dict[str, Any]:
+        number = len(self.nodes)
+        self._numbers[id(value)] = number
+        self._alive.append(value)
+        node: dict[str, Any] = {}
+        self.nodes.append(node)
+        try:
+            node.update(self._content(value))
+        except UnkeptError:
+            del self._numbers[id(value)]
+            raise
+        return {"node": number}
+
+    def _content(self, value: Any) -> dict[str, Any]:
+        kind: Any = value.__class__
+        if isinstance(value, KerasVariable):
+            return {"kind": "keras_variable", "of": self.kept(value.value), "name": value.name}
+        if isinstance(value, Variable):
+            return self._variable(value)
+        if isinstance(value, list):
+            items: Any = value  # pyright: ignore[reportUnknownVariableType]
+            return {"kind": "list", "items": self._items(enumerate(items))}
+        if isinstance(value, Mapping):
+            entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+            return {"kind": "dict", "items": self._items(entries.items())}
+        if hasattr(value, "get_config") and hasattr(kind, "from_config"):
+            return self._keras(value)
+        return self._object(value)
+
+    def _variable(self, value: Any) -> dict[str, Any]:
+        return {
+            "kind": "variable",
+            "name": value.name.rpartition(":")[0].rpartition("/")[2],
+            "trainable": bool(value.trainable),
+            "dtype": value.dtype.name,
+            "shape": None if value.shape.rank is None else value.shape.as_list(),
+            "value": self._array(value),
+        }
+
+    def _keras(self, value: Any) -> dict[str, Any]:
+        """Returns a model, layer, optimizer, metric or loss as its config, and its values by their names in it."""
+        variables = variables_of(value) if hasattr(value, "variables") else {}
+        return {
+            "kind": "keras",
+            "classes": _own_classes(value),
+            "config": json.loads(json.dumps(serialized(value), default=as_plain)),
+            "build": getattr(value, "_build_shape", None) if getattr(value, "built", False) else None,
+            "compile": _compile_config(value),
+            "values": {name: self._array(one) for name, one in variables.items()},
+        }
+
+    def _object(self, value: Any) -> dict[str, Any]:
+        kind: Any = value.__class__
+        if kind.__module__.partition(".")[0] in _NOT_OURS or not hasattr(value, "__dict__"):
+            raise UnkeptError
+        if isinstance(value, Function):
+            return {"kind": "function", **self._callable(value)}
+        own = {name: one for name, one in value.__dict__.items() if name != "signatures"}
+        return {"kind": "object", "class": place_of(kind), "attributes": self._items(own.items(), kind.__name__)}
+
+    def _items(self, entries: Any, owner: str = "") -> list[list[Any]]:
+        """Returns pairs of name and value; without those of an object's attributes that cannot be kept."""
+        made: list[list[Any]] = []
+        for name, value in entries:
+            try:
+                made.append([self.kept(name), self.kept(value)])
+            except UnkeptError:
+                if not owner:
+                    raise
+                self.left_out.append(f"{owner}.{name} ({type(value).__name__})")
+        return made
+
+    # Signatures
+
+    def signatures_of(self, obj: Any, given: Any) -> dict[str, Any]:
+        """Returns the signatures as JSON has them.
+
+        Raises:
+          ValueError: one is no function that belongs to the object.
+        """
+        if given is None:
+            return self._signatures_without_asking(obj)
+        named: Mapping[str, Any] = given if isinstance(given, Mapping) else {SERVING_DEFAULT: given}  # pyright: ignore[reportUnknownVariableType]
+        made: dict[str, Any] = {}
+        for name, function in named.items():
+            if not callable(function):
+                raise ValueError(
+                    f"Expected a TensorFlow function for which to generate a signature, but got {function}. "
+                    "Methods of the object and `tf.function`s can be used as a signature."
+                )
+            made[name] = self._signature(obj, name, function)
+        return made
+
+    def _signatures_without_asking(self, obj: Any) -> dict[str, Any]:
+        if hasattr(obj, "get_config") and hasattr(obj, "call"):
+            return {SERVING_DEFAULT: {"root": True}} if getattr(obj, "built", False) else {}
+        attributes: dict[str, Any] = {**_of_classes(obj.__class__), **obj.__dict__}
+        found = [name for name, one in attributes.items() if isinstance(one, Function) and one.input_signature]
+        return {SERVING_DEFAULT: {"attribute": found[0]}} if len(found) == 1 else {}
+
+    def _signature(self, obj: Any, name: str, function: Any) -> dict[str, Any]:
+        if function is obj:
+            return {"root": True}
+        for attribute, one in obj.__dict__.items():
+            if one is function:
+                return {"attribute": attribute}
+        method = function.python_function if isinstance(function, Function) else function
+        owner = getattr(method, "__self__", None)
+        if owner is not None:
+            return {"method": [self.kept(owner), method.__name__]}
+        try:
+            return self._callable(function)
+        except UnkeptError:
+            whole = getattr(method, "__qualname__", str(method))
+            raise ValueError(
+                f"The signature {name!r} is {whole}, which is neither a method of the object nor found in a module. "
+                + FORMAT_KEEPS.format(name=whole)
+            ) from None
+
+
+def _own_classes(value: Any) -> dict[str, Any]:
+    """Returns where the classes of a model's layers are that are none of Keras', by the names in its config."""
+    layers: list[Any] = value._flatten_layers() if hasattr(value, "_flatten_layers") else [value]
+    kinds: set[Any] = {type(one) for one in (value, *layers)}
+    return {get_registered_name(one): place_of(one) for one in kinds if not one.__module__.startswith("nbtf.keras.")}
+
+
+def _of_classes(kind: type) -> dict[str, Any]:
+    return {name: one for base in reversed(kind.__mro__) for name, one in vars(base).items()}
+
+
+def _compile_config(value: Any) -> Any:
+    if not getattr(value, "compiled", False):
+        return None
+    return json.loads(json.dumps(value.get_compile_config(), default=as_plain))

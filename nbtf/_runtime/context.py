@@ -107,16 +107,16 @@ class Context:
     ) -> tuple[Device, Reason]:
         """Chooses the device of an op in a scope."""
         request, replica = (None, None) if scope is None else (scope.request, scope.replica)
-        if pinned_to is not None or replica is not None or self._cells:
+        if self._cells:
             machine = (self.machine or self.freeze())._replace(cell=self._cells.get(threading.get_ident()))
             return place(op, dtypes, pinned_to, request, replica, machine)
         placed = self._placed  # before the machine is read: what is stale goes into a dictionary nobody reads
-        key = (op, dtypes, "" if request is None else request.name)
+        key = (op, dtypes, pinned_to, "" if request is None else request.name, replica)
         found = placed.get(key)
         if found is None:
             if len(placed) > _REMEMBERED:
                 placed.clear()
-            found = placed[key] = place(op, dtypes, None, request, None, self.machine or self.freeze())
+            found = placed[key] = place(op, dtypes, pinned_to, request, replica, self.machine or self.freeze())
         return found
 
     def freeze(self) -> Machine:

@@ -10,6 +10,7 @@ from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import cast
 from nbtf._ops.variable import Variable as TensorVariable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf.keras.dtypes import autocast, standardized
@@ -136,7 +137,12 @@ class Variable(Operators):
         read_as = autocast()
         if read_as is not None and self._autocast and self._value.dtype.name in _FLOATS:
             return cast(self._value, read_as)
-        return self._value
+        value = self._value
+        if value.__class__ is not TensorVariable and value.aggregation is VariableAggregation.NONE:
+            scope = SCOPE()
+            if scope is not None and scope.replica is not None:  # its own copy, which the express lanes know
+                return getattr(value, "__tf_variable__", value)
+        return value
 
     @property
     def __tf_variable__(self) -> Any:

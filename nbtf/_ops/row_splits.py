@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import as_ints
-from nbtf._ops.op import no_gradient, op
+from nbtf._ops.op import op, unregistered
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL
 from nbtf.errors import InvalidArgumentError
@@ -92,4 +92,4 @@ def _places(xp: Any, nested: Sequence[Any]) -> list[Any]:
     return [rows, *places]
 
 
-no_gradient(RaggedTensorToTensor)
+unregistered(RaggedTensorToTensor)  # TensorFlow has one; better an error than a gradient that is missing in silence

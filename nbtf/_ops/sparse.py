@@ -7,10 +7,15 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_ints
+from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.comparison import not_equal, where
 from nbtf._ops.coordinates import gather_nd
 from nbtf._ops.creation import zeros_like
-from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.elementwise import conj, multiply
+from nbtf._ops.gathering import gather
+from nbtf._ops.joining import unstack
+from nbtf._ops.op import Gradients, op, unregistered
+from nbtf._ops.shape import transpose
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -219,7 +224,7 @@ def _(input_indices: Spec, input_values: Spec, input_shape: Any) -> list[Spec]:
     return [input_indices, input_values]
 
 
-no_gradient(SparseReorder)
+unregistered(SparseReorder)  # TensorFlow has one; better an error than a gradient that is missing in silence
 
 
 def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
@@ -268,7 +273,26 @@ def _(a_indices: Spec, a_values: Spec, b: Spec, a_shape: Any, adjoint_a: bool, a
     return Spec((height, width), b.dtype)
 
 
-no_gradient(SparseTensorDenseMatMul)
+@SparseTensorDenseMatMul.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    indices, values, b = call.inputs
+    adjoint_a, adjoint_b = call.attrs["adjoint_a"], call.attrs["adjoint_b"]
+    to_values = to_b = None
+    if call.needs(1):
+        rows, columns = unstack(indices, 2, 1)
+        dense = _adjoint(b) if adjoint_b else b
+        left, right = (columns, rows) if adjoint_a else (rows, columns)
+        to_values = reduce_sum(multiply(gather(grad, left), conj(gather(dense, right))), 1)
+        to_values = conj(to_values) if adjoint_a else to_values
+    if call.needs(2):
+        shape = call.attrs["a_shape"]
+        to_b = SparseTensorDenseMatMul(indices, values, grad, a_shape=shape, adjoint_a=not adjoint_a, adjoint_b=False)
+        to_b = _adjoint(to_b) if adjoint_b else to_b
+    return [None, to_values, to_b]
+
+
+def _adjoint(matrix: Tensor) -> Tensor:
+    return conj(transpose(matrix))
 
 
 def sparse_dense_matmul(
@@ -284,7 +308,7 @@ def sparse_dense_matmul(
       name: accepted and ignored; eager ops have no names.
 
     Returns:
-      A tensor of shape `[m, n]`. Gradients do not flow through it.
+      A tensor of shape `[m, n]`.
 
     Raises:
       TypeError: `sp_a` is not a sparse tensor.

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf import nest
 from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.division import divide_no_nan
+from nbtf._ops.division import divide_no_nan, truediv
 from nbtf._ops.elementwise import add, cast, multiply
 from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.conversion import as_tensor
@@ -177,7 +177,8 @@ def reduced(values: Any, sample_weight: Any, reduction: str | None, dtype: str, 
         return divide_no_nan(total, whole)
     if present is not None:
         return divide_no_nan(total, reduce_sum(add(present, losses * 0.0)))
-    return divide_no_nan(total, cast(losses.shape.num_elements() or 0, losses.dtype))
+    count = losses.shape.num_elements()
+    return truediv(total, float(count)) if count else multiply(total, 0.0)
 
 
 def weights_like(sample_weight: Any, values: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from nbtf._ops.decompositions import cholesky as cholesky
 from nbtf._ops.decompositions import eigh as eigh
 from nbtf._ops.decompositions import eigvalsh as eigvalsh
 from nbtf._ops.decompositions import logdet as logdet
+from nbtf._ops.decompositions import matrix_rank as matrix_rank
 from nbtf._ops.decompositions import qr as qr
 from nbtf._ops.decompositions import svd as svd
 from nbtf._ops.diagonals import band_part as band_part

@@ -12,6 +12,8 @@ from nbtf._ops.comparison import not_equal as not_equal
 from nbtf._ops.complexes import angle as angle
 from nbtf._ops.complexes import imag as imag
 from nbtf._ops.complexes import real as real
+from nbtf._ops.counting import bincount as bincount
+from nbtf._ops.counting import confusion_matrix as confusion_matrix
 from nbtf._ops.division import divide as divide
 from nbtf._ops.division import divide_no_nan as divide_no_nan
 from nbtf._ops.division import floordiv as floordiv
@@ -65,6 +67,11 @@ from nbtf._ops.rounding import round as round
 from nbtf._ops.scan import cumprod as cumprod
 from nbtf._ops.scan import cumsum as cumsum
 from nbtf._ops.searching import invert_permutation as invert_permutation
+from nbtf._ops.segments import segment_max as segment_max
+from nbtf._ops.segments import segment_mean as segment_mean
+from nbtf._ops.segments import segment_min as segment_min
+from nbtf._ops.segments import segment_prod as segment_prod
+from nbtf._ops.segments import segment_sum as segment_sum
 from nbtf._ops.softmax import log_softmax as log_softmax
 from nbtf._ops.softmax import softmax as softmax
 from nbtf._ops.special import erf as erf
@@ -73,6 +80,7 @@ from nbtf._ops.special import multiply_no_nan as multiply_no_nan
 from nbtf._ops.special import xdivy as xdivy
 from nbtf._ops.special import xlog1py as xlog1py
 from nbtf._ops.special import xlogy as xlogy
+from nbtf._ops.statistics import accumulate_n as accumulate_n
 from nbtf._ops.statistics import count_nonzero as count_nonzero
 from nbtf._ops.statistics import reduce_logsumexp as reduce_logsumexp
 from nbtf._ops.statistics import reduce_std as reduce_std
@@ -92,5 +100,11 @@ from nbtf._ops.trigonometry import sinh as sinh
 from nbtf._ops.trigonometry import tan as tan
 from nbtf._ops.truth import reduce_all as reduce_all
 from nbtf._ops.truth import reduce_any as reduce_any
+from nbtf._ops.unsorted_segments import unsorted_segment_max as unsorted_segment_max
+from nbtf._ops.unsorted_segments import unsorted_segment_mean as unsorted_segment_mean
+from nbtf._ops.unsorted_segments import unsorted_segment_min as unsorted_segment_min
+from nbtf._ops.unsorted_segments import unsorted_segment_prod as unsorted_segment_prod
+from nbtf._ops.unsorted_segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from nbtf._ops.unsorted_segments import unsorted_segment_sum as unsorted_segment_sum
 
 mod = floormod

@@ -6,20 +6,23 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.comparison import greater
 from nbtf._ops.complexes import real
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.diagonals import band_part, diag, diag_part, set_diag
 from nbtf._ops.division import divide_no_nan
-from nbtf._ops.elementwise import add, multiply, subtract
+from nbtf._ops.elementwise import add, cast, multiply, subtract
 from nbtf._ops.functions import log
 from nbtf._ops.linalg import adjoint, matmul
 from nbtf._ops.magnitude import square
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims
 from nbtf._ops.solving import SOLVED, check_matrices, check_square, triangular_solve
+from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, TensorLike
+from nbtf._types import COMPLEXES, TensorLike, float32, float64, int32
 from nbtf.errors import UnimplementedError
 
 
@@ -335,3 +338,38 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """
     roots = diag_part(cholesky(matrix))
     return multiply(reduce_sum(log(real(roots)), -1), 2.0, name=name)
+
+
+def matrix_rank(
+    a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Counts the singular values of matrices that are not as good as zero.
+
+    Args:
+      a: float32, float64 or complex matrices, shape `[..., rows, columns]`.
+      tol: what counts as zero; as in NumPy where it is not given: the largest singular value times the longer side
+        times the distance from 1 to the next number of the dtype.
+      validate_args: accepted and ignored; the rank of the tensor is always checked.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      int32 numbers, shape `[...]`.
+
+    Raises:
+      ValueError: `a` has less than two axes.
+
+    >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
+    np.int32(1)
+    """
+    matrices = as_tensor(a)
+    if len(matrices.shape) < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {len(matrices.shape)}).")
+    values = svd(matrices, compute_uv=False)
+    if tol is None:
+        longer = float(max(matrices.shape[-2:]) * _EPSILON[values.dtype])
+        tol = multiply(reduce_max(values, -1, True), longer)
+    return reduce_sum(cast(greater(values, tol), int32), -1, name=name)
+
+
+_EPSILON = {float32: 2.0**-23, float64: 2.0**-52}
+"""The distance from 1 to the next number. Source: IEEE 754."""

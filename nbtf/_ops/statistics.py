@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nbtf._ops.attributes import Axis, as_axis
@@ -9,7 +10,7 @@ from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.comparison import not_equal, where
 from nbtf._ops.complexes import real
 from nbtf._ops.creation import zeros
-from nbtf._ops.elementwise import add, cast, conj, multiply, subtract
+from nbtf._ops.elementwise import add, add_n, cast, conj, multiply, subtract
 from nbtf._ops.functions import exp, log, sqrt
 from nbtf._ops.identity import stop_gradient
 from nbtf._ops.magnitude import square, squared_difference
@@ -18,6 +19,7 @@ from nbtf._ops.rounding import is_finite
 from nbtf._ops.shape import squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, TensorLike, as_dtype, bool_, float16, float32, int64
 
 
@@ -181,3 +183,36 @@ def moments(
         gone = as_axis(axes)
         mean, variance = squeeze(mean, gone), squeeze(variance, gone)
     return cast(mean, tensor.dtype), cast(variance, tensor.dtype)
+
+
+def accumulate_n(
+    inputs: Sequence[TensorLike],
+    shape: ShapeLike = None,
+    tensor_dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Adds up tensors of one shape, as `tf.add_n` does, which is the younger name.
+
+    Args:
+      inputs: a list of tensors.
+      shape: what their shape must be.
+      tensor_dtype: what their dtype must be.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Their sum.
+
+    Raises:
+      ValueError: the list is empty, or shapes or dtypes differ.
+
+    >>> tf.math.accumulate_n([[1, 2], [3, 4]]).numpy()
+    array([4, 6], dtype=int32)
+    """
+    tensors = [as_tensor(one) for one in inputs]
+    kinds = {tensor.dtype for tensor in tensors}
+    if len(kinds) != 1 or (tensor_dtype is not None and as_dtype(tensor_dtype) not in kinds):
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    common = TensorShape(shape)
+    for tensor in tensors:
+        common = common.merge_with(tensor.shape)
+    return add_n(tensors, name=name)

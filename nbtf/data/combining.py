@@ -136,8 +136,7 @@ def sampled(weights: Sequence[float], seed: int | None) -> Callable[[], Iterator
         for words in chunks(random_words(*pair), 2):
             key, counter = scrambled(words)
             point = float(philox.uniform(np, key, counter, 1, float64)[0]) * sums[-1]
-            place: Any = np.searchsorted(sums, point, side="right")
-            yield int(place)
+            yield int((sums <= point).sum())
 
     return numbers
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._devices.base import Device
 from nbtf._ops.op import Op
 from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.sparse import SparseTensor
@@ -42,6 +43,12 @@ class HostScope:
 host_scope = HostScope()
 
 
+def here() -> Device:
+    """Returns CPU:0, where all elements are."""
+    machine = CURRENT.context.machine
+    return CURRENT.context.host if machine is None else machine.host
+
+
 def on_host(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of the user's where TensorFlow runs the functions of datasets."""
     before = SCOPE()
@@ -63,7 +70,7 @@ def mapped(function: Callable[..., Any], element: Any) -> Any:
     set_scope(host_scope())
     try:
         made = function(*element) if isinstance(element, tuple) else function(element)
-        return made if made.__class__ is Tensor and made._device is HERE.device else _returned(made)
+        return made if made.__class__ is Tensor and made._device is here() else _returned(made)
     finally:
         set_scope(before)
 
@@ -142,7 +149,7 @@ def tensor_on_host(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
     tensor = Tensor()
     tensor._array = array
     tensor._dtype = dtype
-    tensor._device = HERE.device or CURRENT.context.host
+    tensor._device = here()
     tensor._watch = None
     return tensor
 

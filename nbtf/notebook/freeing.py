@@ -6,7 +6,7 @@ that has to die the references found are compared with those that Python counts:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FrameType
 
 from nbtf.notebook.naming import LONGEST, Names, Place
@@ -30,9 +30,11 @@ class _NotFreedError(Exception):
 class Freeing:
     """Finds the lines that free objects of a graph."""
 
-    def __init__(self, names: Names, forgotten: Sequence[FrameType], variables: Mapping[str, object]) -> None:
-        """Takes the names, the frames that forgetting the last error clears, and the user's variables."""
-        self._names, self._graph, self._variables = names, names.graph, variables
+    def __init__(
+        self, names: Names, forgotten: Sequence[FrameType], variables: Mapping[str, object], late: Callable[[], bool]
+    ) -> None:
+        """Takes the names, the frames that forgetting the last error clears, the user's variables, and the time."""
+        self._names, self._variables, self._late = names, variables, late
         self._forgotten = {id(frame) for frame in forgotten}
 
     def lines(self, numbers: Collection[int], whole: bool = False) -> list[str] | None:
@@ -43,9 +45,9 @@ class Freeing:
           whole: frees lists as a whole, not entry by entry.
 
         Returns:
-          None when they would not die; no lines when they die by themselves as soon as the cell is over.
+          None when they would not die, or the time is over; no lines when they die by themselves when the cell ends.
         """
-        cut = _Cut(self._names, self._forgotten, self._variables, whole)
+        cut = _Cut(self._names, self._forgotten, self._variables, whole, self._late)
         try:
             for number in numbers:
                 cut.free(number, 0)
@@ -64,9 +66,16 @@ def _in_order(lines: Collection[str]) -> list[str]:
 class _Cut:
     """The lines for one piece, as they are found."""
 
-    def __init__(self, names: Names, forgotten: Collection[int], variables: Mapping[str, object], whole: bool) -> None:
+    def __init__(
+        self,
+        names: Names,
+        forgotten: Collection[int],
+        variables: Mapping[str, object],
+        whole: bool,
+        late: Callable[[], bool],
+    ) -> None:
         self._names, self._graph, self._forgotten, self._variables = names, names.graph, forgotten, variables
-        self._whole = whole
+        self._whole, self._late = whole, late
         self._freed: set[int] = set()
         self._being_freed: set[int] = set()
         self.lines: list[str] = []
@@ -79,7 +88,7 @@ class _Cut:
         if number in self._being_freed:
             self.has_cycle = True
             return
-        if depth > _DEEPEST or self._graph.counts.get(number) != len(self._graph.into[number]):
+        if depth > _DEEPEST or self._late() or self._graph.counts.get(number) != len(self._graph.into[number]):
             raise _NotFreedError
         self._being_freed.add(number)
         parents = dict.fromkeys(self._graph.into[number])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Sequence
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
@@ -29,13 +30,12 @@ class Held(NamedTuple):
     """Who holds a piece of memory.
 
     `names` are those of one tensor or variable; `views` those of others that share its memory. `unknown` says that
-    the search did not reach all of them. `lines` free it; None where no lines are known to.
+    the search did not reach all of them.
     """
 
     names: list[Place]
     views: list[Place]
     unknown: bool
-    lines: list[str] | None
 
 
 class Holders:
@@ -53,7 +53,9 @@ class Holders:
         self._graph.search(start + seconds * _SEARCHING)
         self._names = Names(self._graph)
         self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
-        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns)
+        deadline = self._deadline  # not `self`: what refers to itself outlives its use
+        late = lambda: time.monotonic() > deadline  # noqa: E731
+        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns, late)
         self.by_piece: dict[Piece, list[int]] = {}
         for number, held in self._graph.holdings.items():
             self.by_piece.setdefault((held.device, held.region, held.offset), []).append(number)
@@ -86,20 +88,19 @@ class Holders:
         first, *others = numbers
         names = self._names.of(first)
         views = [place for other in others for place in self._names.of(other)]
-        unknown = self._is_shared_by_others(numbers)
-        lines = None if unknown else self._freeing.lines(numbers)
-        return Held(names, views, unknown or not self._all_references_known(numbers), lines)
+        unknown = self._is_shared_by_others(numbers) or not self._all_references_known(numbers)
+        return Held(names, views, unknown)
 
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
         """Returns which pieces that have no name are held by reference cycles only."""
         return garbage(pieces, self._deadline)
 
-    def lines(self, pieces: list[Piece]) -> list[str] | None:
-        """Returns the lines that free many pieces together; None where none are known to."""
+    def lines(self, pieces: Sequence[Piece]) -> list[str] | None:
+        """Returns the lines that free pieces together; None where none are known to."""
         groups = [self.by_piece[piece] for piece in pieces]
         if any(map(self._is_shared_by_others, groups)):
             return None
-        return self._freeing.lines([number for numbers in groups for number in numbers], whole=True)
+        return self._freeing.lines([number for numbers in groups for number in numbers], whole=len(pieces) > 1)
 
     def names(self, piece: Piece) -> list[Place]:
         """Returns the names of who holds a piece."""

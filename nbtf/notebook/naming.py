@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from itertools import islice
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
 from typing import Any, NamedTuple
 
@@ -20,6 +21,9 @@ MOVING = ("_", "__", "___")
 
 _NAMES = 8
 """Names of one object that are looked for."""
+
+_PARENTS = 64
+"""Objects that refer to one that are asked for its names, at most: a long tape has one name only."""
 
 PLAIN, OUTPUTS, UNDERSCORES, HIDDEN, INNER, LAST = range(6)
 """Ranks of names: a user's own; `Out[7]`; `_7` and `_`; through what objects of nbtf hide; of nbtf's own functions;
@@ -128,7 +132,7 @@ class Names:
 
     def _places(self, number: int, depth: int) -> list[Place]:
         found: dict[str, Place] = {}
-        for parent in dict.fromkeys(self.graph.into[number]):
+        for parent in islice(dict.fromkeys(self.graph.into[number]), _PARENTS):
             if type(self.graph.objects[parent]) is Root:
                 places = self.below_root(parent, number)
             elif depth == 0:

@@ -147,7 +147,7 @@ def _row(session: Session, holders: Holders, held: Held | None, part: _Part, dea
         "pieces": 1,
         "names": [] if held is None else [place.text for place in held.names],
         "views": [] if held is None else [place.text for place in held.views],
-        "frees": [COLLECT] if dead else None if held is None else held.lines,
+        "frees": [COLLECT] if dead else None if held is None else holders.lines([part.piece]),
     }
 
 

@@ -287,7 +287,7 @@ def test_variable_of_another_thread_is_named_and_not_kept_alive(shell: Shell) ->
         "    x = None",
         "    gone.set(); done.wait()",
         "done = threading.Event()",
-        "thread = threading.Thread(target=work)",
+        "thread = threading.Thread(target=work, daemon=True)",
         "thread.start(); ready.wait();",
     )
     (row,) = rows(shell)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import operator as _operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -69,17 +69,18 @@ def symbolic_in(structure: Any) -> Iterator[Any]:
 def replaced(structure: Any, known: Callable[[Any], Any]) -> Any:
     """Returns nested arguments with something else in the place of each symbolic tensor."""
     if is_list(structure) and not hasattr(structure, "_fields"):
-        made = [replaced(one, known) for one in structure]
-        return made if structure.__class__ is not tuple else tuple(made)
+        made: Any = [replaced(one, known) for one in structure]
+        return tuple(made) if isinstance(structure, tuple) else made
     if is_dict(structure):
         entries: dict[Any, Any] = structure
         return {key: replaced(one, known) for key, one in entries.items()}
     if isinstance(structure, slice):
-        parts: Any = structure
+        parts: Any = structure  # pyright: ignore[reportUnknownVariableType]
         return slice(*[replaced(one, known) for one in (parts.start, parts.stop, parts.step)])
     return known(structure) if hasattr(structure, "_keras_history") else structure
 
 
+operator: Any = _operator  # its functions have no types
 OPERATORS: dict[str, Callable[..., Any]] = {
     "Add": operator.add,
     "Subtract": operator.sub,

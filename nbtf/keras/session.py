@@ -19,9 +19,9 @@ def set_random_seed(seed: int) -> None:
     Raises:
       ValueError: it is no integer.
 
-    >>> tf.keras.utils.set_random_seed(1)
+    >>> set_random_seed(1)
     >>> one = tf.keras.initializers.GlorotUniform()((2, 2)).numpy()
-    >>> tf.keras.utils.set_random_seed(1)
+    >>> set_random_seed(1)
     >>> bool((tf.keras.initializers.GlorotUniform()((2, 2)).numpy() == one).all())
     True
     """

@@ -161,7 +161,7 @@ _set_operators()
 def is_symbolic(value: Any) -> bool:
     """Tells whether something stands for a tensor that is not there yet.
 
-    >>> tf.keras.backend.is_keras_tensor(tf.keras.Input((3,)))
+    >>> is_symbolic(tf.keras.Input((3,)))
     True
     """
     return isinstance(value, KerasTensor)

@@ -15,6 +15,7 @@ from nbtf._runtime.execute import FAILURES, _explained
 from nbtf._runtime.scopes import EMPTY, SCOPE, set_scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import DType, as_dtype
+from nbtf.keras.kinds import is_list
 from nbtf.keras.operation import replaced, symbolic_in
 
 _BATCHES = (2, 3)
@@ -33,9 +34,7 @@ class Trial:
         if op.resource and op.type.startswith("Assign"):
             return tensors[0]
         host = CURRENT.context.host
-        buffers = [
-            [_on_host(one) for one in value] if isinstance(value, list) else _on_host(value) for value in tensors
-        ]
+        buffers = [[_on_host(one) for one in value] if is_list(value) else _on_host(value) for value in tensors]
         try:
             with np.errstate(all="ignore"):
                 made = host.run(op, buffers, attrs, None, None)

@@ -46,7 +46,7 @@ class ReLU(Elementwise):
         if max_value is not None and max_value < 0.0:
             raise ValueError(f"max_value of a ReLU layer cannot be a negative value. Received: max_value={max_value}")
         for name, value in (("negative_slope", negative_slope), ("threshold", threshold)):
-            if value is None or value < 0.0:  # pyright: ignore[reportUnnecessaryComparison]
+            if value < 0.0:
                 raise ValueError(f"{name} of a ReLU layer cannot be a negative value. Received: {name}={value}")
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
         self.built = True
@@ -74,14 +74,14 @@ class LeakyReLU(Elementwise):
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
         """Takes the slope."""
-        negative_slope = kwargs.pop("alpha", negative_slope)
+        slope: Any = kwargs.pop("alpha", negative_slope)
         super().__init__(**kwargs)
-        if negative_slope is None or negative_slope < 0:
+        if slope is None or slope < 0:
             raise ValueError(
                 "The negative_slope value of a Leaky ReLU layer cannot be None or negative value. Expected a float. "
-                f"Received: negative_slope={negative_slope}"
+                f"Received: negative_slope={slope}"
             )
-        self.negative_slope = negative_slope
+        self.negative_slope: float = slope
         self.built = True
 
     def call(self, inputs: Any) -> Any:

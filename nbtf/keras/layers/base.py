@@ -43,6 +43,8 @@ class Layer(Described, Weights):
 
     _leaf = False
     """Whether `call` calls no other layer and adds no loss: ours that do so say it."""
+    _merges = False
+    """Whether a list of inputs is several of them, even if it looks like numbers in nested lists."""
     _quick = False
     _seen: Any = None
     _settled = False
@@ -194,7 +196,7 @@ class Layer(Described, Weights):
     def _read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments as `call` gets them."""
         kind = self._kind if self.autocast else None
-        first = tuple([as_input(one, kind, lists=not place) for place, one in enumerate(args)])
+        first = tuple([as_input(one, kind, lists=not place and not self._merges) for place, one in enumerate(args)])
         return first, {
             name: as_input(one, kind, lists=not args) if name != "training" else one for name, one in kwargs.items()
         }

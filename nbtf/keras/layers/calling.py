@@ -76,8 +76,11 @@ def as_input(value: Any, kind: DType | None, lists: bool = False) -> Any:
     if own is list or own is tuple or is_list(value):
         if lists and _is_plain(value):
             return _cast(convert_to_tensor(value), kind)
-        made = [as_input(one, kind) for one in value]
-        return made if own is list else own(*made) if hasattr(value, "_fields") else tuple(made)
+        made = [as_input(one, kind, lists=is_list(one) and _is_plain(one)) for one in value]
+        if own is list:
+            return made
+        build: Any = own
+        return build(*made) if hasattr(value, "_fields") else tuple(made)
     if is_dict(value):
         entries: dict[Any, Any] = value
         return {key: as_input(one, kind) for key, one in entries.items()}

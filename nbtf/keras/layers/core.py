@@ -368,8 +368,10 @@ class InputLayer(Layer):
             shape, dtype = None, input_tensor.dtype if dtype is None else dtype
             batch_shape = input_tensor.shape
         elif batch_shape is None:
-            batch_shape = (batch_size, *((shape,) if isinstance(shape, int) else tuple(shape)))
-        self.batch_shape: tuple[Any, ...] = tuple(batch_shape or ())
+            given: Any = shape
+            batch_shape = (batch_size, *((given,) if isinstance(given, int) else tuple(given)))
+        whole: Any = batch_shape
+        self.batch_shape: tuple[Any, ...] = tuple(whole)
         self._dtype_name = standardized(dtype)
         self.sparse, self.ragged, self.optional = bool(sparse), bool(ragged), optional
         self.built = True

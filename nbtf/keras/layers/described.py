@@ -169,8 +169,8 @@ _NOT_PLAIN = object()
 
 def _plain(value: Any) -> Any:
     """Returns an argument as plain data, or says that it is none."""
-    made = serialized(value)
-    if made is None or isinstance(made, str | int | float | bool | dict):
+    made: Any = serialized(value)
+    if is_dict(made) or made is None or isinstance(made, str | int | float | bool):
         return made
     if is_list(made):
         items: Any = made

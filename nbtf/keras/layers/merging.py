@@ -23,6 +23,7 @@ class Merge(Layer):
     """What layers have in common that combine tensors of one shape, element by element."""
 
     supports_masking = True
+    _merges = True
     _least = 1
 
     def build(self, input_shape: Any) -> None:
@@ -31,7 +32,7 @@ class Merge(Layer):
         Raises:
           ValueError: they do not, in Keras' words.
         """
-        if not isinstance(input_shape, list) or not input_shape or not is_list(input_shape[0]):
+        if input_shape.__class__ is not list or not input_shape or not is_list(input_shape[0]):
             raise ValueError(
                 f"A merge layer should be called on a list of inputs. Received: input_shape={input_shape} (not a list "
                 "of shapes)"
@@ -166,7 +167,7 @@ class Concatenate(Merge):
 
     def build(self, input_shape: Any) -> None:
         """Checks that the shapes go together."""
-        if not isinstance(input_shape, list) or not input_shape or not is_list(input_shape[0]):
+        if input_shape.__class__ is not list or not input_shape or not is_list(input_shape[0]):
             raise ValueError(
                 "A `Concatenate` layer should be called on a list of at least 1 input. Received: "
                 f"input_shape={input_shape}"

@@ -207,7 +207,7 @@ class LayerNormalization(Layer):
     ) -> None:
         """Takes axes and weights."""
         super().__init__(**kwargs)
-        self.axis = list(axis) if is_list(axis) else axis
+        self.axis: Any = list(axis) if is_list(axis) else axis
         self.epsilon, self.center, self.scale = epsilon, center, scale
         self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
         self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
@@ -215,7 +215,7 @@ class LayerNormalization(Layer):
         self.beta: Any = None
 
     def _axes(self, rank: int) -> list[int]:
-        axes = self.axis if isinstance(self.axis, list) else [self.axis]
+        axes: list[Any] = self.axis if is_list(self.axis) else [self.axis]
         return sorted(axis % rank for axis in axes)
 
     def build(self, input_shape: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -147,8 +148,9 @@ class Normalization(Layer):
         return reshape(convert_to_tensor(given), self._broadcast(given))
 
     def _broadcast(self, given: Any) -> Any:
-        size = int(np.prod(tuple(given.shape)))
-        return self._lengths if int(np.prod(self._lengths)) == size else [1] * (len(self._lengths) - 1) + [-1]
+        lengths: Any = self._lengths
+        fits = math.prod(lengths) == math.prod(tuple(given.shape))
+        return lengths if fits else [1] * (len(lengths) - 1) + [-1]
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""

@@ -64,14 +64,14 @@ class RNN(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Builds the cell."""
-        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        shape = input_shape[0] if input_shape.__class__ is list else input_shape
         if isinstance(self.cell, Layer) and not self.cell.built:
             self.cell.build((shape[0], *shape[2:]))
         self.built = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the results; states may stand behind the sequences in a list."""
-        if args and isinstance(args[0], list) and len(args[0]) > 1 and all(hasattr(one, "shape") for one in args[0]):
+        if args and args[0].__class__ is list and len(args[0]) > 1 and all(map(_has_shape, args[0])):
             kwargs["initial_state"] = args[0][1:]
             args = (args[0][0], *args[1:])
         return super().__call__(*args, **kwargs)
@@ -137,7 +137,7 @@ class RNN(Layer):
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Returns the shape of the results."""
-        shape = sequences_shape[0] if isinstance(sequences_shape, list) else sequences_shape
+        shape = sequences_shape[0] if sequences_shape.__class__ is list else sequences_shape
         sizes: Any = self.cell.state_size
         size = getattr(self.cell, "output_size", None) or (sizes[0] if is_list(sizes) else sizes)
         made = (*shape[:2], size) if self.return_sequences else (shape[0], size)
@@ -149,7 +149,7 @@ class RNN(Layer):
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns the mask of the results, if there is one of every step."""
-        mask = previous_mask[0] if isinstance(previous_mask, list) else previous_mask
+        mask = previous_mask[0] if previous_mask.__class__ is list else previous_mask
         return mask if self.return_sequences and not self.return_state else None
 
     def get_config(self) -> dict[str, Any]:
@@ -177,6 +177,10 @@ def _chosen(counted: Any, after: list[Any], before: list[Any]) -> list[Any]:
         return where(counted, new, old)
 
     return nest.map_structure(choose, after, before)
+
+
+def _has_shape(value: Any) -> bool:
+    return hasattr(value, "shape")
 
 
 def _listed(made: Any) -> Any:

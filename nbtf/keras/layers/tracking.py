@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf._ops.variable import Variable as TensorVariable
-from nbtf.keras.kinds import is_dict
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.variables import Variable
 
 
@@ -84,7 +84,7 @@ def tracked(value: Any) -> Any:
     if kind is dict:
         changed()
         return TrackedDict((key, tracked(one)) for key, one in value.items())
-    if belongs(value) or isinstance(value, tuple):
+    if belongs(value) or kind is tuple:
         changed()
     return value
 
@@ -95,7 +95,7 @@ def belongs(value: Any) -> bool:
 
 
 def _is_metric(value: Any) -> bool:
-    return hasattr(type(value), "update_state")
+    return hasattr(value.__class__, "update_state")
 
 
 def owned(attributes: dict[str, Any], internal: frozenset[str]) -> Owned:
@@ -111,7 +111,7 @@ def owned(attributes: dict[str, Any], internal: frozenset[str]) -> Owned:
 def _sort_out(value: Any, found: Owned, seen: set[int]) -> None:
     if isinstance(value, str | int | float) or value is None or id(value) in seen:
         return
-    if isinstance(value, TrackedList | TrackedDict | tuple):
+    if isinstance(value, TrackedList | TrackedDict) or is_list(value):
         seen.add(id(value))
         for one in _inside(value):
             _sort_out(one, found, seen)

@@ -118,7 +118,7 @@ class Bidirectional(Wrapper):
         config = layer.get_config()
         del self.layer
         self.__dict__["_like"] = layer
-        kind: Any = type(layer)
+        kind: Any = layer.__class__
         self.forward_layer: Any = kind.from_config({**config, "name": f"forward_{_plain(layer.name)}"})
         if backward_layer is None:
             back = {

@@ -37,12 +37,12 @@ def clone_model(
         return Sequential(layers, name=model.name)
     if isinstance(model, Functional):
         return _functional(model, input_tensors, clone)
-    kind: Any = type(model)
+    kind: Any = model.__class__
     return kind.from_config(model.get_config())
 
 
 def _cloned(layer: Any) -> Any:
-    kind: Any = type(layer)
+    kind: Any = layer.__class__
     return kind.from_config(layer.get_config())
 
 

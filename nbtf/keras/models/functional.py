@@ -262,7 +262,7 @@ def _input_for(tensor: Any) -> InputLayer:
 
 
 def _frozen(structure: Any) -> Any:
-    if isinstance(structure, list):
+    if structure.__class__ is list:
         return list(structure)
     return dict(structure) if is_dict(structure) else structure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf.keras.kinds import is_dict
+from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import History, node_of, replaced
 from nbtf.keras.registry import deserialized, serialized
 
@@ -54,14 +54,13 @@ def _from_the_middle(model: Any) -> list[Any]:
 def _plain(structure: Any) -> Any:
     """Returns arguments as JSON can hold them."""
     if isinstance(structure, slice):
-        parts: Any = structure
+        parts: Any = structure  # pyright: ignore[reportUnknownVariableType]
         return {"class_name": "__slice__", "config": [parts.start, parts.stop, parts.step]}
     if structure is Ellipsis:
         return {"class_name": "__ellipsis__", "config": {}}
-    if isinstance(structure, tuple):
-        return {"class_name": "__tuple__", "config": [_plain(one) for one in structure]}
-    if isinstance(structure, list):
-        return [_plain(one) for one in structure]
+    if is_list(structure):
+        made = [_plain(one) for one in structure]
+        return {"class_name": "__tuple__", "config": made} if isinstance(structure, tuple) else made
     if is_dict(structure):
         entries: dict[Any, Any] = structure
         return {key: _plain(one) for key, one in entries.items()}
@@ -137,7 +136,7 @@ def _call(layer: Any, args: Any, kwargs: Any) -> None:
 
 
 def _read(structure: Any, tensor_at: Any) -> Any:
-    if isinstance(structure, list):
+    if structure.__class__ is list:
         return [_read(one, tensor_at) for one in structure]
     if is_dict(structure):
         entries: dict[str, Any] = structure

@@ -15,7 +15,7 @@ from nbtf.keras.symbolic import KerasTensor
 from nbtf.keras.training.trainer import Trainer
 
 
-class Model(Trainer, Layer):
+class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride]  # Trainer only names them
     """Groups layers into something that can be trained.
 
     `Model(inputs, outputs)` makes one of symbolic tensors, which layers made of `keras.Input`. A subclass makes its
@@ -56,10 +56,6 @@ class Model(Trainer, Layer):
     def layers(self) -> list[Any]:
         """The layers, in order."""
         return [one for one in self._layers if isinstance(one, Layer)]
-
-    @layers.setter
-    def layers(self, _: Any) -> None:
-        raise AttributeError("`Model.layers` attribute is reserved and should not be used. Please use another name.")
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
         """Returns a layer by its name or its place.

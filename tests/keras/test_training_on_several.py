@@ -158,6 +158,27 @@ def test_replicas_without_rows_do_not_run() -> None:
     assert seen == [1, 1]
 
 
+def test_running_means_are_those_of_the_replicas_that_had_rows() -> None:
+    made = on(4, lambda: models.Sequential([layers.Input((3,)), layers.BatchNormalization(momentum=0.5)]))
+    made.fit(np.ones((2, 3), np.float32), Y[:2].repeat(3, 1), verbose=0)
+    moving = made.layers[0].moving_mean
+
+    assert moving.numpy().tolist() == [0.5] * 3
+    assert [copy.numpy().tolist() for copy in moving.handle.values] == [[0.5] * 3] * 4
+
+
+def test_half_precision_scales_the_loss_and_learns() -> None:
+    tf.keras.mixed_precision.set_global_policy("mixed_float16")
+    try:
+        made = on(2, lambda: models.Sequential([layers.Input((3,)), layers.Dense(8), layers.Dense(1, dtype="float32")]))
+        history = made.fit(X, Y, epochs=5, verbose=0).history
+    finally:
+        tf.keras.mixed_precision.set_global_policy("float32")
+
+    assert type(made.optimizer) is optimizers.LossScaleOptimizer
+    assert history["loss"][4] < history["loss"][0]
+
+
 class Own(models.Sequential):
     def train_step(self, data: Any) -> Any:
         x, y = data[:2]

@@ -12,7 +12,7 @@ from nbtf._ops.elementwise import add, cast, multiply
 from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
-from nbtf.keras.dtypes import as_policy
+from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.naming import auto_name, snake_case
 from nbtf.keras.registry import deserialized, serialized
 
@@ -61,7 +61,7 @@ class Loss:
                 f"Received: reduction={reduction}"
             )
         self.reduction = reduction
-        self._dtype = as_policy(dtype).compute_dtype
+        self._dtype = as_policy(dtype or floatx()).compute_dtype
 
     @property
     def dtype(self) -> str:

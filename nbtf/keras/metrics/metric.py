@@ -13,7 +13,7 @@ from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.reduction import reduce_mean
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
-from nbtf.keras.dtypes import as_policy
+from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.losses.loss import weights_like
 from nbtf.keras.naming import auto_name, inside, snake_case
@@ -47,7 +47,7 @@ class Metric:
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         """Takes what is not said by the class."""
         self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
-        self._policy = as_policy(dtype)
+        self._policy = as_policy(dtype or floatx())
         self._variables: list[Variable] = []
         self._inner: list[Metric] = []
 

@@ -47,6 +47,7 @@ class Learner:
 
     # What a model says of itself; written here for the type checker alone.
     trainable_variables: Any
+    non_trainable_variables: Any
     losses: Any
     output_names: Any = None
     __call__: Callable[..., Any]

@@ -11,8 +11,11 @@ import numpy as np
 from nbtf import distribute
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.variable_kinds import VariableAggregation
 from nbtf._runtime.device import device
+from nbtf.distribute.reduction import ReduceOp, reduced
 from nbtf.distribute.values import PerReplica, mapped, replica_number
+from nbtf.distribute.variables import SyncOnReadVariable
 from nbtf.keras.training.replica_parts import SHARE, Share, part_for, placed, rows_of
 from nbtf.keras.training.restoring import Restorable
 
@@ -84,6 +87,17 @@ class Steps:
         self._run(gradients, batch)
         if found:
             model._change(model.trainable_variables, self._together(found))
+        if 0 < len(found) < self._replicas:
+            self._follow(sorted(found))
+
+    def _follow(self, ran: list[int]) -> None:
+        """Gives replicas that had no rows the running means of those that had: else they would count as they began."""
+        for variable in self._model.non_trainable_variables:
+            whole = getattr(variable, "handle", variable)
+            if isinstance(whole, SyncOnReadVariable) and whole.aggregation is VariableAggregation.MEAN:
+                for number in set(range(self._replicas)).difference(ran):
+                    mean = reduced(ReduceOp.MEAN, [whole.values[one].value() for one in ran], self._devices[number])
+                    whole.values[number].assign(mean)
 
     def _together(self, found: Mapping[int, list[Any]]) -> list[Any]:
         """Returns the gradients of all replicas, weight by weight; zeros for replicas that had no rows."""

@@ -1,0 +1,224 @@
+"""Functions of `tf` under the names and with the arguments that Keras 1 gave them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbtf import math, nn
+from nbtf._ops import (
+    broadcasting,
+    creation,
+    elementwise,
+    functions,
+    joining,
+    linalg,
+    positions,
+    random,
+    reduction,
+    truth,
+)
+from nbtf._ops.magnitude import clip_by_value
+from nbtf._ops.variable import Variable
+from nbtf.keras.dtypes import floatx
+from nbtf.keras.losses import functions as losses
+
+
+def _numbers(x: Any) -> Any:
+    """Returns numbers of which a mean can be taken: those of bools as floats."""
+    made = creation.convert_to_tensor(x)
+    return elementwise.cast(made, floatx()) if made.dtype.is_bool else made
+
+
+def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the sum along axes.
+
+    >>> tf.keras.backend.sum([1.0, 2.0]).numpy()
+    np.float32(3.0)
+    """
+    return broadcasting.reduce_sum(x, axis, keepdims)
+
+
+def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the product along axes."""
+    return reduction.reduce_prod(x, axis, keepdims)
+
+
+def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the mean along axes; bools count as 0 and 1."""
+    return reduction.reduce_mean(_numbers(x), axis, keepdims)
+
+
+def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the standard deviation along axes.
+
+    >>> tf.keras.backend.std([1.0, 3.0]).numpy()
+    np.float32(1.0)
+    """
+    return math.reduce_std(_numbers(x), axis, keepdims)
+
+
+def var(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the variance along axes."""
+    return math.reduce_variance(_numbers(x), axis, keepdims)
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the largest along axes."""
+    return reduction.reduce_max(x, axis, keepdims)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Returns the smallest along axes."""
+    return reduction.reduce_min(x, axis, keepdims)
+
+
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Tells whether one is true along axes."""
+    return truth.reduce_any(elementwise.cast(x, "bool"), axis, keepdims)
+
+
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Tells whether all are true along axes."""
+    return truth.reduce_all(elementwise.cast(x, "bool"), axis, keepdims)
+
+
+def argmax(x: Any, axis: int = -1) -> Any:
+    """Returns where the largest is along an axis."""
+    return positions.argmax(x, axis)
+
+
+def argmin(x: Any, axis: int = -1) -> Any:
+    """Returns where the smallest is along an axis."""
+    return positions.argmin(x, axis)
+
+
+def sqrt(x: Any) -> Any:
+    """Returns the root; 0 for negative numbers."""
+    return functions.sqrt(clip_by_value(x, 0.0, float("inf")))
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """Returns the values in another dtype."""
+    return elementwise.cast(x, dtype)
+
+
+def cast_to_floatx(x: Any) -> Any:
+    """Returns a tensor or an array with the dtype `floatx()`."""
+    return elementwise.cast(x, floatx()) if hasattr(x, "device") else np.asarray(x, dtype=floatx())
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
+    """Returns a tensor of `floatx()` or another dtype."""
+    return creation.constant(value, dtype or floatx(), shape, name)
+
+
+def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Returns a variable of zeros."""
+    return Variable(creation.zeros(shape, dtype or floatx()), name=name)
+
+
+def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Returns a variable of ones."""
+    return Variable(creation.ones(shape, dtype or floatx()), name=name)
+
+
+def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
+    """Returns a variable of `floatx()` or another dtype."""
+    return Variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
+
+
+def get_value(x: Any) -> Any:
+    """Returns the value as NumPy has it."""
+    return x.numpy() if hasattr(x, "numpy") else x
+
+
+def set_value(x: Any, value: Any) -> None:
+    """Gives a variable a value."""
+    x.assign(value)
+
+
+def eval(x: Any) -> Any:
+    """Returns the value as NumPy has it."""
+    return get_value(creation.convert_to_tensor(x))
+
+
+def int_shape(x: Any) -> tuple[int | None, ...]:
+    """Returns the shape as a tuple."""
+    shape: Any = x.shape
+    return tuple(shape)
+
+
+def ndim(x: Any) -> int:
+    """Returns the number of axes."""
+    return len(x.shape)
+
+
+def dtype(x: Any) -> str:
+    """Returns the name of the dtype."""
+    return getattr(x.dtype, "name", x.dtype)
+
+
+def flatten(x: Any) -> Any:
+    """Returns all values in one axis."""
+    return broadcasting.reshape(x, [-1])
+
+
+def batch_flatten(x: Any) -> Any:
+    """Returns all values of each example in one axis."""
+    return broadcasting.reshape(x, [-1, -1])
+
+
+def concatenate(tensors: Any, axis: int = -1) -> Any:
+    """Returns tensors one behind the other along an axis."""
+    return joining.concat(tensors, axis)
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Returns the product of matrices."""
+    return linalg.matmul(x, y)
+
+
+def l2_normalize(x: Any, axis: Any = None) -> Any:
+    """Returns the values divided by their length along an axis."""
+    return nn.l2_normalize(x, axis)
+
+
+def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+    """Returns the values, with those below the threshold made small."""
+    from nbtf.keras.activations import relu as relu_of_keras
+
+    return relu_of_keras(x, negative_slope=alpha, max_value=max_value, threshold=threshold)
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    """Returns numbers that sum to 1 along an axis."""
+    return nn.softmax(x, axis)
+
+
+def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Returns normal numbers."""
+    return random.normal(shape, mean, stddev, dtype or floatx(), seed)
+
+
+def random_uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Returns numbers that are equally likely between two limits."""
+    return random.uniform(shape, minval, maxval, dtype or floatx(), seed)
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
+    """Returns the cross entropy of each value."""
+    shape = (*output.shape, 1)  # the loss takes the mean over the last axis
+    parts = (broadcasting.reshape(elementwise.cast(one, output.dtype), shape) for one in (target, output))
+    return losses.binary_crossentropy(*parts, from_logits=from_logits)
+
+
+def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+    """Returns the cross entropy of each example."""
+    return losses.categorical_crossentropy(target, output, from_logits=from_logits, axis=axis)
+
+
+def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+    """Returns the cross entropy of each example, whose class is a number."""
+    return losses.sparse_categorical_crossentropy(target, output, from_logits=from_logits, axis=axis)

@@ -1,0 +1,101 @@
+"""Arrays of labels, features and texts, as models want them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbtf._runtime.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+
+def to_categorical(x: Any, num_classes: int | None = None) -> Any:
+    """Returns rows with a one at the place of each class, and zeros elsewhere.
+
+    Args:
+      x: numbers of classes, from 0; a last axis of length 1 is left out.
+      num_classes: the length of a row; the largest number and one when None.
+
+    Returns:
+      float32, with an axis more than `x`: an array, or a tensor if `x` is one.
+
+    >>> tf.keras.utils.to_categorical([0, 2])
+    array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    labels = np.asarray(x, dtype=np.int64)
+    if labels.ndim > 1 and labels.shape[-1] == 1:
+        labels = labels[..., 0]
+    count = int(labels.max(initial=-1)) + 1 if num_classes is None else num_classes
+    rows = np.zeros((labels.size, count), np.float32)
+    rows[np.arange(labels.size), labels.reshape(-1)] = 1
+    made = rows.reshape((*labels.shape, count))
+    if isinstance(x, Tensor):
+        from nbtf._ops.creation import constant
+
+        return constant(made)
+    return made
+
+
+def normalize(x: Any, axis: int = -1, order: int = 2) -> Array:
+    """Returns an array divided by its norm along an axis; zeros stay.
+
+    Args:
+      x: an array.
+      axis: along which the norm is taken.
+      order: of the norm.
+
+    >>> tf.keras.utils.normalize([[3.0, 4.0]])
+    array([[0.6, 0.8]])
+    """
+    values = np.asarray(x)
+    length = np.atleast_1d(np.linalg.norm(values, order, axis))
+    length[length == 0] = 1
+    return values / np.expand_dims(length, axis)
+
+
+def pad_sequences(
+    sequences: Any,
+    maxlen: int | None = None,
+    dtype: Any = "int32",
+    padding: str = "pre",
+    truncating: str = "pre",
+    value: Any = 0.0,
+) -> Array:
+    """Returns sequences of different lengths as one array.
+
+    Args:
+      sequences: lists, or arrays that differ in their first axis only.
+      maxlen: the length of all; that of the longest when None.
+      dtype: of the array.
+      padding: `"pre"` or `"post"`: where values are put in.
+      truncating: `"pre"` or `"post"`: where longer ones are cut.
+      value: what is put in.
+
+    Raises:
+      ValueError: a word is neither, or `sequences` are none.
+
+    >>> tf.keras.utils.pad_sequences([[1], [2, 3, 4]], maxlen=2)
+    array([[0, 1],
+           [3, 4]], dtype=int32)
+    """
+    if not hasattr(sequences, "__len__"):
+        raise ValueError("`sequences` must be iterable.")
+    for word, what in ((padding, "Padding"), (truncating, "Truncating")):
+        if word not in ("pre", "post"):
+            raise ValueError(f'{what} type "{word}" not understood')
+    rows: list[Array] = []
+    for one in sequences:
+        if not hasattr(one, "__len__"):
+            raise ValueError(f"`sequences` must be a list of iterables. Found non-iterable: {one!s}")
+        rows.append(np.asarray(one, dtype=dtype))
+    length = max((len(row) for row in rows), default=0) if maxlen is None else maxlen
+    shape = next((row.shape[1:] for row in rows if len(row)), ())
+    made: Array = np.full((len(rows), length, *shape), value, dtype=dtype)
+    for number, row in enumerate(rows):
+        kept = row[max(len(row) - length, 0) :] if truncating == "pre" else row[:length]
+        if len(kept):
+            made[number, slice(length - len(kept), None) if padding == "pre" else slice(len(kept))] = kept
+    return made

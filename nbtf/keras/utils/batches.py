@@ -1,0 +1,83 @@
+"""Batches as Keras has them, and data sets cut in two."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from nbtf import data
+
+
+def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Returns a batch of what there is.
+
+    >>> tf.keras.utils.pack_x_y_sample_weight(1, 2)
+    (1, 2)
+    """
+    if y is None:
+        return x if not isinstance(x, list | tuple) else (x,)  # pyright: ignore[reportUnknownVariableType]
+    return (x, y) if sample_weight is None else (x, y, sample_weight)
+
+
+def unpack_x_y_sample_weight(batch: Any) -> tuple[Any, Any, Any]:
+    """Returns inputs, targets and weights of a batch; None for what it has not.
+
+    Raises:
+      ValueError: it has more parts.
+
+    >>> tf.keras.utils.unpack_x_y_sample_weight((1, 2))
+    (1, 2, None)
+    """
+    parts: list[Any] = [*batch] if isinstance(batch, list | tuple) else [batch]
+    if len(parts) > 3:
+        raise ValueError(
+            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {batch}"
+        )
+    x, y, weight = (*parts, None, None)[:3]
+    return x, y, weight
+
+
+def split_dataset(
+    dataset: Any,
+    left_size: float | None = None,
+    right_size: float | None = None,
+    shuffle: bool = False,
+    seed: int | None = None,
+) -> tuple[Any, Any]:
+    """Returns two data sets: the first elements, and the others.
+
+    Args:
+      dataset: a `tf.data.Dataset`, an array, or a structure of arrays.
+      left_size: how many elements are in the first, or which part of all; the rest when None.
+      right_size: the same for the second.
+      shuffle: whether elements are mixed before.
+      seed: of the mixing.
+
+    Raises:
+      ValueError: neither size is given, or both ask for more than there is.
+
+    >>> left, right = tf.keras.utils.split_dataset(np.arange(10), left_size=0.8)
+    >>> len(left), len(right)
+    (8, 2)
+    """
+    if left_size is None and right_size is None:
+        raise ValueError("At least one of the `left_size` or `right_size` must be specified. Received: None for both.")
+    elements: Any = dataset if isinstance(dataset, data.Dataset) else data.Dataset.from_tensor_slices(dataset)
+    count = len(elements)
+    left, right = (_count(one, count) for one in (left_size, right_size))
+    left = count - (right or 0) if left is None else left
+    right = count - left if right is None else right
+    if left + right > count or min(left, right) < 0:
+        raise ValueError(
+            "The sum of `left_size` and `right_size` must not be larger than the number of elements. "
+            f"Received: left_size={left_size}, right_size={right_size}, elements: {count}"
+        )
+    if shuffle:
+        elements = elements.shuffle(
+            count, seed=random.getrandbits(31) if seed is None else seed, reshuffle_each_iteration=False
+        )
+    return elements.take(left), elements.skip(count - right)
+
+
+def _count(size: float | None, of: int) -> int | None:
+    return None if size is None else round(size * of) if isinstance(size, float) else size

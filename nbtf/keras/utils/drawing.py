@@ -1,0 +1,83 @@
+"""Pictures of models: as text for Graphviz, which draws them elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def model_to_dot(
+    model: Any,
+    show_shapes: bool = False,
+    show_dtype: bool = False,
+    show_layer_names: bool = True,
+    rankdir: str = "TB",
+    **ignored: Any,
+) -> str:
+    """Returns a model as text of Graphviz' language.
+
+    Args:
+      model: a model.
+      show_shapes: whether shapes of results are written.
+      show_dtype: whether dtypes are written.
+      show_layer_names: whether names are written, beside classes.
+      rankdir: `"TB"` from top to bottom, `"LR"` from left to right.
+      **ignored: accepted for other programs.
+
+    >>> model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2, name="out")])
+    >>> print(tf.keras.utils.model_to_dot(model, show_shapes=True))
+    digraph {
+      rankdir=TB; node [shape=record];
+      "out" [label="out | Dense | (None, 2)"];
+    }
+    """
+    lines = ["digraph {", f"  rankdir={rankdir}; node [shape=record];"]
+    names = {layer.name for layer in model.layers}
+    before: Any = None
+    for layer in model.layers:
+        words = [layer.name] if show_layer_names else []
+        words.append(type(layer).__name__)
+        result: Any = getattr(layer, "output", None) if show_shapes or show_dtype else None
+        if show_shapes and hasattr(result, "shape"):
+            words.append(str(tuple(result.shape)))
+        if show_dtype and hasattr(result, "dtype"):
+            words.append(str(result.dtype))
+        lines.append(f'  "{layer.name}" [label="{" | ".join(words)}"];')
+        lines += [f'  "{one}" -> "{layer.name}";' for one in _before(layer, before) if one in names]
+        before = layer
+    return "\n".join([*lines, "}"])
+
+
+def _before(layer: Any, previous: Any) -> list[str]:
+    """Returns the names of the layers whose results a layer takes."""
+    named = [one.name for one in getattr(layer, "inbound_layers", [])]
+    return named or ([previous.name] if previous is not None and not hasattr(layer, "batch_shape") else [])
+
+
+def plot_model(
+    model: Any,
+    to_file: str = "model.png",
+    show_shapes: bool = False,
+    show_dtype: bool = False,
+    show_layer_names: bool = True,
+    rankdir: str = "TB",
+    **ignored: Any,
+) -> None:
+    """Draws nothing, and says so; a `to_file` that ends with `.dot` gets the text for Graphviz.
+
+    Args:
+      model: a model.
+      to_file: where a picture would be written.
+      show_shapes: whether shapes of results are written.
+      show_dtype: whether dtypes are written.
+      show_layer_names: whether names are written.
+      rankdir: the direction.
+      **ignored: accepted for other programs.
+    """
+    if str(to_file).endswith(".dot"):
+        text = model_to_dot(model, show_shapes, show_dtype, show_layer_names, rankdir)
+        Path(to_file).write_text(text, encoding="utf-8")
+        return
+    print(  # noqa: T201  # a program that draws goes on, and its reader knows why there is no picture
+        "plot_model draws nothing here. model.summary() shows the layers; to_file='model.dot' writes Graphviz' text."
+    )

@@ -1,0 +1,104 @@
+"""Pictures as arrays and the other way round; needs Pillow, which is no part of nbtf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbtf.keras.dtypes import floatx
+
+Array = np.ndarray[Any, Any]
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+    except ImportError:
+        raise ImportError("Could not import PIL.Image. Pictures need Pillow, which is not installed.") from None
+    return Image  # pyright: ignore[reportUnknownVariableType]
+
+
+def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Any:
+    """Returns an array as a picture of Pillow.
+
+    Args:
+      x: shape `(height, width, channels)`, with 1, 3 or 4 channels.
+      data_format: `"channels_first"` if channels come first.
+      scale: whether the smallest value becomes black and the largest white.
+      dtype: accepted and ignored.
+
+    Raises:
+      ImportError: Pillow is not installed.
+      ValueError: another shape.
+    """
+    image = _pillow()
+    values: Array = np.asarray(x, dtype=np.float32)
+    if values.ndim != 3:
+        raise ValueError(
+            "Expected image array to have rank 3 (single image). "
+            f"Got array with shape: {tuple(int(one) for one in values.shape)}"
+        )
+    if data_format == "channels_first":
+        values = values.transpose(1, 2, 0)
+    if scale:
+        values = values - values.min()
+        largest = values.max()
+        values = (values / largest if largest else values) * 255
+    kinds = {1: "L", 3: "RGB", 4: "RGBA"}
+    if values.shape[2] not in kinds:
+        raise ValueError(f"Unsupported channel number: {values.shape[2]}")
+    pixels = values.astype(np.uint8)
+    return image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels, kinds[pixels.shape[2]])
+
+
+def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> Array:
+    """Returns a picture as an array of shape `(height, width, channels)`.
+
+    Args:
+      img: a picture of Pillow, or an array.
+      data_format: `"channels_first"` to have channels first.
+      dtype: of the array; `floatx()` when None.
+
+    Raises:
+      ValueError: it has another number of axes.
+    """
+    values: Array = np.asarray(img, dtype=dtype or floatx())
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if values.ndim != 3:
+        raise ValueError(f"Unsupported image shape: {values.shape}")
+    return values.transpose(2, 0, 1) if data_format == "channels_first" else values
+
+
+def load_img(
+    path: Any, color_mode: str = "rgb", target_size: tuple[int, int] | None = None, interpolation: str = "nearest"
+) -> Any:
+    """Returns the picture of a file.
+
+    Args:
+      path: the file.
+      color_mode: `"rgb"`, `"rgba"` or `"grayscale"`.
+      target_size: height and width that it is brought to; its own when None.
+      interpolation: `"nearest"`, `"bilinear"` or `"bicubic"`.
+
+    Raises:
+      ImportError: Pillow is not installed.
+    """
+    image = _pillow()
+    with image.open(path) as opened:
+        picture = opened.convert({"grayscale": "L", "rgba": "RGBA"}.get(color_mode, "RGB"))
+    if target_size is None:
+        return picture
+    return picture.resize((target_size[1], target_size[0]), getattr(image.Resampling, interpolation.upper()))
+
+
+def save_img(
+    path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True
+) -> None:
+    """Writes an array as a picture.
+
+    Raises:
+      ImportError: Pillow is not installed.
+    """
+    array_to_img(x, data_format, scale).save(path, format=file_format)

@@ -7,7 +7,10 @@ from typing import Any
 
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DTypeLike, int64
+from nbtf.data.batching import Listed
 from nbtf.data.dataset import Dataset
+from nbtf.data.elements import as_element, on_host
+from nbtf.data.elsewhere import CopiedTo
 from nbtf.data.iterators import Iterator
 from nbtf.data.iterators import Optional as Optional
 from nbtf.data.options import AutoShardPolicy as AutoShardPolicy
@@ -134,8 +137,6 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transfo
       target_device: where to.
       source_device: accepted; elements are made on the CPU.
     """
-    from nbtf.data.elsewhere import CopiedTo
-
     return lambda dataset: Dataset._of(CopiedTo(dataset._stage, target_device))
 
 
@@ -145,9 +146,6 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
     >>> list(tf.data.experimental.from_list([(1, "a"), (2, "b")]).as_numpy_iterator())
     [(np.int32(1), b'a'), (np.int32(2), b'b')]
     """
-    from nbtf.data.batching import Listed
-    from nbtf.data.elements import as_element, on_host
-
     if not isinstance(elements, list):
         raise TypeError("`elements` must be a list.")
     if not elements:
@@ -165,3 +163,42 @@ def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:
 choose_from_datasets = Dataset.choose_from_datasets
 sample_from_datasets = Dataset.sample_from_datasets
 RandomDataset = Dataset.random
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "AutoShardPolicy",
+    "AutotuneAlgorithm",
+    "AutotuneOptions",
+    "Counter",
+    "DistributeOptions",
+    "ExternalStatePolicy",
+    "OptimizationOptions",
+    "Optional",
+    "RandomDataset",
+    "ThreadingOptions",
+    "assert_cardinality",
+    "cardinality",
+    "choose_from_datasets",
+    "copy_to_device",
+    "dense_to_ragged_batch",
+    "enumerate_dataset",
+    "from_list",
+    "get_next_as_optional",
+    "get_single_element",
+    "group_by_window",
+    "ignore_errors",
+    "map_and_batch",
+    "prefetch_to_device",
+    "sample_from_datasets",
+    "scan",
+    "shuffle_and_repeat",
+    "take_while",
+    "unbatch",
+    "unique",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

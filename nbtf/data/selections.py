@@ -295,21 +295,19 @@ class Shuffled(Selection):
 
 
 def _drawn(items: Iterator[T], room: int | None, words: Iterator[int]) -> Iterator[T]:
+    draw = words.__next__
     buffer = list(islice(items, room))
-    size, first = len(buffer), 0
-    if not size:
-        return
+    size, free = len(buffer), 0
     for item in items:  # the buffer is full: what is drawn makes place for this one
-        place = (first + next(words) % size) % size
-        free = first % size
+        place = (free + draw() % size) % size
         drawn, buffer[place] = buffer[place], buffer[free]
         buffer[free] = item
-        first += 1
+        free = free + 1 if free + 1 < size else 0
         yield drawn
-    for left in range(size, 0, -1):
-        place = (first + next(words) % left) % size
-        drawn, buffer[place] = buffer[place], buffer[first % size]
-        first += 1
+    buffer = buffer[free:] + buffer[:free]
+    for first in range(size):
+        place = first + draw() % (size - first)
+        drawn, buffer[place] = buffer[place], buffer[first]
         yield drawn
 
 

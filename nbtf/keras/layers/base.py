@@ -182,7 +182,7 @@ class Layer(Described, Weights):
         if not self.built:
             self._build_for(args, kwargs)
         shape = first._array.shape if first.__class__ is Tensor else None
-        if self.input_spec is not None and (shape is None or shape != self._seen):
+        if self.input_spec is not None and (shape is None or shape != self._seen) and not is_dict(first):
             check_inputs(self.input_spec, first, self._name)
         masks = mask_of(first)
         if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:

@@ -38,7 +38,26 @@ class Weights(Belonging):
 
     # Making
 
-    def add_weight(
+    def add_weight(self, *args: Any, **kwargs: Any) -> Variable:
+        """Makes a weight.
+
+        Args:
+          *args: `shape, initializer, dtype`; or, as Keras 2 had it, `name, shape, dtype, initializer`.
+          **kwargs: `name`: the last part of its path. `shape`: a scalar when None. `initializer`: what it begins with;
+            Glorot's uniform values for floats, zeros otherwise. `dtype`: the layer's when None. `trainable`: whether
+            gradients are to change it. `autocast`: whether it is read in the compute dtype of a layer with mixed
+            precision. `regularizer`: what large values cost. `constraint`: what it is brought back to after each
+            update. `aggregation`: what a strategy does with the values of several replicas. `synchronization`: when a
+            strategy makes its copies equal.
+
+        Returns:
+          The weight.
+        """
+        named_first = bool(args) and (isinstance(args[0], str) or "shape" in kwargs)
+        names = ("name", "shape", "dtype", "initializer") if named_first else ("shape", "initializer", "dtype")
+        return self._made_weight(**dict(zip(names, args, strict=False)), **kwargs)
+
+    def _made_weight(
         self,
         shape: Any = None,
         initializer: Any = None,
@@ -53,27 +72,6 @@ class Weights(Belonging):
         synchronization: Any = "auto",
         **ignored: Any,
     ) -> Variable:
-        """Makes a weight.
-
-        Args:
-          shape: of the weight; a scalar when None. A text is taken as the name, as Keras 2 had it.
-          initializer: what it begins with; Glorot's uniform values for floats, zeros otherwise.
-          dtype: of the weight; the layer's when None.
-          trainable: whether gradients are to change it.
-          autocast: whether it is read in the compute dtype of a layer with mixed precision.
-          regularizer: what large values cost.
-          constraint: what it is brought back to after each update.
-          aggregation: what a strategy does with the values of several replicas.
-          overwrite_with_gradient: whether an optimizer replaces it by its gradient.
-          name: the last part of its path.
-          synchronization: when a strategy makes its copies equal.
-          **ignored: accepted and ignored.
-
-        Returns:
-          The weight.
-        """
-        if isinstance(shape, str):
-            name, shape = shape, None if name is None else name
         from nbtf.keras import constraints, regularizers
 
         dtype = self.variable_dtype if dtype is None else standardized(dtype)

@@ -8,7 +8,7 @@ entry, and the walk takes away at that entry all that has arrived for the id.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ref
 
 from nbtf._runtime.tensor import Tensor
@@ -36,14 +36,28 @@ UNKNOWN, AT_LENGTH, PLAIN = -1, 0, 1
 """How calls of an op are heard: not known yet, with more thought, at once: one result, and one dtype for everything."""
 
 
-class Call(NamedTuple):
-    """One execution of an op, as its gradient needs to know it."""
+class Call:
+    """One execution of an op, as its gradient needs to know it.
 
-    op: Any
-    inputs: Sequence[Any]
-    attrs: Mapping[str, Any]
-    outputs: Sequence[Any]
-    wanted: tuple[bool, ...] | None = None
+    A walk back through a tape fills the same one anew for each op: a gradient must not keep it.
+    """
+
+    __slots__ = ("attrs", "inputs", "op", "outputs", "wanted")
+
+    def __init__(
+        self,
+        op: Any,
+        inputs: Sequence[Any],
+        attrs: Mapping[str, Any],
+        outputs: Sequence[Any],
+        wanted: tuple[bool, ...] | None = None,
+    ) -> None:
+        """Takes the op and what it was called with; `wanted` says for which inputs somebody asks, all when None."""
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.outputs = outputs
+        self.wanted = wanted
 
     @property
     def output(self) -> Any:

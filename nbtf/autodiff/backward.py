@@ -16,8 +16,6 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tape import PLAIN, Call, Tape
 
-_NEW: Any = tuple.__dict__["__new__"]  # makes a `Call` in a third of the time
-
 # From this many terms of this many bytes on, sums are not left until all terms are there.
 # Source: TensorFlow, core/lib/gtl/tape.h, kMinAggregateCount and kMinAggregateBytes.
 _TERMS, _NBYTES = 4, 128 * 1024 * 1024
@@ -95,6 +93,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
     op: Any
     tensors, values, variables = arrived
     found: dict[int, Any] = {}
+    call = Call(None, (), {}, ())
     for op, inputs, attrs, result in reversed(entries):
         if once:
             entries.pop()
@@ -116,14 +115,17 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
         if grad.__class__ is IndexedSlices:
             grad = as_tensor(grad)
         kind = tensors
+        call.op, call.attrs, call.outputs = op, attrs, (result,)
         if inputs.__class__ is int:
-            (flow,) = op.gradients(_NEW(Call, (op, (), attrs, (result,), None)), grad)
+            call.inputs, call.wanted = (), None
+            (flow,) = op.gradients(call, grad)
             place = inputs
         elif op.taped is not PLAIN or len(inputs) > 2:
             _to_inputs(tape, arrived, (op, inputs, attrs, (result,)), (grad,))
             continue
         elif len(inputs) == 1:
-            (flow,) = op.gradients(_NEW(Call, (op, inputs, attrs, (result,), None)), grad)
+            call.inputs, call.wanted = inputs, None
+            (flow,) = op.gradients(call, grad)
             place = id(inputs[0])
             if inputs[0]._watch is of_variable:
                 kind = values
@@ -132,7 +134,8 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
             watch, other = x._watch, y._watch
             to_x = watch is not None and (watch is token or watch is of_variable or tape.watches(x))
             to_y = other is not None and (other is token or other is of_variable or tape.watches(y))
-            flow, last = op.gradients(_NEW(Call, (op, inputs, attrs, (result,), (to_x, to_y))), grad)
+            call.inputs, call.wanted = inputs, (to_x, to_y)
+            flow, last = op.gradients(call, grad)
             if to_y and last is not None:
                 place = id(y)
                 if other is of_variable:

@@ -11,7 +11,7 @@ from types import FrameType
 
 from nbtf.notebook.naming import LONGEST, Names, Place
 from nbtf.notebook.reach import Root
-from nbtf.notebook.ways import ITEM, Way
+from nbtf.notebook.way import ITEM, Way
 
 FORGET = "%gpu_memory --forget-last-error"
 COLLECT = "import gc; gc.collect()"

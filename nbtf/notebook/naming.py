@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from nbtf.notebook.anatomy import class_name, kind_of, module_of
 from nbtf.notebook.reach import Graph, Root
-from nbtf.notebook.ways import OURS, Way, key_text, others, ways
+from nbtf.notebook.way import OURS, Way, key_text
+from nbtf.notebook.ways import others, ways
 
 LONGEST = 100
 """Characters of a name, and of a code line that is to be copied."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -64,9 +65,8 @@ def add_hint(session: Session) -> None:
 
 def _full_gpu(error: Any) -> str | None:
     """Returns the first GPU that the text of an error names."""
-    text: str = error.message
-    found = [(text.find(one.name), one.name) for one in runtime.devices() if one.device_type == "GPU"]
-    return min(((at, name) for at, name in found if at >= 0), default=(0, None))[1]
+    found = re.search(r"\bGPU:\d+", error.message)
+    return found[0] if found else None
 
 
 def forget(session: Session) -> None:

@@ -461,3 +461,33 @@ def test_slots_of_an_optimizer_are_named_by_it(shell: Shell) -> None:
     assert {"v", "opt (optimizer slot)"} == set(found)
     run(shell, found["opt (optimizer slot)"])
     assert ["v"] == [row["holder"] for row in rows(shell)]
+
+
+def test_errors_of_a_group_are_forgotten_with_it(shell: Shell) -> None:
+    shell.run(
+        "def f():",
+        f"    x = {MAKE}",
+        "    1/0",
+        "try:",
+        "    f()",
+        "except ZeroDivisionError as error:",
+        "    raise ExceptionGroup('some', [error]) from None",
+    )
+    (row,) = rows(shell)
+
+    assert "local `x` of `f` (last error)" == row["holder"]
+    run(shell, row["frees"])
+    assert SCRATCH == in_use()
+
+
+def test_table_is_shown_as_text_as_html_and_as_data(shell: Shell) -> None:
+    shell.run(f"x = {MAKE}")
+    table = shell.run("%gpu_memory --who GPU:0").result
+    first = {"holder": "x", "device": "GPU:0", "nbytes": 200_192, "tensor": "[500, 100] float32", "op": "Fill"}
+    rest = {"pieces": 1, "names": ["x"], "views": [], "frees": ["%xdel x"], "code": f"cell 1, line 1: x = {MAKE}"}
+
+    assert first | rest == table.to_dict()["rows"][0]
+    assert "<td>%xdel x</td>" in table._repr_html_()
+    assert ["holder", "device", "bytes", "tensor", "made by", "code line", "frees it"] == [
+        column.title for column in table.columns
+    ]

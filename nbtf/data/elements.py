@@ -23,6 +23,17 @@ from nbtf.errors import InvalidArgumentError, OpError
 _ON_HOST = merged("/CPU:0", None)
 
 
+class Trying(Scope):
+    """The scope in which a function is only tried; functions of pipelines called in it stay in it."""
+
+    __slots__ = ()
+
+
+def scope_of_trying(listener: Any) -> Trying:
+    """Returns a scope like that of `host_scope`, in which something hears of every op as a tape does."""
+    return Trying(_ON_HOST, tapes=(listener,))
+
+
 class HostScope:
     """The scope in which a pipeline's functions run: on CPU:0, outside tapes and strategies, as in TensorFlow."""
 
@@ -52,7 +63,7 @@ def here() -> Device:
 def on_host(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of the user's where TensorFlow runs the functions of datasets."""
     before = SCOPE()
-    set_scope(host_scope())
+    set_scope(before if before.__class__ is Trying else host_scope())
     try:
         return function(*args)
     finally:
@@ -67,7 +78,7 @@ def called(function: Callable[..., Any], element: Any) -> Any:
 def mapped(function: Callable[..., Any], element: Any) -> Any:
     """Returns what a function of the user's makes of an element, as an element."""
     before = SCOPE()
-    set_scope(host_scope())
+    set_scope(before if before.__class__ is Trying else host_scope())
     try:
         made = function(*element) if isinstance(element, tuple) else function(element)
         return made if made.__class__ is Tensor and made._device is here() else _returned(made)

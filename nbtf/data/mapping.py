@@ -7,57 +7,16 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from nbtf._ops.random import seeds
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.batching import Listed
 from nbtf.data.elements import as_element, called, is_sequence, leaves, mapped, on_host, wrapped
-from nbtf.data.specs import DatasetSpec, of_tries, spec_of, stand_in
+from nbtf.data.specs import DatasetSpec, spec_of
 from nbtf.data.stage import Maker, Stage
+from nbtf.data.trying import tried
 from nbtf.errors import InvalidArgumentError, OpError
 
 DEFAULT_CYCLE = 2
 """Inputs that take turns where nobody says how many; TensorFlow's is as many on a computer with two cores."""
-
-
-def tried(function: Callable[..., Any], source: Stage) -> Any:
-    """Returns the spec of what a function makes of elements.
-
-    TensorFlow traces the function; here it is called twice with made-up elements, and where it does not like those,
-    with the first real one. What it draws or logs meanwhile does not count.
-    """
-    context = CURRENT.context
-    before = seeds()
-    if context.machine is None:
-        context.freeze()  # which would open the ears again
-    context.watched, context.seeds = False, Seeds()
-    try:
-        return of_tries([spec_of(made) for made in _tries(function, source)])
-    finally:
-        context.seeds = before
-        context.settle()
-
-
-def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
-    spec = source.spec
-    try:
-        made_up = [stand_in(spec, length, value, lambda one: Maker.dataset(Listed([one]))) for length, value in TRIES]
-        first = function(made_up[0])
-    except Exception:
-        return [function(element) for element in islice(source.start(), 1)] or [_refuse()]
-    try:
-        return [first, function(made_up[1])]
-    except Exception:
-        return [first]
-
-
-TRIES = ((2, 0), (3, 1))
-"""Lengths and values of the made-up elements: what differs afterwards is not known before."""
-
-
-def _refuse() -> Any:
-    raise ValueError("What a function returns can only be told from an element, and the dataset has none.")
 
 
 def check_callable(function: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._types import int64
-from nbtf.data import batching, combining, mapping, selections
+from nbtf.data import batching, combining, mapping, padding, selections
 from nbtf.data.elements import is_sequence, wrapped
 from nbtf.data.grouping import Grouping
 from nbtf.data.options import Options
@@ -336,7 +336,7 @@ class Transformations(Grouping):
         [[0, 0], [0, 0], [0, 1]]
         """
         size, whole = as_count(batch_size), bool(drop_remainder)
-        return self._then(batching.PaddedBatched(self._stage, size, whole, padded_shapes, padding_values))
+        return self._then(padding.PaddedBatched(self._stage, size, whole, padded_shapes, padding_values))
 
     def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Any:
         """Cuts batches into batches of other sizes.

@@ -92,6 +92,18 @@ def test_looking_at_the_spec_is_not_told_and_moves_no_random_numbers() -> None:
     assert ([], drawn.tolist()) == (list(record.events), tf.random.uniform([2]).numpy().tolist())
 
 
+def test_looking_at_the_spec_changes_no_variable_and_no_generator() -> None:
+    counter, generator = tf.Variable(0), tf.random.Generator.from_seed(1)
+
+    def numbered(x: Any) -> Any:
+        counter.assign_add(1)
+        return x, counter, generator.uniform([2])
+
+    spec = Dataset.range(3).map(numbered).element_spec
+    assert (0, [1, 0, 0]) == (counter.numpy(), generator.state.numpy().tolist())
+    assert (tf.TensorSpec((), tf.int64), tf.TensorSpec((), tf.int32), tf.TensorSpec((2,))) == spec
+
+
 @pytest.mark.parametrize(
     ("function", "spec"),
     [

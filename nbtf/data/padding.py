@@ -1,0 +1,140 @@
+"""Elements of different lengths, filled up and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.structure import flatten, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._types import DType, string
+from nbtf.data.batching import Batched
+from nbtf.data.elements import (
+    at_next,
+    host_array_of,
+    is_mapping,
+    is_sequence,
+    is_tuple,
+    leaves,
+    on_host,
+    packer,
+    tensor_on_host,
+)
+from nbtf.data.stage import Stage, chunks
+from nbtf.errors import DataLossError
+
+
+class PaddedBatched(Batched):
+    """Elements in groups, made equally long before."""
+
+    kind, op, constants = "_PaddedBatchDataset", "PaddedBatchDatasetV2", 2
+
+    def __init__(self, source: Stage, size: int, drop_remainder: bool, shapes: Any, values: Any) -> None:
+        """Takes the shapes to fill up to, None for the longest of a group, and what to fill with.
+
+        Raises:
+          TypeError: a value of another dtype.
+          ValueError: a shape that an element does not fit into, or no known rank.
+        """
+        super().__init__(source, size, drop_remainder)
+        self._element = source.spec
+        self._specs: list[Any] = flatten(self._element)
+        self._targets = self._shapes(shapes)
+        self._values = self._fillers(values)
+
+    def _shapes(self, shapes: Any) -> list[TensorShape]:
+        if shapes is None:
+            found = [spec.shape for spec in self._specs]
+            if any(shape.rank is None for shape in found):
+                raise ValueError("You must provide `padded_shapes` argument because input has unknown shapes.")
+            return found
+        pairs = zip(self._specs, _up_to(self._element, shapes), strict=True)
+        return [_padded_shape(shape, spec) for spec, shape in pairs]
+
+    def _fillers(self, values: Any) -> list[Any]:
+        if values is None or not (is_tuple(self._element) or is_mapping(self._element)):
+            given = [values] * len(self._specs)
+        elif is_tuple(values) or is_mapping(values):
+            given = _up_to(self._element, values)
+        else:
+            given = [values] * len(self._specs)
+        return [_filler(value, spec.dtype) for value, spec in zip(given, self._specs, strict=True)]
+
+    @property
+    def spec(self) -> Any:
+        """The shapes that were asked for, and an axis more."""
+        length = self._size if self._whole else None
+        specs = zip(self._targets, self._specs, strict=True)
+        made = [TensorSpec(TensorShape([length]).concatenate(target), spec.dtype) for target, spec in specs]
+        return pack_sequence_as(self._element, made)
+
+    def start(self) -> Iterator[Any]:
+        """Starts a pass."""
+        least = self._size if self._whole else 1
+        groups = chunks(self.inputs[0].start(), self._size)
+        return (self.join(chunk) for chunk in groups if len(chunk) >= least)
+
+    def join(self, elements: Sequence[Any]) -> Any:
+        """Returns elements as one, filled up."""
+        columns = zip(*map(leaves, elements), self._targets, self._values, strict=True)
+        return packer(elements[0])([_filled(column[:-2], column[-2], column[-1]) for column in columns])
+
+
+def _up_to(structure: Any, values: Any) -> list[Any]:
+    """Returns the values where a structure ends, which may be lists themselves."""
+    if is_tuple(structure):
+        if not is_sequence(values) or len(values) != len(structure):
+            raise ValueError(f"The padded shapes {values} do not have the structure of the elements.")
+        return [one for part, value in zip(structure, values, strict=True) for one in _up_to(part, value)]
+    if is_mapping(structure):
+        return [one for key in sorted(structure) for one in _up_to(structure[key], values[key])]
+    return [values]
+
+
+def _padded_shape(wanted: Any, spec: Any) -> TensorShape:
+    try:
+        lengths = wanted.numpy().tolist() if isinstance(wanted, Tensor) else list(TensorShape(wanted))
+        shape = TensorShape([None if n == -1 else n for n in lengths])
+    except (TypeError, ValueError) as error:
+        given = np.shape(wanted)
+        raise ValueError(
+            f"Padded shape {wanted} must be a `tf.int64` vector tensor, but its shape was {given}."
+        ) from error
+    mine = spec.shape
+    fits = mine.rank in (None, shape.rank) and (
+        mine.rank is None or all(a is None or b is None or a >= b for a, b in zip(shape, mine, strict=True))
+    )
+    if not fits:
+        text = f"The padded shape {shape} is not compatible with the shape {mine} of the corresponding input component."
+        raise ValueError(text)
+    return shape
+
+
+def _filler(value: Any, dtype: DType) -> Any:
+    if value is None:
+        return b"" if dtype is string else dtype.np_dtype.type(0)
+    kind = value.dtype if isinstance(value, Tensor) else None
+    tensor = on_host(as_tensor, value)
+    if (kind or tensor.dtype) is not dtype:
+        raise TypeError(
+            f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!s} does not match type {dtype!s} of "
+            "the corresponding input component."
+        )
+    return tensor.numpy()
+
+
+def _filled(values: Sequence[Tensor], target: TensorShape, filler: Any) -> Tensor:
+    arrays = [host_array_of(value) for value in values]
+    longest = [max(lengths) for lengths in zip(*(array.shape for array in arrays), strict=True)]
+    shape = [most if wanted is None else wanted for wanted, most in zip(target, longest, strict=True)]
+    if any(most > room for most, room in zip(longest, shape, strict=True)):
+        raise at_next(DataLossError, "Attempted to pad to a smaller size than the input element.")
+    batch = np.empty((len(arrays), *shape), arrays[0].dtype)
+    batch.fill(filler)
+    for place, array in enumerate(arrays):
+        batch[(place, *map(slice, array.shape))] = array
+    return tensor_on_host(batch, values[0].dtype)

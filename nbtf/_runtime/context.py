@@ -236,8 +236,9 @@ class Context:
         if op.host_inputs and not (reason.kind == "explicit scope" and device is self.host):
             constants = sum([not isinstance(given[attr], Buffer) for attr in op.host_inputs])
         if self.log is not None:
-            for name in [*["_EagerConst"] * constants, op.type]:
-                self.log(name, device.name)
+            for _ in range(constants) if constants else ():
+                self.log("_EagerConst", device.name)
+            self.log(op.type, device.name)
         if not observers.note_takers and not observers.functions:
             return None
         where = whereabouts(None if scope is None else scope.replica, frames)

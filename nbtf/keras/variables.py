@@ -16,6 +16,7 @@ from nbtf._shapes import TensorShape
 from nbtf.keras.dtypes import autocast, standardized
 from nbtf.keras.naming import auto_name, path_of
 from nbtf.keras.operators import Operators
+from nbtf.keras.trial import in_earnest
 
 _FLOATS = ("float16", "float32", "float64")
 
@@ -69,13 +70,14 @@ class Variable(Operators):
         self.regularizer: Any = None
         self.constraint: Any = None
         self.overwrite_with_gradient = False
-        self._value = TensorVariable(
-            _first_value(initializer, shape, dtype),
-            trainable=trainable,
-            name=self._name,
-            aggregation=VariableAggregation[(aggregation or "none").upper()],
-            synchronization=VariableSynchronization[synchronization.upper()],
-        )
+        with in_earnest():
+            self._value = TensorVariable(
+                _first_value(initializer, shape, dtype),
+                trainable=trainable,
+                name=self._name,
+                aggregation=VariableAggregation[(aggregation or "none").upper()],
+                synchronization=VariableSynchronization[synchronization.upper()],
+            )
         self._trainable = trainable
 
     # What it is

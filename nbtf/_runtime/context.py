@@ -19,7 +19,7 @@ from nbtf._devices.simulated import SimulatedGPU
 from nbtf._devices.sites import whereabouts
 from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf._runtime.events import Reason
-from nbtf._runtime.notes import Begun, OpSubject, next_number, note_of_failure
+from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
@@ -245,7 +245,7 @@ class Context:
         numbers = [next_number() for _ in range(constants)] if constants else None
         start = where, next_number(), time(), numbers
         if observers.functions:
-            observers.tell(OpSubject(op, device, reason).begin(start))
+            observers.tell(events_of_begin(op, device, reason, start))
         return start
 
     def give_up(self, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:

@@ -65,6 +65,17 @@ def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int =
 # Ops
 
 
+def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
+    """Returns what is told before an op runs: its constants, and where it will be."""
+    where, seq, now, numbers = start
+    place = _place(where)
+    found: list[Event] = []
+    for number in numbers or ():  # the host has the value: nothing is made
+        found.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *place))
+        found.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *place))
+    return [*found, OpPlaced(op.type, device.name, reason, seq, now, *place)]
+
+
 class OpSubject:
     """An op that ran on a device, on inputs of certain shapes; `runner` is None if it has failed."""
 
@@ -94,22 +105,11 @@ class OpSubject:
             self._timed = runner.time_of(op, inputs, made, 0.0)
         self.sample = _sample(self, constants or 0, len(made))
 
-    def begin(self, start: Begun) -> list[Event]:
-        """Returns what is told before it runs: its constants, and where it will be."""
-        where, seq, now, numbers = start
-        place = _place(where)
-        name, reason = self._device.name, self._reason
-        found: list[Event] = []
-        for number in numbers or ():  # the host has the value: nothing is made
-            found.append(OpPlaced("_EagerConst", name, reason, number - 1, now, *place))
-            found.append(OpExecuted("_EagerConst", name, (), 0.0, "finished", number, now, *place))
-        return [*found, OpPlaced(self._op.type, name, reason, seq, now, *place)]
-
     def events(self, note: Note) -> list[Event]:
         """Returns what the note stands for, in order."""
         _, code, instruction, replica, first, began, *_, more = note
         start = (code, instruction, replica), first, began, more and more[0]
-        return [*self.begin(start), *self.events_afterwards(note)]
+        return [*events_of_begin(self._op, self._device, self._reason, start), *self.events_afterwards(note)]
 
     def events_afterwards(self, note: Note) -> list[Event]:
         """Returns what is told when the op has run."""

@@ -85,7 +85,7 @@ def replica_number() -> int | None:
 def mapped(fn: Callable[..., Any], *structures: Any) -> Any:
     """Returns a structure like the first, of what `fn` makes of the values at the same place in all of them."""
     first: Any = structures[0]
-    kind: Any = type(first)
+    kind: Any = first.__class__
     if isinstance(first, list | tuple):
         parts = [mapped(fn, *parts) for parts in zip(*structures, strict=True)]
         return kind(*parts) if hasattr(kind, "_fields") else kind(parts)

@@ -26,10 +26,12 @@ def strategy() -> Any:
     return Strategy()
 
 
+def here() -> Any:
+    return tf.distribute.get_replica_context()
+
+
 def number() -> int:
-    context = tf.distribute.get_replica_context()
-    assert context is not None
-    return int(context.replica_id_in_sync_group)
+    return int(here().replica_id_in_sync_group)
 
 
 # Where we are
@@ -99,7 +101,7 @@ def test_each_replica_gets_its_own_of_distributed_arguments(strategy: Any) -> No
 @pytest.mark.parametrize("waits_before", [False, True])
 def test_an_error_in_a_replica_is_raised_and_the_strategy_goes_on(strategy: Any, waits_before: bool) -> None:
     def fails() -> None:
-        context: Any = tf.distribute.get_replica_context()
+        context = here()
         if waits_before:
             context.merge_call(lambda _: None)
         if number() == 1:
@@ -117,7 +119,7 @@ def test_an_error_in_a_replica_is_raised_and_the_strategy_goes_on(strategy: Any,
 
 def test_an_interrupt_reaches_the_caller(strategy: Any) -> None:
     def interrupted() -> None:
-        context: Any = tf.distribute.get_replica_context()
+        context = here()
         context.merge_call(lambda _: None)
         if number() == 1:
             raise KeyboardInterrupt
@@ -136,9 +138,7 @@ def test_a_merge_call_runs_once_across_replicas(strategy: Any) -> None:
         calls.append((inside is strategy, tf.distribute.get_replica_context(), [int(one) for one in values.values]))
         return inside.reduce("SUM", values, axis=None)
 
-    made = strategy.run(
-        lambda: tf.distribute.get_replica_context().merge_call(merge, args=(tf.constant(number() + 1),))
-    )
+    made = strategy.run(lambda: here().merge_call(merge, args=(tf.constant(number() + 1),)))
 
     assert int(made) == 3
     assert calls == [(True, None, [1, 2])]
@@ -148,7 +148,7 @@ def test_replicas_take_turns_at_every_meeting(strategy: Any) -> None:
     order: list[str] = []
 
     def step() -> None:
-        context: Any = tf.distribute.get_replica_context()
+        context = here()
         for meeting in "ab":
             order.append(f"{number()}{meeting}")
             context.merge_call(lambda _, meeting=meeting: order.append(meeting))
@@ -163,7 +163,7 @@ def test_replicas_take_turns_at_every_meeting(strategy: Any) -> None:
 def test_all_replicas_must_meet(strategy: Any, alone: int) -> None:
     def step() -> None:
         if number() == alone:
-            tf.distribute.get_replica_context().merge_call(lambda _: None)
+            here().merge_call(lambda _: None)
 
     with pytest.raises(RuntimeError, match="Some replicas made a different number of"):
         strategy.run(step)
@@ -181,12 +181,12 @@ def test_without_threads_waiting_is_refused_and_what_may_come_late_comes_late(
         order.append([int(one) for one in values.values])
 
     def late() -> None:
-        tf.distribute.get_replica_context().merge_in_the_end(merge, args=(tf.constant(number()),))
+        here().merge_in_the_end(merge, args=(tf.constant(number()),))
         order.append(number())
 
     monkeypatch.setattr(threading.Thread, "start", refused)
     with pytest.raises(tf.errors.UnimplementedError, match="threads cannot start"):
-        strategy.run(lambda: tf.distribute.get_replica_context().merge_call(lambda _: None))
+        strategy.run(lambda: here().merge_call(lambda _: None))
     strategy.run(late)
 
     assert order == [0, 1, [0, 1]]
@@ -194,8 +194,8 @@ def test_without_threads_waiting_is_refused_and_what_may_come_late_comes_late(
 
 def test_all_reduce_gives_each_replica_the_sum_on_its_own_device(strategy: Any) -> None:
     def step() -> Any:
-        value = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.float32) + 1.0
-        return tf.distribute.get_replica_context().all_reduce("SUM", {"a": value, "b": [value * 10.0]})
+        value = tf.cast(here().replica_id_in_sync_group, tf.float32) + 1.0
+        return here().all_reduce("SUM", {"a": value, "b": [value * 10.0]})
 
     made = strategy.run(step)
 
@@ -307,7 +307,7 @@ def test_all_kinds_of_reduction_give_the_same_bits(ops: Any) -> None:
 def test_tensors_travel_packed(strategy: Any) -> None:
     def step() -> Any:
         values = [tf.ones([4]) * float(n) for n in range(5)]
-        return tf.distribute.get_replica_context().all_reduce("SUM", values)
+        return here().all_reduce("SUM", values)
 
     with tf.runtime.recording() as record:
         strategy.run(step)
@@ -361,4 +361,4 @@ def test_the_default_strategy_has_one_replica_and_changes_nothing() -> None:
 
     assert strategy.run(lambda x: x + 1, args=(1,)) == 2
     assert strategy.reduce("SUM", tf.constant([1.0, 2.0]), axis=0).numpy() == 3.0
-    assert tf.distribute.get_replica_context().merge_call(lambda _, x: x, args=(3,)) == 3  # type: ignore[union-attr]
+    assert here().merge_call(lambda _, x: x, args=(3,)) == 3

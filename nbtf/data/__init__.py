@@ -1,5 +1,8 @@
 """`tf.data`: elements for a training loop, made when somebody asks for them."""
 
+from typing import NoReturn
+
+from nbtf import _missing
 from nbtf.data import experimental as experimental
 from nbtf.data.dataset import Dataset as Dataset
 from nbtf.data.dataset import TextLineDataset as TextLineDataset
@@ -35,3 +38,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(_missing.of_namespace(__name__, name, __all__))

@@ -68,6 +68,10 @@ class Batched(Stage):
             return (rows(group) for group in groups if len(group) >= least)
         return (self.join(chunk) for chunk in chunks(source.start(), size) if len(chunk) >= least)
 
+    def sample(self) -> list[Any]:
+        """Returns a batch of one element."""
+        return [self.join([element]) for element in self.inputs[0].sample()]
+
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one."""
         return joined(elements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,7 @@ def stacked(values: Sequence[Any]) -> Any:
         if value._array.shape != shape:
             text = "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: "
             raise at_next(InvalidArgumentError, f"{text}{_bracketed(value._array.shape)}, [batch]: {_bracketed(shape)}")
-        batch[place] = value._array
+        batch[place, ...] = value._array  # with dots, since an array of one text would become an element itself
     return tensor_on_host(batch, first._dtype)
 
 
@@ -227,9 +228,15 @@ def announce(op: str, constants: int = 0) -> None:
       op: TensorFlow's name of it.
       constants: how many of its inputs are Python values.
     """
-    if CURRENT.context.watched:
-        record = _OPS.get((op, constants)) or _OPS.setdefault((op, constants), _pipeline_op(op, constants))
-        record(**dict.fromkeys(record.attrs))
+    if not CURRENT.context.watched:
+        return
+    record = _OPS.get((op, constants)) or _OPS.setdefault((op, constants), _pipeline_op(op, constants))
+    inputs = dict.fromkeys(record.attrs)
+    scope = SCOPE()
+    if scope is None or (scope.request is None and scope.replica is None):
+        record(**inputs)
+    else:  # what asks for another device means the elements' ops, not the pipeline
+        on_host(partial(record, **inputs))
 
 
 def _pipeline_op(type: str, constants: int) -> Op:

@@ -54,6 +54,10 @@ class Mapped(Stage):
         """Returns the input's."""
         return self.inputs[0].cardinality()
 
+    def sample(self) -> list[Any]:
+        """Returns what the function makes of an element of the input."""
+        return [mapped(self._function, element) for element in self.inputs[0].sample()]
+
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
         function = self._function

@@ -136,5 +136,5 @@ def _filled(values: Sequence[Tensor], target: TensorShape, filler: Any) -> Tenso
     batch = np.empty((len(arrays), *shape), arrays[0].dtype)
     batch.fill(filler)
     for place, array in enumerate(arrays):
-        batch[(place, *map(slice, array.shape))] = array
+        batch[(place, *map(slice, array.shape), ...)] = array
     return tensor_on_host(batch, values[0].dtype)

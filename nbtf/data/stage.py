@@ -102,6 +102,10 @@ class Stage:
         """Starts a pass over the numbers of the rows in `columns`."""
         raise NotImplementedError
 
+    def sample(self) -> list[Any]:
+        """Returns one element in a list, or none of an empty dataset; no random order goes on meanwhile."""
+        return list(islice(self.start(), 1))
+
 
 class Selection(Stage):
     """A step that gives some of the elements of its input, in some order: rows by number where it can."""
@@ -131,6 +135,10 @@ class Selection(Stage):
         """Starts a pass over the numbers of the rows."""
         assert self.columns is not None
         return self.passed(self.inputs[0].picks, self.columns.row)
+
+    def sample(self) -> list[Any]:
+        """Returns an element of the input, chosen or not."""
+        return self.inputs[0].sample()
 
     def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
         """Returns what is chosen of a pass.

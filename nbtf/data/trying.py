@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any
 
 from nbtf._ops.random import seeds
@@ -68,7 +67,7 @@ def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
         made_up = [stand_in(spec, length, value, lambda one: Maker.dataset(Listed([one]))) for length, value in TRIES]
         first = function(made_up[0])
     except Exception:
-        return [function(element) for element in islice(source.start(), 1)] or [_refuse()]
+        return [function(element) for element in source.sample()] or [_refuse()]
     try:
         return [first, function(made_up[1])]
     except Exception:

@@ -40,6 +40,12 @@ def test_batches_keep_structure_and_dtype() -> None:
         assert [b"a", b"b"] == first["s"].numpy().tolist()
 
 
+def test_texts_stay_texts_in_batches() -> None:
+    for batch in (Dataset.batch, Dataset.padded_batch):
+        (texts,) = batch(Dataset.from_tensor_slices(["a", "b"]).map(lambda x: x), 2).as_numpy_iterator()
+        assert [bytes, bytes] == list(map(type, texts))
+
+
 def test_neighbouring_rows_are_not_copied() -> None:
     dataset = Dataset.from_tensor_slices(np.zeros((8, 3)))
     first, second = dataset.batch(4)

@@ -9,7 +9,7 @@ import pytest
 
 import nbtf as tf
 from nbtf.errors import OutOfRangeError
-from tests.ops.refusals import refused
+from tests.ops.refusals import refused, untyped
 
 Dataset: Any = tf.data.Dataset
 
@@ -107,6 +107,19 @@ def test_the_log_shows_the_ops_of_a_pipeline(capfd: pytest.CaptureFixture[str]) 
     made = ["TensorSliceDataset", "_EagerConst", "_EagerConst", "BatchDatasetV2"]
     run = ["AnonymousIteratorV3", "MakeIterator", "IteratorGetNext", "IteratorGetNext"]
     assert [*made, *run] == logged
+
+
+def test_listening_changes_nothing_where_a_device_is_asked_for() -> None:
+    tf.runtime.simulate_gpus(1)
+    tf.config.set_soft_device_placement(False)
+    with tf.device("GPU:0"), tf.runtime.recording() as record:
+        assert [0, 1] == [int(x) for x in Dataset.range(2)]
+    assert {"CPU:0"} == {device for _, device in record.ops}
+
+
+def test_a_name_that_is_not_there_lists_those_that_are() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'TFRecordDataset'. It has: AUTOTUNE, Dataset, "):
+        untyped.data.TFRecordDataset  # noqa: B018
 
 
 def test_long_loops_keep_no_memory() -> None:

@@ -123,6 +123,17 @@ def test_a_function_that_refuses_made_up_elements_is_shown_a_real_one() -> None:
     assert tf.TensorSpec((), tf.string) == columns.element_spec
 
 
+def test_looking_at_the_spec_leaves_a_random_order_where_it_was() -> None:
+    def order(look: bool) -> list[Any]:
+        tf.random.set_seed(4)
+        names = Dataset.from_tensor_slices(["a,1", "b,2", "c,3"]).shuffle(3).batch(1)
+        seconds = names.map(lambda lines: tf.strings.split(lines[0], ",")[1])
+        assert not look or tf.TensorSpec((), tf.string) == seconds.element_spec
+        return list(seconds.as_numpy_iterator())
+
+    assert order(look=False) == order(look=True)
+
+
 def test_wrong_functions_are_refused() -> None:
     text = "Argument `func` must be a callable. Received func=5 (of type <class 'int'>)"
     refused(lambda: Dataset.range(2).map(5), text, ValueError)

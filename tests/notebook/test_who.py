@@ -313,7 +313,7 @@ def test_looking_into_a_generator_keeps_nothing_alive(shell: Shell) -> None:
 def unreached() -> Iterator[None]:
     """A module that no user wrote: searches do not enter it."""
     yield
-    vars(string).pop("kept", None)
+    delattr(string, "kept")
 
 
 def test_what_nobody_reachable_holds_is_told_with_op_shape_and_line(shell: Shell, unreached: None) -> None:

@@ -163,6 +163,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import debugging as debugging
     from nbtf import distribute as distribute
     from nbtf import dtypes as dtypes
+    from nbtf import experimental as experimental
     from nbtf import image as image
     from nbtf import io as io
     from nbtf import keras as keras
@@ -248,6 +249,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "debugging",
         "distribute",
         "dtypes",
+        "experimental",
         "image",
         "io",
         "keras",

@@ -1,0 +1,282 @@
+"""NumPy's functions that make arrays and change their shape, on tensors."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from nbtf._ops import broadcasting, creation, diagonals, extent, gathering, joining, ranges
+from nbtf._ops import shape as shapes
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.identity import identity as _copy
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import float64, int64
+from nbtf.experimental.numpy.promotion import alike, asarray, dtype_of, python_float, result_type
+
+newaxis = None
+
+
+def _dtype(dtype: Any, default: Any = None) -> Any:
+    return (float64 if default is None else default) if dtype is None else dtype_of(dtype)
+
+
+def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
+    """Returns a tensor of a value.
+
+    >>> tf.experimental.numpy.array([1.5], ndmin=2).shape
+    TensorShape([1, 1])
+    """
+    made = asarray(val, dtype)
+    missing = ndmin - len(made.shape)
+    if missing > 0:
+        made = broadcasting.reshape(made, [1] * missing + made.shape.as_list())
+    return _copy(made) if copy else made
+
+
+def copy(a: Any) -> Tensor:
+    """Returns a copy."""
+    return array(a)
+
+
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """Returns zeros: floats, if nothing is said."""
+    return creation.zeros(shape, _dtype(dtype))
+
+
+def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """Returns ones: floats, if nothing is said.
+
+    >>> tf.experimental.numpy.ones((2,)).dtype
+    tf.float64
+    """
+    return creation.ones(shape, _dtype(dtype))
+
+
+empty = zeros
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """Returns a value in every place."""
+    lengths = [shape] if isinstance(shape, int) else shape
+    return broadcasting.broadcast_to(asarray(fill_value, dtype), lengths)
+
+
+def zeros_like(a: Any, dtype: Any = None) -> Tensor:
+    """Returns zeros in the shape of something."""
+    return creation.zeros_like(asarray(a, dtype))
+
+
+def ones_like(a: Any, dtype: Any = None) -> Tensor:
+    """Returns ones in the shape of something."""
+    return creation.ones_like(asarray(a, dtype))
+
+
+empty_like = zeros_like
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """Returns a value in the shape and dtype of something."""
+    like = asarray(a)
+    return full(like.shape, fill_value, dtype or like.dtype)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:  # noqa: N803  # NumPy's names
+    """Returns ones in a diagonal."""
+    columns = N if M is None else M
+    rows, places = ranges.range(N, dtype=int64)[:, None], ranges.range(columns, dtype=int64)
+    return cast(rows + k == places, _dtype(dtype))  # type: ignore[operator]  # tensors have operators
+
+
+def identity(n: int, dtype: Any = None) -> Tensor:
+    """Returns ones in the diagonal of a square."""
+    return eye(n, dtype=dtype)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Returns numbers one after the other; of integers int64.
+
+    >>> tf.experimental.numpy.arange(3).numpy()
+    array([0, 1, 2])
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    kind = _dtype(dtype, result_type(*(asarray(one) for one in (first, last, step))))
+    begin, end, by = (cast(asarray(one), kind) for one in (first, last, step))
+    return ranges.range(begin, end, by)
+
+
+def linspace(start: Any, stop: Any, num: int = 50, dtype: Any = None) -> Tensor:
+    """Returns numbers in equal steps, both ends among them."""
+    made = ranges.linspace(cast(asarray(start), python_float()), cast(asarray(stop), python_float()), num)
+    return made if dtype is None else cast(made, dtype_of(dtype))
+
+
+def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tensor]:
+    """Returns the coordinates of a grid."""
+    return ranges.meshgrid(*(asarray(one) for one in xi), indexing=indexing)
+
+
+# Shapes
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Returns the lengths of the axes."""
+    return tuple(asarray(a).shape)
+
+
+def ndim(a: Any) -> int:
+    """Returns the number of axes."""
+    return len(asarray(a).shape)
+
+
+def size(a: Any) -> int:
+    """Returns the number of values."""
+    return int(asarray(a).shape.num_elements() or 0)
+
+
+def reshape(a: Any, newshape: Any) -> Tensor:
+    """Returns the values in another shape; -1 stands for what is left."""
+    return broadcasting.reshape(asarray(a), [newshape] if isinstance(newshape, int) else newshape)
+
+
+def ravel(a: Any) -> Tensor:
+    """Returns the values in one axis."""
+    return reshape(a, [-1])
+
+
+flatten = ravel
+
+
+def transpose(a: Any, axes: Any = None) -> Tensor:
+    """Returns the values with axes in another order; the reverse one if none is said."""
+    return shapes.transpose(asarray(a), perm=axes)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
+    """Returns the values with two axes swapped."""
+    tensor = asarray(a)
+    order = list(range(len(tensor.shape)))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return shapes.transpose(tensor, perm=order)
+
+
+def moveaxis(a: Any, source: int, destination: int) -> Tensor:
+    """Returns the values with an axis at another place."""
+    tensor = asarray(a)
+    rank = len(tensor.shape)
+    order = [axis for axis in range(rank) if axis != source % rank]
+    order.insert(destination % rank, source % rank)
+    return shapes.transpose(tensor, perm=order)
+
+
+def expand_dims(a: Any, axis: int) -> Tensor:
+    """Returns the values with an axis of length 1 more."""
+    return shapes.expand_dims(asarray(a), axis)
+
+
+def squeeze(a: Any, axis: Any = None) -> Tensor:
+    """Returns the values without axes of length 1."""
+    return shapes.squeeze(asarray(a), axis)
+
+
+def broadcast_to(array: Any, shape: Any) -> Tensor:
+    """Returns the values repeated to a shape."""
+    return broadcasting.broadcast_to(asarray(array), shape)
+
+
+# Several
+
+
+def concatenate(arys: Any, axis: int = 0) -> Tensor:
+    """Returns arrays one behind the other, in one dtype."""
+    return joining.concat(alike(*(asarray(one) for one in arys)), axis)
+
+
+def stack(arrays: Any, axis: int = 0) -> Tensor:
+    """Returns arrays along an axis of their own, in one dtype."""
+    return joining.stack(alike(*(asarray(one) for one in arrays)), axis)
+
+
+def _at_least(a: Any, rank: int) -> Tensor:
+    return array(a, ndmin=rank)
+
+
+def vstack(tup: Any) -> Tensor:
+    """Returns rows one below the other."""
+    return concatenate([_at_least(one, 2) for one in tup], 0)
+
+
+def hstack(tup: Any) -> Tensor:
+    """Returns arrays side by side."""
+    parts = [_at_least(one, 1) for one in tup]
+    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Returns values behind an array."""
+    parts = [arr, values] if axis is not None else [ravel(arr), ravel(values)]
+    return concatenate(parts, axis or 0)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Returns parts of an array: so many, or cut at these places."""
+    tensor = asarray(ary)
+    if isinstance(indices_or_sections, int):
+        return joining.split(tensor, indices_or_sections, axis)
+    cuts = [0, *indices_or_sections, tensor.shape[axis]]
+    return joining.split(tensor, [after - before for before, after in pairwise(cuts)], axis)
+
+
+def tile(a: Any, reps: Any) -> Tensor:
+    """Returns an array side by side with itself."""
+    times = [reps] if isinstance(reps, int) else list(reps)
+    tensor = _at_least(a, len(times))
+    return extent.tile(tensor, [1] * (len(tensor.shape) - len(times)) + times)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Returns an array, each value of it several times."""
+    return gathering.repeat(asarray(a), repeats, axis)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
+    """Returns the values moved on; those at the end come to the beginning."""
+    tensor = asarray(a)
+    if axis is None:
+        return broadcasting.reshape(extent.roll(ravel(tensor), shift, 0), tensor.shape)
+    return extent.roll(tensor, shift, axis)
+
+
+def flip(m: Any, axis: Any = None) -> Tensor:
+    """Returns the values in reverse order along axes; along all if none is said."""
+    tensor = asarray(m)
+    axes = list(range(len(tensor.shape))) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    return extent.reverse(tensor, axes)
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
+    """Returns the values at places along an axis."""
+    return gathering.gather(ravel(a) if axis is None else asarray(a), asarray(indices), axis=axis or 0)
+
+
+def diag(v: Any, k: int = 0) -> Tensor:
+    """Returns a matrix with values in a diagonal, or the diagonal of a matrix."""
+    tensor = asarray(v)
+    return (diagonals.diag if len(tensor.shape) == 1 else diagonals.diag_part)(tensor, k=k)
+
+
+def tril(m: Any, k: int = 0) -> Tensor:
+    """Returns the values on and below a diagonal, and zeros above."""
+    return _part(m, k, below=True)
+
+
+def triu(m: Any, k: int = 0) -> Tensor:
+    """Returns the values on and above a diagonal, and zeros below."""
+    return _part(m, k, below=False)
+
+
+def _part(m: Any, k: int, below: bool) -> Tensor:
+    tensor = asarray(m)
+    rows = ranges.range(tensor.shape[-2])[:, None]
+    columns = ranges.range(tensor.shape[-1])
+    kept: Any = columns <= rows + k if below else columns >= rows + k  # type: ignore[operator]
+    return multiply(tensor, cast(kept, tensor.dtype))

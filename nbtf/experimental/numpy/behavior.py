@@ -1,0 +1,157 @@
+"""How tensors come to behave as NumPy's arrays: attributes, operators between dtypes, lists of places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops import gathering
+from nbtf._ops.broadcasting import broadcast_to
+from nbtf._ops.coordinates import gather_nd
+from nbtf._ops.elementwise import cast
+from nbtf._ops.joining import stack
+from nbtf._ops.operators import OPERATORS
+from nbtf._ops.variable import Variable
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import as_dtype, bool_, int64
+from nbtf.experimental.numpy import arrays, elementwise, linear, promotion, reductions
+
+_PROMOTED = (
+    "__add__ __sub__ __mul__ __truediv__ __floordiv__ __mod__ __pow__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ "
+    "__and__ __or__ __xor__"
+).split()
+
+
+def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conversion_mode: str = "legacy") -> None:
+    """Lets tensors behave as NumPy's arrays, from now on: it cannot be turned off, as in TensorFlow.
+
+    They have `T`, `reshape`, `astype`, `ravel`, `flatten`, `transpose`, `clip`, `size`, `tolist`, `data`, `max`,
+    `min` and `mean`. Operators bring dtypes to one by NumPy's rules: int32 and float32 make float64, and Python's
+    numbers give way. Lists and tensors of integers in brackets choose places. Functions of `tf` do not convert:
+    `tf.add` of two dtypes is still an error.
+
+    Args:
+      prefer_float32: whether Python's floats are float32 in `tf.experimental.numpy`, not float64.
+      dtype_conversion_mode: `"legacy"`, or `"off"` to leave operators as they are.
+
+    Raises:
+      ValueError: another mode: TensorFlow's `"all"` and `"safe"` are not there.
+    """
+    if dtype_conversion_mode not in ("legacy", "off"):
+        raise ValueError(f"dtype_conversion_mode must be 'legacy' or 'off' in nbtf, got {dtype_conversion_mode!r}")
+    promotion.prefer_float32(prefer_float32)
+    for name, attribute in _ATTRIBUTES.items():
+        setattr(Tensor, name, attribute)
+    if dtype_conversion_mode == "legacy":
+        for kind in (Tensor, Variable):
+            _promote(kind)
+        setattr(Tensor, "__getitem__", _part)  # noqa: B010  # the class declares it otherwise
+
+
+def _promote(kind: Any) -> None:
+    for name in _PROMOTED:
+        setattr(kind, name, _promoting(OPERATORS[name], turned=False))
+        reverse = f"__r{name[2:]}"
+        if reverse in OPERATORS:
+            setattr(kind, reverse, _promoting(OPERATORS[name], turned=True))
+    kind.__matmul__ = linear.matmul
+    kind.__rmatmul__ = _turned_matmul
+
+
+def _turned_matmul(self: Any, other: Any) -> Tensor:
+    return linear.matmul(other, self)
+
+
+def _promoting(operator: Callable[[Any, Any], Any], turned: bool) -> Callable[[Any, Any], Any]:
+    """Returns an operator that brings both sides to one dtype first; those of one dtype cost one comparison more."""
+
+    def promoted(x: Any, y: Any) -> Any:
+        if y.__class__ is not Tensor or x._dtype is not y._dtype:
+            if not isinstance(y, Tensor | Variable | int | float | complex | list | np.ndarray | np.generic):
+                return operator(y, x) if turned else operator(x, y)
+            x, y = promotion.alike(x, y)
+        return operator(y, x) if turned else operator(x, y)
+
+    return promoted
+
+
+def _part(tensor: Tensor, key: Any) -> Any:
+    """Returns a part; lists and tensors of integers choose places, as in NumPy."""
+    if isinstance(key, tuple):
+        keys: tuple[Any, ...] = key  # pyright: ignore[reportUnknownVariableType]
+        chosen = [place for place, one in enumerate(keys) if _is_list(one)]
+        if len(chosen) == 1 and all(isinstance(one, slice | int) for one in keys if not _is_list(one)):
+            return _along_one(tensor, keys, chosen[0])
+        if chosen and all(_is_list(one) or isinstance(one, int) for one in keys):
+            return _at_points(tensor, keys)
+    elif _is_list(key):
+        return _along_one(tensor, (key,), 0)
+    return OPERATORS["__getitem__"](tensor, key)
+
+
+def _is_list(key: Any) -> bool:
+    return isinstance(key, list) or (isinstance(key, Tensor | np.ndarray) and len(key.shape) > 0)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+
+
+def _along_one(tensor: Tensor, keys: tuple[Any, ...], place: int) -> Any:
+    """Returns the values at the places that one list names, and of the other axes what slices and integers say."""
+    marks = arrays.asarray(keys[place])
+    if marks.dtype is bool_:
+        return gathering.boolean_mask(tensor, marks, axis=place)
+    length = tensor.shape[place]
+    axis = place - sum(isinstance(one, int) for one in keys[:place])
+    others = tuple(slice(None) if at == place else one for at, one in enumerate(keys))
+    rest = OPERATORS["__getitem__"](tensor, others)
+    return gathering.gather(rest, _from_the_start(marks, length), axis=axis)
+
+
+def _at_points(tensor: Tensor, keys: tuple[Any, ...]) -> Any:
+    """Returns the values at points, whose coordinates are in several lists."""
+    places = [_from_the_start(arrays.asarray(one), tensor.shape[axis]) for axis, one in enumerate(keys)]
+    shape = np.broadcast_shapes(*(tuple(one.shape) for one in places))
+    return gather_nd(tensor, stack([broadcast_to(one, list(shape)) for one in places], -1))
+
+
+def _from_the_start(places: Tensor, length: Any) -> Tensor:
+    """Returns places counted from the start, where negative ones were counted from the end."""
+    counted = cast(places, int64)
+    return elementwise.where(elementwise.less(counted, 0), elementwise.add(counted, length), counted)
+
+
+def _astype(self: Any, dtype: Any) -> Tensor:
+    return arrays.asarray(self, as_dtype(dtype))
+
+
+def _reshape(self: Any, *newshape: Any, **kwargs: Any) -> Tensor:
+    if "newshape" in kwargs:
+        newshape = (kwargs["newshape"],)
+    return arrays.reshape(self, newshape[0] if len(newshape) == 1 else newshape)
+
+
+def _transpose(self: Any, *axes: Any) -> Tensor:
+    return arrays.transpose(self, (axes[0] if len(axes) == 1 else axes) if axes else None)
+
+
+def _tolist(self: Any) -> Any:
+    return self.numpy().tolist()
+
+
+_ATTRIBUTES: dict[str, Any] = {
+    "T": property(arrays.transpose),
+    "size": property(arrays.size),
+    "data": property(lambda self: self),
+    "astype": _astype,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "ravel": arrays.ravel,
+    "flatten": arrays.ravel,
+    "clip": elementwise.clip,
+    "tolist": _tolist,
+    "max": reductions.max,
+    "min": reductions.min,
+    "mean": reductions.mean,
+    "__pos__": elementwise.positive,
+}
+"""What tensors have then: TensorFlow's list."""

@@ -1,0 +1,183 @@
+"""NumPy's functions of single values, on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._ops import comparison, division, elementwise, functions, logic, magnitude, rounding, trigonometry
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import bool_
+from nbtf.experimental.numpy.promotion import alike, asarray, floats
+
+
+def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """Returns a function whose results are floats."""
+
+    def applied(x: Any) -> Tensor:
+        return function(floats(x))
+
+    return _named(applied, name, f"Returns NumPy's `{name}` of each value; of integers as floats.")
+
+
+def _of_any(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+    """Returns a function that keeps the dtype."""
+
+    def applied(x: Any) -> Tensor:
+        return function(asarray(x))
+
+    return _named(applied, name, f"Returns NumPy's `{name}` of each value.")
+
+
+def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Callable[[Any, Any], Tensor]:
+    """Returns a function of two values, which are brought to one dtype."""
+
+    def applied(x1: Any, x2: Any) -> Tensor:
+        return function(*alike(x1, x2))
+
+    return _named(applied, name, f"Returns NumPy's `{name}` of two values each, brought to one dtype.")
+
+
+def _of_bools(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def applied(*values: Any) -> Tensor:
+        return function(*[elementwise.cast(asarray(one), bool_) for one in values])
+
+    return _named(applied, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
+
+
+def _named(applied: Any, name: str, text: str) -> Any:
+    applied.__name__ = applied.__qualname__ = name
+    applied.__doc__ = text
+    return applied
+
+
+exp = _of_floats("exp", functions.exp)
+expm1 = _of_floats("expm1", functions.expm1)
+log = _of_floats("log", functions.log)
+log1p = _of_floats("log1p", functions.log1p)
+sqrt = _of_floats("sqrt", functions.sqrt)
+sin = _of_floats("sin", trigonometry.sin)
+cos = _of_floats("cos", trigonometry.cos)
+tan = _of_floats("tan", trigonometry.tan)
+arcsin = _of_floats("arcsin", trigonometry.asin)
+arccos = _of_floats("arccos", trigonometry.acos)
+arctan = _of_floats("arctan", trigonometry.atan)
+sinh = _of_floats("sinh", trigonometry.sinh)
+cosh = _of_floats("cosh", trigonometry.cosh)
+tanh = _of_floats("tanh", functions.tanh)
+arcsinh = _of_floats("arcsinh", trigonometry.asinh)
+arccosh = _of_floats("arccosh", trigonometry.acosh)
+arctanh = _of_floats("arctanh", trigonometry.atanh)
+floor = _of_floats("floor", rounding.floor)
+ceil = _of_floats("ceil", rounding.ceil)
+isnan = _of_floats("isnan", rounding.is_nan)
+isinf = _of_floats("isinf", rounding.is_inf)
+isfinite = _of_floats("isfinite", rounding.is_finite)
+fabs = _of_floats("fabs", magnitude.abs)
+
+abs = absolute = _of_any("absolute", magnitude.abs)
+negative = _of_any("negative", elementwise.negative)
+positive = _of_any("positive", lambda x: x)
+sign = _of_any("sign", magnitude.sign)
+square = _of_any("square", magnitude.square)
+reciprocal = _of_any("reciprocal", division.reciprocal)
+
+add = _of_two("add", elementwise.add)
+subtract = _of_two("subtract", elementwise.subtract)
+multiply = _of_two("multiply", elementwise.multiply)
+power = _of_two("power", functions.pow)
+maximum = _of_two("maximum", magnitude.maximum)
+minimum = _of_two("minimum", magnitude.minimum)
+floor_divide = _of_two("floor_divide", division.floordiv)
+mod = remainder = _of_two("mod", division.floormod)
+equal = _of_two("equal", comparison.equal)
+not_equal = _of_two("not_equal", comparison.not_equal)
+greater = _of_two("greater", comparison.greater)
+greater_equal = _of_two("greater_equal", comparison.greater_equal)
+less = _of_two("less", comparison.less)
+less_equal = _of_two("less_equal", comparison.less_equal)
+
+logical_and = _of_bools("logical_and", logic.logical_and)
+logical_or = _of_bools("logical_or", logic.logical_or)
+logical_xor = _of_bools("logical_xor", logic.logical_xor)
+logical_not = _of_bools("logical_not", logic.logical_not)
+
+
+def divide(x1: Any, x2: Any) -> Tensor:
+    """Returns quotients; those of integers are floats.
+
+    >>> tf.experimental.numpy.divide(1, 2).numpy()
+    np.float64(0.5)
+    """
+    one, other = alike(x1, x2)
+    return division.truediv(floats(one), floats(other))
+
+
+true_divide = divide
+
+
+def arctan2(x1: Any, x2: Any) -> Tensor:
+    """Returns angles of points, of which the first number is the height."""
+    return trigonometry.atan2(*alike(floats(x1), floats(x2)))
+
+
+def log2(x: Any) -> Tensor:
+    """Returns logarithms to the base of 2."""
+    return _log_of_base(x, 2)
+
+
+def log10(x: Any) -> Tensor:
+    """Returns logarithms to the base of 10."""
+    return _log_of_base(x, 10)
+
+
+def _log_of_base(x: Any, base: int) -> Tensor:
+    values = floats(x)
+    return division.truediv(functions.log(values), functions.log(elementwise.cast(base, values.dtype)))
+
+
+def clip(a: Any, a_min: Any, a_max: Any) -> Tensor:
+    """Returns values that are not below one limit and not above another; None is no limit."""
+    made = asarray(a)
+    if a_min is not None:
+        made = maximum(made, a_min)
+    return made if a_max is None else minimum(made, a_max)
+
+
+def around(a: Any, decimals: int = 0) -> Tensor:
+    """Returns values rounded to so many decimals; a half goes to the even one."""
+    values = asarray(a)
+    if values.dtype.is_integer:
+        return values
+    factor = elementwise.cast(10.0**decimals, values.dtype)
+    return division.truediv(rounding.round(elementwise.multiply(values, factor)), factor)
+
+
+round = around
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Returns values of `x` where a condition holds, and of `y` elsewhere; without these, where it holds.
+
+    Raises:
+      ValueError: one of the two is missing.
+    """
+    marked = elementwise.cast(asarray(condition), bool_)
+    if x is None and y is None:
+        return nonzero(marked)
+    if x is None or y is None:
+        raise ValueError("Both x and y must be ndarrays, or both must be None.")
+    return comparison.where(marked, *alike(x, y))
+
+
+def nonzero(a: Any) -> list[Tensor]:
+    """Returns where values are not 0: a tensor of places for each axis."""
+    found = comparison.where(elementwise.cast(asarray(a), bool_))
+    return [found[:, axis] for axis in range(found.shape[1])]
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
+    """Tells which values differ by rounding only."""
+    one, other = alike(floats(a), floats(b))
+    bound = elementwise.add(elementwise.multiply(magnitude.abs(other), rtol), atol)
+    return comparison.less_equal(magnitude.abs(elementwise.subtract(one, other)), bound)

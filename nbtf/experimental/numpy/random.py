@@ -1,0 +1,55 @@
+"""`tf.experimental.numpy.random`: random tensors as NumPy's oldest functions name them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops import random as ops
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import float64, int64
+from nbtf.experimental.numpy.promotion import dtype_of
+
+
+def seed(s: int) -> None:
+    """Seeds the generator of `tf.random`."""
+    ops.set_seed(s)
+
+
+def _shape(size: Any) -> list[int]:
+    return [] if size is None else [size] if isinstance(size, int) else list(size)
+
+
+def randn(*args: int) -> Tensor:
+    """Returns normal numbers.
+
+    >>> tf.experimental.numpy.random.randn(2, 3).shape
+    TensorShape([2, 3])
+    """
+    return standard_normal(args)
+
+
+def standard_normal(size: Any = None) -> Tensor:
+    """Returns normal numbers."""
+    return ops.normal(_shape(size), dtype=float64)
+
+
+def rand(*size: int) -> Tensor:
+    """Returns numbers that are equally likely from 0 to 1."""
+    return uniform(size=size)
+
+
+def random(size: Any = None) -> Tensor:
+    """Returns numbers that are equally likely from 0 to 1."""
+    return uniform(size=size)
+
+
+def uniform(low: float = 0.0, high: float = 1.0, size: Any = None) -> Tensor:
+    """Returns numbers that are equally likely between two limits."""
+    return ops.uniform(_shape(size), low, high, float64)
+
+
+def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = None) -> Tensor:
+    """Returns integers that are equally likely, the last one left out."""
+    first, last = (0, low) if high is None else (low, high)
+    kind = int64 if dtype is None else dtype_of(dtype)
+    return ops.uniform(_shape(size), first, last, kind)

@@ -1,0 +1,135 @@
+"""NumPy's functions along axes, on tensors: sums, means, orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops import broadcasting, ordering, positions, reduction, scan, statistics, truth
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import bool_, int64, uint64
+from nbtf.experimental.numpy.elementwise import isclose
+from nbtf.experimental.numpy.promotion import asarray, floats
+
+
+def _summed(a: Any, dtype: Any) -> Tensor:
+    """Returns what is added up: bools and short integers as int64, as NumPy has it."""
+    tensor = asarray(a, dtype)
+    kind = tensor.dtype
+    if dtype is not None or not (kind.is_integer or kind is bool_):
+        return tensor
+    return cast(tensor, uint64 if kind.name.startswith("uint") else int64)
+
+
+def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Returns the sum along axes; that of integers is int64.
+
+    >>> tf.experimental.numpy.sum([[1, 2], [3, 4]], axis=1).numpy()
+    array([3, 7])
+    """
+    return broadcasting.reduce_sum(_summed(a, dtype), axis, keepdims)
+
+
+def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Returns the product along axes; that of integers is int64."""
+    return reduction.reduce_prod(_summed(a, dtype), axis, keepdims)
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Returns the mean along axes: a float.
+
+    >>> tf.experimental.numpy.mean([1, 2]).numpy()
+    np.float64(1.5)
+    """
+    return reduction.reduce_mean(floats(a) if dtype is None else asarray(a, dtype), axis, keepdims)
+
+
+def var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """Returns the variance along axes."""
+    values = floats(a) if dtype is None else asarray(a, dtype)
+    spread = statistics.reduce_variance(values, axis, keepdims)
+    if not ddof:
+        return spread
+    counted = broadcasting.reduce_sum(cast(values == values, values.dtype), axis, keepdims)
+    return multiply(spread, counted / (counted - ddof))
+
+
+def std(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Returns the standard deviation along axes."""
+    return statistics.reduce_std(floats(a), axis, keepdims)
+
+
+def max(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Returns the largest along axes."""
+    return reduction.reduce_max(asarray(a), axis, keepdims)
+
+
+def min(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Returns the smallest along axes."""
+    return reduction.reduce_min(asarray(a), axis, keepdims)
+
+
+amax, amin = max, min
+
+
+def any(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Tells whether one is not 0 along axes."""
+    return truth.reduce_any(cast(asarray(a), bool_), axis, keepdims)
+
+
+def all(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Tells whether all are not 0 along axes."""
+    return truth.reduce_all(cast(asarray(a), bool_), axis, keepdims)
+
+
+def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:
+    tensor = asarray(a)
+    return (broadcasting.reshape(tensor, [-1]), 0) if axis is None else (tensor, axis)
+
+
+def argmax(a: Any, axis: int | None = None) -> Tensor:
+    """Returns where the largest is: among all values if no axis is said."""
+    return positions.argmax(*_flat(a, axis))
+
+
+def argmin(a: Any, axis: int | None = None) -> Tensor:
+    """Returns where the smallest is: among all values if no axis is said."""
+    return positions.argmin(*_flat(a, axis))
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Returns sums so far."""
+    return scan.cumsum(*_flat(_summed(a, dtype), axis))
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Returns products so far."""
+    return scan.cumprod(*_flat(_summed(a, dtype), axis))
+
+
+def count_nonzero(a: Any, axis: Any = None) -> Tensor:
+    """Returns how many values are not 0."""
+    return statistics.count_nonzero(asarray(a), axis)
+
+
+def sort(a: Any, axis: int = -1) -> Tensor:
+    """Returns the values in order."""
+    return ordering.sort(asarray(a), axis)
+
+
+def argsort(a: Any, axis: int = -1) -> Tensor:
+    """Returns the places of the values in order."""
+    return cast(ordering.argsort(asarray(a), axis, stable=True), int64)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
+    """Tells whether all values differ by rounding only."""
+    return all(isclose(a, b, rtol, atol))
+
+
+def array_equal(a1: Any, a2: Any) -> Tensor:
+    """Tells whether two arrays have one shape and the same values."""
+    from nbtf.experimental.numpy.elementwise import equal
+
+    one, other = asarray(a1), asarray(a2)
+    return all(equal(one, other)) if one.shape == other.shape else asarray(False)

@@ -15,7 +15,7 @@ OURS = "def outer():\n    return inner()\ndef inner():\n    return look()\n"
 
 def asked_by_the_package(look: Any) -> Any:
     """What a function returns that is called by two functions of the package."""
-    space = {"__name__": "nbtf._ops.made_up", "look": look}
+    space: dict[str, Any] = {"__name__": "nbtf._ops.made_up", "look": look}
     exec(OURS, space)
     return space["outer"]()
 

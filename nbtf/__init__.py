@@ -177,6 +177,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import saved_model as saved_model
     from nbtf import sparse as sparse
     from nbtf import strings as strings
+    from nbtf import summary as summary
     from nbtf import test as test
     from nbtf import train as train
     from nbtf._ops.bitcast import bitcast as bitcast
@@ -264,6 +265,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "saved_model",
         "sparse",
         "strings",
+        "summary",
         "test",
         "train",
     }

@@ -6,4 +6,5 @@ from nbtf.train.files import latest_checkpoint as latest_checkpoint
 from nbtf.train.files import list_variables as list_variables
 from nbtf.train.files import load_checkpoint as load_checkpoint
 from nbtf.train.files import load_variable as load_variable
+from nbtf.train.historic import GradientDescentOptimizer as GradientDescentOptimizer
 from nbtf.train.manager import CheckpointManager as CheckpointManager

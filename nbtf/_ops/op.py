@@ -10,7 +10,7 @@ from nbtf import _types
 from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.express import express
 from nbtf._ops.specs import broadcast, spec_of, stand_in
-from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.conversion import NotYetError, as_tensor
 from nbtf._runtime.execute import execute
 from nbtf._runtime.tape import AT_LENGTH, PLAIN, UNKNOWN, Call
 from nbtf._runtime.tensor import Tensor
@@ -114,7 +114,10 @@ class Op:
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
         """Sends the op down the road."""
-        return execute(self, inputs, attrs, name)
+        try:
+            return execute(self, inputs, attrs, name)
+        except NotYetError as symbolic:
+            return symbolic.step(self, inputs, attrs)
 
     def __repr__(self) -> str:
         """Names the op and its rule."""
@@ -323,7 +326,10 @@ def _dtype_of(value: Any) -> DType | None:
 def _converted(value: Any, wanted: DType | None) -> Tensor:
     if value.__class__ is Tensor:
         return value
-    return as_tensor(value, None if isinstance(value, Buffer) else wanted)  # a variable has its dtype, for `check`
+    made: Any = as_tensor(value, None if isinstance(value, Buffer) else wanted)  # a variable has its dtype, for `check`
+    if made.__class__ is not Tensor and hasattr(made, "not_yet"):
+        raise made.not_yet
+    return made
 
 
 def find_op(type: str) -> Op:

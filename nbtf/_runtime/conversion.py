@@ -38,6 +38,17 @@ _READ_AT_ONCE = {kind: dtype for kind, dtype in DEFAULT_OF.items() if dtype is n
 """The common case of `list_as_array`: one kind of numbers, and no dtype asked for."""
 
 
+class NotYetError(ValueError):
+    """Says that a value is not there yet: it stands for a tensor of a model that is being put together.
+
+    An op on such values is handed to `step`, which notes it down; elsewhere it is an error.
+    """
+
+    def step(self, op: Any, inputs: Any, attrs: dict[str, Any]) -> Any:
+        """Returns what stands for the op's results."""
+        raise NotImplementedError
+
+
 class Packer:
     """How a list of tensors becomes one; set by the op that does it, which stands above this floor."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf import nest
+from nbtf._ops.op import find_op
 from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.naming import auto_name, snake_case
 
@@ -107,6 +108,11 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 """What Keras calls the operators."""
 
 
+def _function_of(kind: str) -> Callable[..., Any]:
+    """Returns an operator by Keras' name for it, or an op by TensorFlow's: `tf.Sum`."""
+    return find_op(kind[3:]) if kind.startswith("tf.") else OPERATORS[kind]
+
+
 class Operator:
     """An operator between symbolic tensors, as a step of a functional model.
 
@@ -122,7 +128,7 @@ class Operator:
         """Makes a step that is not used yet."""
         self.kind = kind
         self.name = auto_name(snake_case(kind)) if name is None else name
-        self.function = OPERATORS[kind] if function is None else function
+        self.function = _function_of(kind) if function is None else function
         self._inbound_nodes: list[Node] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from nbtf._runtime.conversion import NotYetError
 from nbtf._types import as_dtype
 from nbtf.keras import trial
 from nbtf.keras.dtypes import standardized
@@ -12,10 +13,18 @@ from nbtf.keras.operation import History, Node, Operator
 
 _NO_FUNCTION = (
     "A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a "
-    "shape and dtype, used when constructing Keras Functional models or Keras Functions. You can only use it as input "
-    "to a Keras layer, or with operators. Wrap the function in a layer: `keras.layers.Lambda(function)(x)`, or a "
-    "subclass of `keras.layers.Layer` whose `call` uses it."
+    "shape and dtype, used when constructing Keras Functional models or Keras Functions. This function needs the value "
+    "itself. Wrap it in a layer: `keras.layers.Lambda(function)(x)`, or a subclass of `keras.layers.Layer` whose "
+    "`call` uses it."
 )
+
+
+class _SymbolicError(NotYetError):
+    """Is raised where a symbolic tensor should have a value; ops become steps of the model instead."""
+
+    def step(self, op: Any, inputs: Any, attrs: dict[str, Any]) -> Any:
+        """Returns what stands for the op's results."""
+        return applied(Operator(f"tf.{op.type}"), *inputs, **attrs)
 
 
 class DTypeName(str):
@@ -28,20 +37,9 @@ class DTypeName(str):
         """The name."""
         return str(self)
 
-    @property
-    def is_floating(self) -> bool:
-        """Whether it is a float type."""
-        return as_dtype(str(self)).is_floating
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether it is an integer type."""
-        return as_dtype(str(self)).is_integer
-
-    @property
-    def as_numpy_dtype(self) -> Any:
-        """NumPy's type."""
-        return as_dtype(str(self)).as_numpy_dtype
+    def __getattr__(self, name: str) -> Any:
+        """Returns what the dtype says."""
+        return getattr(as_dtype(str(self)), name)
 
 
 class KerasTensor:
@@ -86,9 +84,22 @@ class KerasTensor:
 
     # What it refuses
 
-    def __tf_tensor__(self, dtype: Any = None) -> NoReturn:
-        """Refuses: there is no value."""
-        raise ValueError(_NO_FUNCTION)
+    @property
+    def not_yet(self) -> NotYetError:
+        """What ops raise that should have a value."""
+        return _SymbolicError(_NO_FUNCTION)
+
+    @property
+    def _dtype(self) -> Any:
+        return as_dtype(str(self.dtype))
+
+    def __tf_tensor__(self, dtype: Any = None) -> Any:
+        """Returns itself: an op on it becomes a step of the model."""
+        if dtype is not None and dtype is not self._dtype:
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {self.dtype}: {self!r}"
+            )
+        return self
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """Refuses: there is no value."""

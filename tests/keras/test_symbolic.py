@@ -44,9 +44,43 @@ def test_operators_give_symbolic_tensors_and_run_in_models(compute: Any, shape: 
     np.testing.assert_allclose(tf.keras.Model(x, y)(value), compute(value))
 
 
-def test_functions_of_tensors_are_refused_with_advice() -> None:
+@pytest.mark.parametrize(
+    "compute",
+    [
+        tf.square,
+        tf.nn.softmax,
+        lambda x: tf.reduce_mean(x, axis=-1),
+        lambda x: tf.concat([x, tf.ones_like(x)], -1),
+        lambda x: tf.reshape(tf.cast(x, tf.float64), (-1, 2, 2)),
+        lambda x: tf.where(x > 4.0, x, 0.0),
+    ],
+)
+def test_functions_of_tensors_become_steps_of_the_model(compute: Any) -> None:
+    x = tf.keras.Input((4,))
+    value = np.arange(1.0, 9.0, dtype="float32").reshape(2, 4)
+
+    np.testing.assert_allclose(tf.keras.Model(x, compute(x))(value), compute(tf.constant(value)), rtol=1e-6)
+
+
+def test_function_that_needs_the_value_is_refused_with_advice() -> None:
+    x = tf.keras.Input((3,))
+
     with pytest.raises(ValueError, match="A KerasTensor cannot be used as input to a TensorFlow function"):
-        tf.square(tf.keras.Input((3,)))
+        tf.matmul(x, x)
+
+
+def test_symbolic_loss_and_metric_are_computed_in_each_call() -> None:
+    x = tf.keras.Input((2,))
+    y = L.Dense(1)(x)
+    model = tf.keras.Model(x, y)
+    model.add_loss(tf.reduce_sum(x) * 0.5)
+    model.add_metric(tf.reduce_max(x), name="largest", aggregation="mean")
+    model.compile("sgd", "mse")
+    history = model.fit(np.full((4, 2), 3.0), np.zeros((4, 1)), batch_size=4, verbose=0).history
+    model(np.ones((4, 2)))
+
+    assert [4.0] == [float(one) for one in model.losses]
+    assert [3.0] == history["largest"]
 
 
 @pytest.mark.parametrize(

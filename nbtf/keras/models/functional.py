@@ -42,6 +42,8 @@ class Functional(Model):
     _nodes: list[Node]
     _slots: dict[int, int]
     _steps: list[Any]
+    _added_losses: list[Any]
+    _added_metrics: list[tuple[Any, str]]
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
         """Takes inputs and outputs."""
@@ -55,6 +57,7 @@ class Functional(Model):
         self._inputs_structure, self._outputs_structure = _frozen(inputs), _frozen(outputs)
         self.__dict__["_inputs"] = list(nest.flatten(inputs))
         self.__dict__["_outputs"] = list(nest.flatten(outputs))
+        self.__dict__["_added_losses"], self.__dict__["_added_metrics"] = [], []
         self._connect()
         self.built = True
         if not trainable:
@@ -63,7 +66,8 @@ class Functional(Model):
     def _connect(self) -> None:
         """Finds the way from inputs to outputs, and writes it down as steps from slot to slot."""
         inputs = self._inputs
-        found = between(inputs, self._outputs)
+        more = [*self._added_losses, *(one for one, _ in self._added_metrics)]
+        found = between(inputs, [*self._outputs, *more])
         starts = {id(one) for one in inputs}
         begins = [one for one in inputs if not isinstance(node_of(one).operation, InputLayer)]
         own = {id(node_of(one).operation) for one in begins}
@@ -157,10 +161,34 @@ class Functional(Model):
                 values[target] = operation(values[source])
             else:
                 self._take(node, values)
+        if self._added_losses or self._added_metrics:
+            self._tell_added(values)
         if len(self._outputs) == 1 and self._outputs_structure is self._outputs[0]:
             return values[slots[id(self._outputs[0])]]
         made = [values[slots[id(one)]] for one in self._outputs]
         return nest.pack_sequence_as(self._outputs_structure, made)
+
+    def add_loss(self, loss: Any) -> None:
+        """Adds something to the loss: a scalar, or a symbolic one, which is computed in each call."""
+        if not isinstance(loss, KerasTensor):
+            super().add_loss(loss)
+            return
+        self._added_losses.append(loss)
+        self._connect()
+
+    def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
+        """Follows a value, or a symbolic one, with a mean of that name, as Keras 2 had it."""
+        if not isinstance(value, KerasTensor):
+            super().add_metric(value, name, aggregation)
+            return
+        self._added_metrics.append((value, name or value.name))
+        self._connect()
+
+    def _tell_added(self, values: list[Any]) -> None:
+        for one in self._added_losses:
+            super().add_loss(values[self._slots[id(one)]])
+        for one, name in self._added_metrics:
+            super().add_metric(values[self._slots[id(one)]], name)
 
     def _take(self, node: Node, values: list[Any]) -> None:
         """Takes a step with several inputs or outputs."""
@@ -222,10 +250,9 @@ class Functional(Model):
     def build(self, input_shape: Any = None) -> None:
         """Does nothing: it is built."""
 
-    # For the steps of Keras 2, in which losses and metrics may be symbolic
-
     _internal = Model._internal | frozenset(
-        {"_inputs", "_outputs", "_inputs_structure", "_outputs_structure", "_operations", "_nodes", "_slots", "_steps"}
+        "_inputs _outputs _inputs_structure _outputs_structure _operations _nodes _slots _steps _added_losses "
+        "_added_metrics".split()
     )
 
 

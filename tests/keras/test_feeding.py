@@ -12,7 +12,7 @@ import pytest
 import nbtf as tf
 from nbtf._runtime.context import Context, use_context
 from nbtf.keras import layers, models
-from nbtf.keras.training.feeding import feed_of, split_for_validation
+from nbtf.keras.training.feeding import feed_of, split_for_validation, unpacked
 from nbtf.keras.training.py_dataset import PyDataset
 
 X = np.arange(20.0).reshape(10, 2)
@@ -20,7 +20,7 @@ Y = np.arange(10)
 
 
 def rows(feed: Any) -> list[list[int]]:
-    return [np.asarray(y).tolist() for _, y, _ in feed.batches()]
+    return [np.asarray(unpacked(data)[1]).tolist() for data in feed.batches()]
 
 
 def test_arrays_are_cut_into_batches_of_the_float_type_of_layers() -> None:
@@ -46,7 +46,7 @@ def test_a_data_frame_is_an_array() -> None:
         def to_numpy(self) -> Any:
             return self.values
 
-    x, y, _ = next(feed_of(Frame(X), Frame(Y)).batches())
+    x, y = next(feed_of(Frame(X), Frame(Y)).batches())
 
     assert (x.tolist(), y.shape) == (X.tolist(), (10, 1))
 
@@ -106,6 +106,25 @@ def test_batches_by_number_are_asked_for_and_told_of_the_end() -> None:
     made.fit(data, epochs=2, verbose=0)
 
     assert (made.optimizer.iterations.numpy(), data.ended) == (6, 2)
+
+
+def test_a_step_gets_what_there_is() -> None:
+    shapes = [
+        [part.shape for part in data] if isinstance(data, tuple) else data.shape
+        for data in (
+            next(feed_of(X).batches()),
+            next(feed_of(X, Y).batches()),
+            next(feed_of(X, Y, Y).batches()),
+            next(feed_of(iter([(X, Y, Y, X)])).batches()),
+        )
+    ]
+
+    assert shapes == [(10, 2), [(10, 2), (10,)], [(10, 2), (10,), (10,)], [(10, 2), (10,), (10,), (10, 2)]]
+
+
+def test_a_tuple_of_more_than_three_is_refused_by_the_usual_step() -> None:
+    with pytest.raises(ValueError, match=r"^Data is expected to be in format `x`, `\(x,\)`, `\(x, y\)`, or "):
+        unpacked((X, Y, Y, X))
 
 
 def test_steps_go_on_over_the_end_of_arrays() -> None:

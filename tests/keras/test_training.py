@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from typing import Any
 
@@ -188,7 +189,7 @@ class Own(models.Model):
         return self.dense(x)
 
     def train_step(self, data: Any) -> Any:
-        x, y = data[:2]
+        x, y = data
         with tf.GradientTape() as tape:
             loss = self.compute_loss(x, y, self(x, training=True))
         grads = tape.gradient(loss, self.trainable_variables)
@@ -202,6 +203,20 @@ class Own(models.Model):
         return self(data, training=False) * 0.0
 
 
+def test_training_without_strategies_leaves_nothing_to_the_garbage_collector() -> None:
+    made = model(metrics=["mae"])
+    made.fit(X, Y, verbose=0)
+    gc.collect()
+    gc.disable()
+    try:
+        made.fit(X, Y, batch_size=2, epochs=3, verbose=0)
+        left = gc.collect()
+    finally:
+        gc.enable()
+
+    assert left == 0
+
+
 def test_a_subclass_may_write_its_own_steps() -> None:
     made = Own()
     made.compile("sgd", "mse")
@@ -210,6 +225,20 @@ def test_a_subclass_may_write_its_own_steps() -> None:
     assert list(history) == ["own", "val_tested"]
     assert history["own"][1] < history["own"][0]
     assert made.predict(X, verbose=0).tolist() == np.zeros((10, 1)).tolist()
+
+
+def test_metrics_that_a_step_of_its_own_looks_at_are_in_the_results() -> None:
+    class Looks(Own):
+        def test_step(self, data: Any) -> Any:
+            for metric in self.metrics[1:]:
+                metric.update_state(data[1], self(data[0], training=False))
+            return {metric.name: metric.result() for metric in self.metrics}
+
+    made = Looks()
+    made.compile("sgd", "mse", metrics=["mae"])
+    expected = np.abs(made(X).numpy() - Y).mean()
+
+    assert made.evaluate(X, Y, verbose=0) == [0.0, pytest.approx(expected, rel=1e-5)]
 
 
 def test_a_subclass_may_write_its_own_loss_and_metrics() -> None:

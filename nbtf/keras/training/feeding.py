@@ -17,8 +17,8 @@ from nbtf.keras.dtypes import floatx
 from nbtf.keras.training.py_dataset import PyDataset
 from nbtf.keras.training.structures import is_array, is_named, is_row
 
-Batch = tuple[Any, Any, Any]
-"""Inputs, targets and weights; arrays in it belong to nobody else."""
+Batch = Any
+"""Inputs, or a tuple of inputs, targets and weights, as `packed` makes it; arrays in it belong to nobody else."""
 
 
 class Feed:
@@ -70,9 +70,9 @@ class ArrayFeed(Feed):
         for start in range(0, self._rows, size):
             rows = slice(start, start + size) if order is None else order[start : start + size]
             if plain:
-                yield tuple([None if one is None else taken(one, rows) for one in data])
+                yield packed(*[None if one is None else taken(one, rows) for one in data])
             else:
-                yield mapped(partial(_taken_if_any, rows), data)
+                yield packed(*mapped(partial(_taken_if_any, rows), data))
 
     def _order(self) -> Any:
         numbers = random_numbers()
@@ -97,8 +97,7 @@ class DatasetFeed(Feed):
 
     def batches(self) -> Iterator[Batch]:
         """Yields its elements."""
-        for element in self._dataset:
-            yield unpacked(element)
+        yield from self._dataset
 
 
 class GeneratorFeed(Feed):
@@ -111,7 +110,7 @@ class GeneratorFeed(Feed):
     def batches(self) -> Iterator[Batch]:
         """Yields on from where it is."""
         for element in self._generator:
-            yield mapped(own_array, unpacked(element))
+            yield mapped(own_array, element)
 
 
 class PyDatasetFeed(Feed):
@@ -129,7 +128,7 @@ class PyDatasetFeed(Feed):
         number = 0
         order: Any = random_numbers().permutation(self.steps) if self._shuffle and self.steps is not None else None
         while self.steps is None or number < self.steps:
-            yield mapped(own_array, unpacked(self._dataset[number if order is None else int(order[number])]))
+            yield mapped(own_array, self._dataset[number if order is None else int(order[number])])
             number += 1
 
     def pass_ended(self) -> None:
@@ -147,10 +146,11 @@ class Weighted(Feed):
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches with weights."""
-        for x, y, weights in self._feed.batches():
+        for data in self._feed.batches():
+            x, y, weights = unpacked(data)
             if weights is not None:
                 raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-            yield x, y, class_weights(y, self._class_weight)
+            yield packed(x, y, class_weights(y, self._class_weight))
 
     def pass_ended(self) -> None:
         """Tells the feed."""
@@ -280,7 +280,14 @@ def _lengths(value: Any) -> list[int]:
     return [] if value is None else [len(value)]
 
 
-def unpacked(element: Any) -> Batch:
+def packed(x: Any, y: Any = None, weights: Any = None) -> Batch:
+    """Returns inputs, targets and weights as a step gets them: without those that there are not."""
+    if y is None and weights is None:
+        return (x,) if is_row(x) else x
+    return (x, y) if weights is None else (x, y, weights)
+
+
+def unpacked(element: Any) -> tuple[Any, Any, Any]:
     """Returns an element as inputs, targets and weights.
 
     Raises:
@@ -310,7 +317,7 @@ def class_weights(y: Any, class_weight: Mapping[int, float]) -> Any:
     return weights
 
 
-def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple[Batch, Batch]:
+def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple[Any, Any]:
     """Returns the first rows to train with, and the last ones to validate with.
 
     Raises:

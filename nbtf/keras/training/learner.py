@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nbtf import distribute
@@ -269,8 +269,9 @@ class Learner:
         are asked, since under a strategy each replica knows its own part alone.
         """
         results = self.get_metrics_result()
-        if is_named(given) and set(given) != set(results):
-            results = given
+        if is_named(given):
+            told = dict(_leaves(given))
+            results = results if set(told) == set(results) else told
         return {name: _number(results[name]) for name in sorted(results)}
 
     def _in_order(self, logs: Mapping[str, float]) -> Any:
@@ -282,6 +283,14 @@ class Learner:
         names += sorted(name for name in logs if name not in names)
         values = [logs[name] for name in names]
         return values[0] if len(values) == 1 else values
+
+
+def _leaves(logs: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in logs.items():
+        if is_named(value):
+            yield from _leaves(value)
+        else:
+            yield name, value
 
 
 def _number(value: Any) -> Any:

@@ -16,6 +16,7 @@ from nbtf._runtime.device import device
 from nbtf.distribute.reduction import ReduceOp, reduced
 from nbtf.distribute.values import PerReplica, mapped, replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
+from nbtf.keras.training.feeding import unpacked
 from nbtf.keras.training.replica_parts import SHARE, Share, part_for, placed, rows_of
 from nbtf.keras.training.restoring import Restorable
 
@@ -66,7 +67,7 @@ class Steps:
         model = self._model
         if not self._in_strategy:
             if self._plain:
-                weights, grads = model._gradients(*placed(batch))
+                weights, grads = model._gradients(*unpacked(placed(batch)))
                 model._change(weights, grads)
                 return None
             return model.train_step(placed(batch))
@@ -82,7 +83,7 @@ class Steps:
         found: dict[int, list[Any]] = {}
 
         def gradients(part: Any) -> None:
-            found[replica_number() or 0] = model._gradients(*part)[1]
+            found[replica_number() or 0] = model._gradients(*unpacked(part))[1]
 
         self._run(gradients, batch)
         if found:
@@ -133,17 +134,16 @@ class Steps:
 
     def predict(self, batch: Any) -> Any:
         """Returns the outputs for a batch as arrays."""
-        x = (batch[0], None, None)
         predict = self._model.predict_step
         if not self._in_strategy:
-            return mapped(_as_array, predict(_as_data(placed(x))))
+            return mapped(_as_array, predict(placed(batch)))
         made: dict[int, Any] = {}
 
         def outputs(part: Any) -> None:
-            made[replica_number() or 0] = predict(_as_data(part))
+            made[replica_number() or 0] = predict(part)
 
         with self._strategy.scope():
-            self._run(outputs, x)
+            self._run(outputs, batch)
         return joined([mapped(_as_array, made[number]) for number in sorted(made)])
 
     # Replicas
@@ -190,10 +190,6 @@ class Steps:
 
 _NOTE = re.compile(r"in replica \d+ of \d+ on ")
 _DEVICE = re.compile(r"/device:[A-Z]+:\d+")
-
-
-def _as_data(batch: tuple[Any, Any, Any]) -> Any:
-    return batch[0]
 
 
 def _as_array(value: Any) -> Any:

@@ -16,7 +16,15 @@ from nbtf.keras.optimizers import LossScaleOptimizer
 from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
-from nbtf.keras.training.feeding import class_weights, feed_of, mapped, own_array, split_for_validation, unpacked
+from nbtf.keras.training.feeding import (
+    class_weights,
+    feed_of,
+    mapped,
+    own_array,
+    packed,
+    split_for_validation,
+    unpacked,
+)
 from nbtf.keras.training.learner import Compiled, Learner
 from nbtf.keras.training.loops import Epochs, evaluated, predicted
 from nbtf.keras.training.steps import Steps
@@ -307,7 +315,7 @@ class Trainer(Learner):
                 )
             sample_weight = class_weights(y, class_weight)
         self._train_steps = self._train_steps or Steps(self)
-        logs = self._train_steps.train(mapped(own_array, (x, y, sample_weight)))
+        logs = self._train_steps.train(mapped(own_array, packed(x, y, sample_weight)))
         made = self._logs(logs)
         return made if return_dict else self._in_order(made)
 
@@ -321,12 +329,12 @@ class Trainer(Learner):
           return_dict: whether results come by name.
         """
         self._need_compiled()
-        made = self._logs(Steps(self).test(mapped(own_array, (x, y, sample_weight))))
+        made = self._logs(Steps(self).test(mapped(own_array, packed(x, y, sample_weight))))
         return made if return_dict else self._in_order(made)
 
     def predict_on_batch(self, x: Any) -> Any:
         """Returns the outputs for one batch, as arrays."""
-        return Steps(self).predict((mapped(own_array, x), None, None))
+        return Steps(self).predict(mapped(own_array, packed(x)))
 
 
 def deserialized_all(config: Any) -> Any:

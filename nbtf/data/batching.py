@@ -176,8 +176,17 @@ class Rebatched(Stage):
                 "Fix the issue by adding the `batch` transformation to the dataset."
             )
         self._sizes, self._whole = tuple(sizes), drop_remainder
-        length = sizes[0] if drop_remainder and len(set(sizes)) == 1 else None
-        self.spec = batch_of(row_of(source.spec), length)
+        self.spec = batch_of(row_of(source.spec), self._certain_length())
+
+    def _certain_length(self) -> int | None:
+        """Returns the length of all groups, if it is one that can be told."""
+        shapes = [spec.shape for spec in flatten(self.inputs[0].spec)]
+        given = {shape[0] for shape in shapes if shape.rank is not None and shape[0] is not None}
+        if len(given) > 1:
+            raise ValueError(f"Invalid `input_dataset.` The lengths of its batches differ: {sorted(given)}.")
+        size, *others = set(self._sizes)
+        even = self._whole or any(length % size == 0 for length in given)
+        return size if even and not others else None
 
     def start(self) -> Iterator[Any]:
         """Starts a pass; a group is a part of a batch where it can be."""

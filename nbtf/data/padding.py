@@ -44,6 +44,8 @@ class PaddedBatched(Batched):
         self._element = source.spec
         self._specs: list[Any] = flatten(self._element)
         self._targets = self._shapes(shapes)
+        # Without shapes the longest element decides, whatever its spec says.
+        self._rooms = [TensorShape([None] * len(one)) for one in self._targets] if shapes is None else self._targets
         self._values = self._fillers(values)
 
     def _shapes(self, shapes: Any) -> list[TensorShape]:
@@ -80,7 +82,7 @@ class PaddedBatched(Batched):
 
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one, filled up."""
-        columns = zip(*map(leaves, elements), self._targets, self._values, strict=True)
+        columns = zip(*map(leaves, elements), self._rooms, self._values, strict=True)
         return packer(elements[0])([_filled(column[:-2], column[-2], column[-1]) for column in columns])
 
 

@@ -53,7 +53,7 @@ class Pipeline:
     def element_spec(self) -> Any:
         """What each element looks like: a `tf.TensorSpec`, or a structure of them.
 
-        After `map` and its kin, where the function decides, it is found out by calling the function with two made-up
+        After `map` and its kin, where the function decides, it is found out by calling the function with made-up
         elements; TensorFlow traces it.
 
         >>> tf.data.Dataset.range(5).batch(2).element_spec

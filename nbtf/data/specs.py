@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -186,18 +187,21 @@ def _point(_: Any) -> int:
 def _common(a: Any, b: Any, text: str) -> Any:
     if a == b:
         return a
+    if a.__class__ is b.__class__ is DatasetSpec:
+        return DatasetSpec(both(a.element_spec, b.element_spec, text))
     if type(a) is not type(b) or not hasattr(a, "dtype") or a.dtype is not b.dtype:
         raise TypeError(text)
     return type(a)(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
 
 
-def stand_in(spec: Any, length: int, value: int, dataset: Callable[[Any], Any]) -> Any:
+def stand_in(spec: Any, length: int, value: int, text: bytes, dataset: Callable[[Any], Any]) -> Any:
     """Returns an element that looks like a spec, to try a function on.
 
     Args:
       spec: what it looks like.
-      length: what stands for lengths that are not known.
+      length: what stands for lengths that are not known, at least 2.
       value: what numbers it is made of.
+      text: what texts it is made of.
       dataset: makes a dataset of one element.
 
     Raises:
@@ -206,12 +210,11 @@ def stand_in(spec: Any, length: int, value: int, dataset: Callable[[Any], Any]) 
 
     def made(one: Any) -> Any:
         if isinstance(one, TensorSpec):
-            return _tensor_like(one.shape, one.dtype, length, value)
+            return _tensor_like(one.shape, one.dtype, length, text if one.dtype is string else value)
         if isinstance(one, DatasetSpec):
-            return dataset(stand_in(one.element_spec, length, value, dataset))
+            return dataset(stand_in(one.element_spec, length, value, text, dataset))
         if isinstance(one, RaggedTensorSpec) and one.shape.rank is not None:
-            dense = _tensor_like(one.shape, one.dtype, length, value)
-            return RaggedTensor.from_tensor(dense, ragged_rank=one.ragged_rank) if one.ragged_rank else dense
+            return _ragged_like(one, length, text if one.dtype is string else value)
         if isinstance(one, NoneTensorSpec):
             return None
         raise ValueError(f"nothing stands for {one}")
@@ -219,13 +222,21 @@ def stand_in(spec: Any, length: int, value: int, dataset: Callable[[Any], Any]) 
     return each(made, spec)
 
 
-def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int) -> Any:
+def _ragged_like(spec: RaggedTensorSpec, length: int, value: int | bytes) -> Any:
+    lengths = [length if n is None else n for n in spec.shape]
+    ragged = spec.ragged_rank
+    made: Any = _tensor_like(TensorShape([prod(lengths[: ragged + 1]), *lengths[ragged + 1 :]]), spec.dtype, 0, value)
+    for axis in range(ragged, 0, -1):
+        made = RaggedTensor.from_row_lengths(made, [lengths[axis]] * prod(lengths[:axis]))
+    return made
+
+
+def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int | bytes) -> Any:
     if shape.rank is None:
-        raise ValueError("a tensor has some rank")
+        shape = TensorShape([length] * (length - 1))  # another rank in each try, so that it stays unknown
     lengths = [length if n is None else n for n in shape]
-    number: Any = (b"" if value == 0 else b"0") if dtype is string else value
     array = np.empty(lengths, dtype.np_dtype)
-    array.fill(number)
+    array.fill(value)
     return tensor_on_host(array, dtype)
 
 

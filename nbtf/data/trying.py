@@ -6,17 +6,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf._ops.random import seeds
+from nbtf._ops.structure import flatten
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import SCOPE, set_scope
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tape import ALWAYS
+from nbtf._types import string
 from nbtf.data.batching import Listed
 from nbtf.data.elements import scope_of_trying
 from nbtf.data.specs import of_tries, spec_of, stand_in
 from nbtf.data.stage import Maker, Stage
 
-TRIES = ((2, 0), (3, 1))
-"""Lengths and values of the made-up elements: what differs afterwards is not known before."""
+TRIES = ((2, 0, b"0"), (3, 1, b"1"))
+"""Lengths, numbers and texts of the made-up elements: what differs afterwards is not known before."""
+
+SEVERAL_WORDS = (2, 0, b"1 1,1;1\t1")
+"""The same once more for texts, which a function may cut into any number of pieces."""
 
 
 class _Keeper:
@@ -43,7 +48,7 @@ class _Keeper:
 def tried(function: Callable[..., Any], source: Stage) -> Any:
     """Returns the spec of what a function makes of elements.
 
-    TensorFlow traces the function; here it is called twice with made-up elements, and where it does not like those,
+    TensorFlow traces the function; here it is called with made-up elements, and where it does not like those,
     with the first real one. Nobody is told of its ops, and random numbers and variables are afterwards as before.
     """
     context = CURRENT.context
@@ -63,15 +68,15 @@ def tried(function: Callable[..., Any], source: Stage) -> Any:
 
 def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
     spec = source.spec
-    try:
-        made_up = [stand_in(spec, length, value, lambda one: Maker.dataset(Listed([one]))) for length, value in TRIES]
-        first = function(made_up[0])
-    except Exception:
-        return [function(element) for element in source.sample()] or [_refuse()]
-    try:
-        return [first, function(made_up[1])]
-    except Exception:
-        return [first]
+    texts = any(getattr(one, "dtype", None) is string for one in flatten(spec))
+    made: list[Any] = []
+    for number, how in enumerate((*TRIES, SEVERAL_WORDS) if texts else TRIES):
+        try:
+            made.append(function(stand_in(spec, *how, lambda one: Maker.dataset(Listed([one])))))
+        except Exception:
+            if number == 0:
+                return [function(element) for element in source.sample()] or [_refuse()]
+    return made
 
 
 def _refuse() -> Any:

@@ -162,6 +162,9 @@ def test_a_group_is_reduced_as_soon_as_it_is_full() -> None:
         (lambda ds: ds.batch(2).unbatch(), "()"),
         (lambda ds: ds.padded_batch(2), "(None,)"),
         (lambda ds: ds.batch(2).rebatch(3), "(None,)"),
+        (lambda ds: ds.batch(4, drop_remainder=True).rebatch(2), "(2,)"),
+        (lambda ds: ds.batch(4).rebatch([1, 2], drop_remainder=True), "(None,)"),
+        (lambda ds: ds.batch(4).rebatch(2, drop_remainder=True), "(2,)"),
     ],
 )
 def test_specs_know_the_lengths_that_are_certain(make: Callable[[Any], Any], shape: str) -> None:

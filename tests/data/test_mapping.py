@@ -112,6 +112,7 @@ def test_looking_at_the_spec_changes_no_variable_and_no_generator() -> None:
         (lambda x: tf.reduce_sum(x), tf.TensorSpec((), tf.int64)),
         (lambda x: tf.range(x[0]), tf.TensorSpec((None,), tf.int64)),
         (lambda x: 5, tf.TensorSpec((), tf.int32)),
+        (lambda x: tf.strings.to_number(tf.strings.as_string(x)), tf.TensorSpec((None,))),
     ],
 )
 def test_specs_tell_what_a_function_returns(function: Callable[..., Any], spec: tf.TensorSpec) -> None:
@@ -132,6 +133,18 @@ def test_looking_at_the_spec_leaves_a_random_order_where_it_was() -> None:
         return list(seconds.as_numpy_iterator())
 
     assert order(look=False) == order(look=True)
+
+
+def test_nobody_knows_into_how_many_pieces_a_text_falls() -> None:
+    words = Dataset.from_tensor_slices(["a", "b c"]).map(tf.strings.split)
+    assert tf.TensorSpec((None,), tf.string) == words.element_spec
+
+
+def test_specs_tell_what_inner_datasets_hold_and_what_is_ragged() -> None:
+    batches = Dataset.range(5).batch(2)
+    assert tf.TensorSpec((None,), tf.int64) == batches.flat_map(Dataset.from_tensors).element_spec
+    ragged = batches.ragged_batch(2).batch(2).map(lambda rows: rows)
+    assert tf.RaggedTensorSpec((None, None, None), tf.int64, 2) == ragged.element_spec
 
 
 def test_wrong_functions_are_refused() -> None:

@@ -6,6 +6,7 @@ from nbtf._ops.extent import MirrorPadGrad as MirrorPadGrad
 from nbtf._ops.functions import SigmoidGrad as SigmoidGrad
 from nbtf._ops.functions import TanhGrad as TanhGrad
 from nbtf._ops.indexing import StridedSliceGrad as StridedSliceGrad
+from nbtf._ops.local_response import LRNGrad as LRNGrad
 from nbtf._ops.pooling import AvgPoolGrad as AvgPoolGrad
 from nbtf._ops.pooling import MaxPoolGrad as MaxPoolGrad
 from nbtf._ops.pooling import MaxPoolGradGrad as MaxPoolGradGrad

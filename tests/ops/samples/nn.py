@@ -46,6 +46,8 @@ def steady_dropout(x: tf.Tensor) -> tf.Tensor:
     return tf.nn.dropout(x, 0.5)
 
 
+PICTURE = np.linspace(-1, 1.5, 24, dtype=np.float32).reshape(1, 2, 3, 4)
+
 SAMPLES = [
     Sample("Relu", tf.nn.relu, [X], np.maximum(X, 0), differentiable=[0]),
     Sample("Relu", tf.nn.relu, [K], np.maximum(K, 0)),
@@ -138,4 +140,14 @@ SAMPLES = [
     Sample("GatherV2", tf.nn.embedding_lookup, [[X, 2 * X], np.array([3, 0])], [X[1] * 2, X[0]]),
     Sample("Rsqrt", tf.nn.batch_normalization, [X, 1.0, 4.0, 3.0, 2.0, 0.0], X + 2),
     Sample("Rsqrt", tf.nn.batch_normalization, [X, BIAS, BIAS, None, None, 0.0], (X - BIAS) / np.sqrt(BIAS)),
+    Sample("LRN", tf.nn.lrn, [PICTURE], PICTURE / np.sqrt(1 + (PICTURE**2).sum(-1, keepdims=True)), differentiable=[0]),
+    Sample("LRN", tf.nn.lrn, [PICTURE, 0, 2.0, 0.5, 0.75], PICTURE / (2 + 0.5 * PICTURE**2) ** 0.75),
+    Sample(
+        "LRNGrad",
+        tf.raw_ops.LRNGrad,
+        [np.ones_like(PICTURE), PICTURE, PICTURE / (1 + PICTURE**2)],
+        (1 - PICTURE**2) / (1 + PICTURE**2) ** 2,
+        {"depth_radius": 0, "bias": 1.0, "alpha": 1.0, "beta": 1.0},
+        tolerance=1e-5,
+    ),
 ]

@@ -16,6 +16,7 @@ from nbtf._ops.convolution_by_rank import conv1d as conv1d
 from nbtf._ops.convolution_by_rank import convolution as convolution
 from nbtf._ops.functions import sigmoid as sigmoid
 from nbtf._ops.functions import tanh as tanh
+from nbtf._ops.local_response import local_response_normalization as local_response_normalization
 from nbtf._ops.local_response import lrn as lrn
 from nbtf._ops.losses import compute_average_loss as compute_average_loss
 from nbtf._ops.losses import scale_regularization_loss as scale_regularization_loss

@@ -69,6 +69,9 @@ def lrn(
     return LRN(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)
 
 
+local_response_normalization = lrn
+
+
 @LRN.infer
 def _(input: Spec, depth_radius: int, bias: float, alpha: float, beta: float) -> Spec:
     if len(input.shape) != 4:

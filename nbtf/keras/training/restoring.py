@@ -29,6 +29,10 @@ class Restorable:
         """Keeps the values of this moment."""
         self._values = [copy._array for copy in self._copies]
 
+    def forget(self) -> None:
+        """Lets go of what was kept."""
+        self._values.clear()
+
     def bring_back(self) -> None:
         """Gives all variables the values that were kept."""
         for copy, value in zip(self._copies, self._values, strict=True):

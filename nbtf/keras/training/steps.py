@@ -54,6 +54,8 @@ class Steps:
             if self._restorable is not None:
                 self._restorable.bring_back()
             raise
+        if self._restorable is not None:
+            self._restorable.forget()
         self._step += 1
         return logs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import ExitStack
 from typing import Any
 
@@ -103,12 +104,14 @@ class Layer(Described, Weights):
             value = tracked(value)
         elif name in self.__dict__ and belongs(self.__dict__[name]):
             changed()
+            object.__setattr__(self, "_cache", None)  # what it remembers would keep the old value's memory
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
         """Forgets an attribute."""
         changed()
         object.__delattr__(self, name)
+        object.__setattr__(self, "_cache", None)
 
     # To be written by subclasses
 
@@ -210,6 +213,9 @@ class Layer(Described, Weights):
             for one in nest.flatten(outputs):
                 self.add_loss(self.activity_regularizer(one))
         if masks is not None or type(self).compute_mask is not Layer.compute_mask:
+            if masks is not None and not self.supports_masking:
+                self._refuse_masks()
+                masks = None
             mask = self.compute_mask(first, masks)
             if mask is not None and mask_of(outputs) is None:
                 set_mask(outputs, mask)
@@ -243,6 +249,15 @@ class Layer(Described, Weights):
             return outputs
         finally:
             CALL.reset(before)
+
+    def _refuse_masks(self) -> None:
+        """Warns that a mask ends here."""
+        warnings.warn(
+            f"Layer '{self._name}' (of type {type(self).__name__}) was passed an input with a mask attached to it. "
+            "However, this layer does not support masking and will therefore destroy the mask information. Downstream "
+            "layers will not see the mask.",
+            stacklevel=5,
+        )
 
     def _symbolic_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what stands for the results, and notes the use as a node."""

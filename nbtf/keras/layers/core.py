@@ -235,8 +235,6 @@ class Lambda(Layer):
     array([9.], dtype=float32)
     """
 
-    supports_masking = True
-
     def __init__(
         self,
         function: Callable[..., Any],
@@ -248,6 +246,7 @@ class Lambda(Layer):
         """Takes the function."""
         super().__init__(**kwargs)
         self.function, self.mask, self.arguments = function, mask, arguments or {}
+        self.supports_masking = mask is not None
         self._output_shape = output_shape
         self.built = True
 

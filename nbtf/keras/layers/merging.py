@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from nbtf._ops.broadcasting import reshape
+from nbtf._ops.broadcasting import broadcast_to, reshape
+from nbtf._ops.creation import ones
 from nbtf._ops.elementwise import add as _add
 from nbtf._ops.elementwise import multiply as _multiply
 from nbtf._ops.elementwise import subtract as _subtract
@@ -15,6 +16,7 @@ from nbtf._ops.logic import logical_or
 from nbtf._ops.magnitude import maximum as _maximum
 from nbtf._ops.magnitude import minimum as _minimum
 from nbtf._ops.shape import expand_dims, transpose
+from nbtf._ops.truth import reduce_any
 from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 
@@ -199,10 +201,16 @@ class Concatenate(Merge):
         return tuple(made)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Returns None, unless sequences are put side by side: then where one of them counts."""
-        if self.axis % inputs[0].ndim == inputs[0].ndim - 1:
-            return super().compute_mask(inputs, previous_mask)
-        return None
+        """Returns where something of the result counts; inputs without a mask count as a whole."""
+        if previous_mask is None or all(one is None for one in previous_mask):
+            return None
+        masks: list[Any] = []
+        for one, mask in zip(inputs, previous_mask, strict=True):
+            counted = ones(one.shape, "bool") if mask is None else mask
+            while counted.ndim < one.ndim:
+                counted = expand_dims(counted, -1)
+            masks.append(broadcast_to(counted, one.shape))
+        return reduce_any(concat(masks, self.axis), axis=-1)
 
 
 class Dot(Merge):

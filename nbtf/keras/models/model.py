@@ -50,6 +50,9 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
             return
         Layer.__init__(self, *args, **kwargs)
 
+    def _refuse_masks(self) -> None:
+        """Does nothing: the layers inside say what becomes of masks."""
+
     # Its parts
 
     @property

@@ -262,3 +262,11 @@ def test_keras_two_spelling_of_add_weight_is_taken() -> None:
     weight = layer.add_weight("extra", shape=[2], initializer="zeros")
 
     assert ("extra", [2]) == (weight.name, weight.shape.as_list())
+
+
+def test_mask_ends_with_a_warning_at_a_layer_that_knows_none() -> None:
+    masked = L.Embedding(5, 3, mask_zero=True)(np.array([[1, 0]]))
+
+    with pytest.warns(UserWarning, match=r"^Layer 'flatten' \(of type Flatten\) was passed an input with a mask"):
+        made = L.Flatten()(masked)
+    assert getattr(made, "_keras_mask", None) is None

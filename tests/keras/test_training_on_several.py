@@ -81,6 +81,17 @@ def test_a_strategy_with_one_device_gives_what_none_gives() -> None:
     assert plain.fit(X, Y, epochs=2, verbose=0).history == found
 
 
+def test_fit_in_a_scope_trains_a_model_from_outside() -> None:
+    seed()
+    made = dense()
+    made.compile("adam", "mse", metrics=["mae"])
+    with tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"]).scope():
+        found = made.fit(X, Y, epochs=2, verbose=0).history
+
+    np.testing.assert_allclose(found["loss"], on(1).fit(X, Y, epochs=2, verbose=0).history["loss"], rtol=1e-5)
+    assert len(made.evaluate(X, Y, verbose=0)) == 2
+
+
 def test_training_is_the_same_from_run_to_run_bit_by_bit() -> None:
     def run() -> Any:
         made = on(4)

@@ -133,7 +133,7 @@ class Progbar:
         text = _time_of_one(self._per_step(current, now), self.unit_name)
         for name, (total, count) in self._sums.items():
             mean = total / max(count, 1.0)
-            text += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 or mean == 0 else f" - {name}: {mean:.4e}"
+            text += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}"
         return text
 
     def _per_step(self, current: int, now: float) -> float:

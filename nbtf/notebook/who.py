@@ -83,19 +83,20 @@ def forget(session: Session) -> None:
     say(f"The last error is forgotten: {' and '.join(freed) + ' freed' if freed else 'it held no GPU memory'}.")
 
 
-def who(session: Session, devices: Collection[str], seconds: float = SECONDS) -> Table:
+def who(session: Session, devices: Collection[str], seconds: float | None = None) -> Table:
     """Returns a table of who holds the memory of GPUs, the most bytes first.
 
     Args:
       session: whose shell's variables are looked at.
       devices: short names of the GPUs.
-      seconds: how long the search may take.
+      seconds: how long the search may take; `SECONDS` when None.
     """
     gpus = [one for one in runtime.devices() if one.name in devices]
     if not gpus:
         return Table(COLUMNS, [], ["Only GPUs keep an account of their memory; none to show here."])
     if not any(gpu.in_use for gpu in gpus):
         return Table(COLUMNS, [], ["Nothing is in use."])
+    seconds = SECONDS if seconds is None else seconds
     holders = Holders(session, seconds)
     parts = sorted((part for gpu in gpus if gpu.in_use for part in _parts(gpu)), key=lambda part: -part.nbytes)
     groups: dict[Any, list[_Part]] = {}

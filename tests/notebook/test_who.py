@@ -20,6 +20,12 @@ from tests.notebook.conftest import Shell
 BIG = 4 * 500 * 100
 
 
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of a test run has millions of objects, and a machine may be busy."""
+    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 60.0)
+
+
 def in_use() -> int | None:
     return next(device.in_use for device in tf.runtime.devices() if device.name == "GPU:0")
 

@@ -64,6 +64,8 @@ class Layer(Described, Weights):
         super().__init_subclass__(**kwargs)
         if "build" in cls.__dict__:
             cls.build = _marking(cls.__dict__["build"])
+        if "call" in cls.__dict__ and not cls.__module__.startswith("nbtf."):
+            cls._leaf = False  # a `call` of somebody else may do anything
 
     def __init__(
         self,

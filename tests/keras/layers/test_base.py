@@ -270,3 +270,23 @@ def test_mask_ends_with_a_warning_at_a_layer_that_knows_none() -> None:
     with pytest.warns(UserWarning, match=r"^Layer 'flatten' \(of type Flatten\) was passed an input with a mask"):
         made = L.Flatten()(masked)
     assert getattr(made, "_keras_mask", None) is None
+
+
+def test_subclass_of_a_layer_may_do_more_in_its_call() -> None:
+    class More(L.Dense):
+        def __init__(self) -> None:
+            super().__init__(1, kernel_initializer="ones")
+            self.dropout = L.Dropout(0.5)
+
+        def call(self, inputs: Any) -> Any:
+            made = super().call(inputs)
+            self.add_loss(tf.reduce_sum(made))
+            self.trained = self.dropout(tf.ones(100))
+            return made
+
+    layer = More()
+    for _ in range(3):
+        layer(tf.ones((1, 2)), training=True)
+
+    assert [2.0] == [float(one) for one in layer.losses]
+    assert 0.0 in layer.trained.numpy()

@@ -45,10 +45,14 @@ class _Rule(NamedTuple):
 
 
 def _rule(text: str) -> _Rule:
-    pattern, _, device = text.partition("=")
-    if not pattern.strip() or not device.strip():
+    pattern, _, device = (part.strip() for part in text.partition("="))
+    try:
+        name = merged(device, None).name if pattern and device else None
+    except ValueError:
+        name = None
+    if name is None:
         raise ValueError(f"A rule reads OP=DEVICE, such as MatMul=GPU:1; got {text!r}.")
-    return _Rule(pattern.strip(), merged(device.strip(), None).name or "")
+    return _Rule(pattern, name)
 
 
 def check_placement(snapshot: Snapshot, rules: Sequence[str], no_copies: bool, told: Told) -> None:

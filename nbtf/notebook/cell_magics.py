@@ -39,7 +39,8 @@ class CellMagics:
                 return
             if cell.strip():
                 other = cell.split()[0]
-                raise UsageError(f"%%{name}: write {other} above it, as the first line of the cell.")
+                above = f"write {other} above it, as the first line of the cell."
+                raise UsageError(f"%%{name}: {above if other.startswith('%%') else 'run it as a cell, by run_cell.'}")
             begin(chosen)
 
         magic.__doc__ = options.format_help()

@@ -45,8 +45,9 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
     now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
     now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
-    now.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
-    now.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
+    shown = now.add_mutually_exclusive_group()
+    shown.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
+    shown.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
 
@@ -54,7 +55,11 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     sized = typed(runtime.size_in_bytes)
     of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail when a peak is higher, as in 512MiB")
     of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail when more stays in use than before, as in 0")
-    cells.add("gpu_memory", of_cell, lambda chosen: session.record_cell(lambda record, _: _told(record, chosen)))
+
+    def begin(chosen: Any) -> None:
+        session.record_cell(lambda record, failed: _told(record, failed, chosen))
+
+    cells.add("gpu_memory", of_cell, begin)
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
@@ -63,14 +68,14 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     names = tuple(short(name) for name in chosen.spec if name is not None)
     if chosen.forget_last_error:
         forget(session)
-    if chosen.who:
-        return who(session, [gpu.name for gpu in _gpus(names)])
-    if chosen.forget_last_error:
-        return None
     if chosen.reset_peak:
         for gpu in _gpus(names):
             if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
                 config.experimental.reset_memory_stats(gpu.name)
+    if chosen.who:
+        return who(session, [gpu.name for gpu in _gpus(names)])
+    if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
+        return None  # what it has freed is said; nothing else was asked
     return live(session, "MemoryView", lambda: table(names), names) if chosen.live else table(names)
 
 
@@ -102,10 +107,11 @@ def table(names: Collection[str]) -> Table:
 # Of a cell
 
 
-def _told(record: runtime.Recording, chosen: Any) -> None:
+def _told(record: runtime.Recording, failed: bool, chosen: Any) -> None:
     used = record.memory
     for one in used:
         say(f"{one.label}: peak {runtime.exact(one.peak)}, {one.kept:+,} B kept after the cell")
     if not used:
         say("No GPU was used.")
-    record.expect_memory(chosen.at_most, chosen.kept)
+    if not failed:  # a cell that failed says so itself
+        record.expect_memory(chosen.at_most, chosen.kept)

@@ -30,7 +30,13 @@ def add_placement_magic(session: Session, cells: CellMagics) -> None:
     shown.add_argument("--table", action="store_true", help="counts by op, device and reason")
     shown.add_argument("--diff", action="store_true", help="what changed since the last run of this cell")
     options.add_argument(
-        "--expect", metavar="OP=DEVICE", nargs="+", type=typed(_rule), default=[], help="fail when an op ran elsewhere"
+        "--expect",
+        metavar="OP=DEVICE",
+        nargs="+",
+        action="extend",  # more than one --expect: all of them hold
+        type=typed(_rule),
+        default=[],
+        help="fail when an op ran elsewhere",
     )
     options.add_argument("--no-copies", action="store_true", help="fail when a tensor was copied between devices")
     earlier: dict[str, Ops] = {}

@@ -153,7 +153,8 @@ def _export(session: Session, chosen: argparse.Namespace) -> None:
     if form not in FORMATS:
         raise UsageError(f"%placement_log export: {file!r} ends neither in .csv nor in .json; add --format.")
     snapshot = session.recorder.snapshot()
-    Path(file).write_text(exported(snapshot, form, runtime.devices(), session.code_line), encoding="utf-8", newline="")
+    told = exported(snapshot, form, runtime.devices(), session.code_line)
+    Path(file).expanduser().write_text(told, encoding="utf-8", newline="")
     older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""
     say(f"wrote {len(snapshot.events):,} events to {file}{older}")
 

@@ -145,6 +145,13 @@ def test_another_magic_stands_above(shell: Shell) -> None:
     assert f"{LOCAL}GPU:1\n" in shell.run("%%time", "%%device GPU:1", f"print({HERE})").out
 
 
+def test_call_with_a_body_is_told_what_else_to_call(shell: Shell) -> None:
+    assert (
+        "UsageError: %%device: run it as a cell, by run_cell.\n"
+        == shell.run("get_ipython().run_cell_magic('device', 'GPU:1', 'ran = True')").out
+    )
+
+
 def test_help_is_shown_and_the_body_does_not_run(shell: Shell) -> None:
     ran = shell.run("%%device -h", "ran = True")
 

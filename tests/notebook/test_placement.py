@@ -160,6 +160,12 @@ def test_cell_not_as_expected_fails(shell: Shell) -> None:
     assert 1 == ran.out.count("ExpectationError: placement is")
 
 
+def test_rules_of_several_options_all_hold(shell: Shell) -> None:
+    error = shell.run("%%placement --expect AddV2=GPU:1 --expect _EagerConst=GPU:0", "c = tf.add(1.0, 2.0)").error
+
+    assert ("- AddV2 on GPU:1", "+ AddV2 on GPU:0 (simulated): lowest-numbered GPU") == getattr(error, "lines", ())[:2]
+
+
 def test_check_does_not_hide_the_error_of_a_cell(shell: Shell) -> None:
     assert isinstance(shell.run("%%placement --expect MatMul=GPU:0", "1/0").error, ZeroDivisionError)
 
@@ -179,6 +185,14 @@ def test_csv_has_a_line_for_each_event_and_names_its_schema(shell: Shell) -> Non
     assert ["upload", "move", "move"] == [row["copy"] for row in rows if row["kind"] == "copied"]
     pools = {str(device.pool) for device in tf.runtime.devices() if device.device_type == "GPU"}
     assert pools == {row["pool"] for row in rows if row["kind"] == "allocated"}
+
+
+def test_file_may_be_in_the_home_folder(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    shell.run("%placement_log export ~/log.csv")
+
+    assert (tmp_path / "log.csv").is_file()
 
 
 def test_json_says_which_devices_are_simulated_and_which_times_modelled(shell: Shell) -> None:

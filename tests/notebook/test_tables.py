@@ -90,6 +90,24 @@ def test_cell_that_takes_or_keeps_too_much_fails(shell: Shell) -> None:
     ) == getattr(error, "lines", None)
 
 
+def test_check_of_memory_does_not_hide_the_error_of_a_cell(shell: Shell) -> None:
+    ran = shell.run("%%gpu_memory --at-most 0", "a = tf.constant([1.0])", "1 / 0")
+
+    assert isinstance(ran.error, ZeroDivisionError)
+    assert "not as expected" not in ran.out
+
+
+def test_peak_is_counted_anew_also_where_something_else_is_asked(shell: Shell) -> None:
+    shell.run("a = tf.constant([1.0])", "del a")
+    shell.run("%gpu_memory --reset-peak --who")
+
+    assert 1280 == shell.run("%gpu_memory GPU:0").result.rows[0]["peak"]
+
+
+def test_live_and_who_are_two_questions(shell: Shell) -> None:
+    assert shell.run("%gpu_memory --live --who").out.startswith("UsageError: %gpu_memory: ")
+
+
 @pytest.mark.parametrize("line", ["--at-most x", "--kept", "GPU:0"])
 def test_malformed_memory_options_are_a_usage_error(shell: Shell, line: str) -> None:
     assert shell.run(f"%%gpu_memory {line}", "1").out.startswith("UsageError: %%gpu_memory: ")

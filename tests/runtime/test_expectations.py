@@ -99,7 +99,7 @@ def test_copies_are_uploads_moves_and_reads() -> None:
 
 @pytest.mark.parametrize("rule", ["MatMul", "=GPU:1", "MatMul=", "MatMul=banana"])
 def test_text_that_is_no_rule_is_refused(rule: str) -> None:
-    with pytest.raises(ValueError, match=r"rule reads OP=DEVICE|Unknown attribute"):
+    with pytest.raises(ValueError, match="rule reads OP=DEVICE"):
         _product("CPU:0").expect(rule)
 
 

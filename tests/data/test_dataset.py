@@ -82,7 +82,7 @@ def test_applying_must_give_a_dataset() -> None:
 
 
 def test_options_are_kept_through_the_pipeline() -> None:
-    options = tf.data.Options()
+    options: Any = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     later = tf.data.Options()
     later.deterministic = False
@@ -129,5 +129,5 @@ def test_long_loops_keep_no_memory() -> None:
         for batch in Dataset.range(64).shuffle(16).repeat(4).batch(8):
             moved = tf.identity(tf.cast(batch, tf.float32))
             used.add(tf.config.experimental.get_memory_info("GPU:0")["current"])
-        del moved
+            del moved
     assert 2 >= len(used)

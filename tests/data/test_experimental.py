@@ -45,7 +45,8 @@ def test_older_spellings_do_what_the_methods_do(apply: Any, expected: list[Any])
 def test_older_functions_ask_the_dataset() -> None:
     dataset = Dataset.range(1)
     assert (1, 0) == (experimental.cardinality(dataset).numpy(), experimental.get_single_element(dataset).numpy())
-    assert 0 == experimental.get_next_as_optional(iter(dataset)).get_value().numpy()
+    iterator: Any = iter(dataset)
+    assert 0 == experimental.get_next_as_optional(iterator).get_value().numpy()
     assert [[0, 1], [2]] == listed(Dataset.range(3).batch(2).apply(experimental.unbatch()).batch(2))
     assert 6 == len(list(Dataset.range(3).apply(experimental.shuffle_and_repeat(3, 2))))
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from nbtf import nn
 from nbtf._ops.broadcasting import reshape
-from nbtf._ops.elementwise import add
 from nbtf._ops.extent import pad
 from nbtf._ops.ranges import eye
 from nbtf._ops.shape import expand_dims, squeeze
@@ -158,9 +157,7 @@ class Convolution(Layer):
     def _finished(self, made: Any) -> Any:
         """Adds the bias, and applies the activation."""
         if self.bias is not None:
-            ones = [1] * (self.rank + 2)
-            ones[self._channels] = self.bias.shape[0]
-            made = add(made, reshape(self.bias.value, ones))
+            made = nn.bias_add(made, self.bias.value, "NHWC" if self._channels == -1 else "NCHW")
         return made if self._activate is None else self._activate(made)
 
     def _length(self, length: int | None, axis: int) -> int | None:

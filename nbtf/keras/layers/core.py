@@ -7,10 +7,11 @@ from typing import Any
 
 from nbtf import linalg
 from nbtf._ops.comparison import not_equal
-from nbtf._ops.elementwise import add, cast
+from nbtf._ops.elementwise import cast
 from nbtf._ops.gathering import gather
 from nbtf._ops.identity import identity
 from nbtf._ops.linalg import matmul
+from nbtf._ops.nn import bias_add
 from nbtf._ops.truth import reduce_any
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int32, int64
@@ -108,7 +109,7 @@ class Dense(Layer):
         else:
             x = linalg.tensordot(x, self.kernel.value, 1)
         if self.bias is not None:
-            x = add(x, self.bias.value)
+            x = bias_add(x, self.bias.value)
         return x if self._activate is None else self._activate(x)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

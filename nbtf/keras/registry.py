@@ -140,6 +140,11 @@ def _found(
         found = getattr(import_module(f"nbtf.{module}"), name, None)
         if found is not None:
             return found
+    if name == "<lambda>":
+        raise TypeError(
+            "A lambda was saved, which has no name to be found by; files keep no code. Write it with `def`, or give "
+            "it back as custom_objects={'<lambda>': ...}."
+        )
     raise TypeError(
         f"Could not locate '{name}'. Make sure custom classes and functions are decorated with "
         "`@keras.saving.register_keras_serializable()`, or given in `custom_objects`."

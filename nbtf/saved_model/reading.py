@@ -19,6 +19,7 @@ from nbtf._types import as_dtype
 from nbtf.keras.registry import custom_object_scope, deserialized, get_registered_object
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
+from nbtf.keras.saving.models import go_on
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.saved_model.places import found_at
 from nbtf.saved_model.signatures import Signature, SignatureMap
@@ -141,7 +142,7 @@ class Reader:
     def _keras(self, _: int, node: dict[str, Any]) -> Any:
         """Returns a model, layer, optimizer, metric or loss, with its values."""
         own = {name: found_at(place) for name, place in node["classes"].items()}
-        with custom_object_scope({**own, **dict(_own_functions(node["config"], own))}):
+        with custom_object_scope({**own, **dict(_own_functions([node["config"], node["compile"]], own))}):
             made = deserialized(node["config"])
             if node["build"] is not None and not made.built:
                 made.build(_as_shape(node["build"]))
@@ -153,6 +154,7 @@ class Reader:
         for name, variable in (variables_of(made) if node["values"] else {}).items():
             if name in node["values"]:
                 arrays.put(variable, self._values[node["values"][name]], name)
+        go_on(made, node["seeds"])
         return made
 
     def signature(self, name: str, root: Any, described: dict[str, Any]) -> Signature:

@@ -23,7 +23,7 @@ from nbtf._types import DType
 from nbtf.keras.registry import get_registered_name, serialized
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
-from nbtf.keras.saving.models import as_plain
+from nbtf.keras.saving.models import as_plain, seeds_of
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.saved_model.places import FORMAT_KEEPS, place_of
 
@@ -216,6 +216,7 @@ class Writer:
             "config": json.loads(json.dumps(serialized(value), default=as_plain)),
             "build": getattr(value, "_build_shape", None) if getattr(value, "built", False) else None,
             "compile": _compile_config(value),
+            "seeds": [[one.seed, one._count] for one in seeds_of(value)],
             "values": {name: self._array(one) for name, one in variables.items()},
         }
 

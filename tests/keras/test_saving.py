@@ -190,3 +190,49 @@ def test_weights_of_another_model_are_refused_or_left_out(tmp_path: Path) -> Non
         other.load_weights(tmp_path / "w")
     other.load_weights(tmp_path / "w", skip_mismatch=True)
     assert other.layers[1].get_weights()[0].tolist() == kept
+
+
+def test_dropout_goes_on_where_it_was(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dropout(0.5)])
+    model(X, training=True)
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+
+    assert loaded(X, training=True).numpy().tolist() == model(X, training=True).numpy().tolist()
+
+
+def _away(y_true: Any, y_pred: Any) -> Any:
+    return tf.reduce_mean(tf.abs(y_true - y_pred), -1)
+
+
+def test_schedules_and_functions_of_compile_come_back(tmp_path: Path) -> None:
+    model = _sequential()
+    schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)
+    model.compile(keras.optimizers.SGD(schedule, momentum=0.9), loss=_away, metrics=[keras.metrics.MeanSquaredError()])
+    model.fit(X, Y, verbose=0)
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras", custom_objects={"_away": _away})
+
+    histories = [one.fit(X, Y, shuffle=False, verbose=0).history for one in (model, loaded)]
+    assert histories[0] == histories[1]
+
+
+def test_a_lambda_is_asked_for(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Lambda(lambda x: 2 * x)])
+    model.save(tmp_path / "m.keras")
+
+    with pytest.raises(TypeError, match="A lambda was saved, which has no name"):
+        keras.models.load_model(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras", custom_objects={"<lambda>": lambda x: 2 * x})
+    assert _results(loaded) == (2 * X).ravel().tolist()
+
+
+def test_several_inputs_and_outputs_come_back(tmp_path: Path) -> None:
+    one, two = keras.Input((3,), name="one"), keras.Input((3,), name="two")
+    both = keras.layers.concatenate([one, two])
+    model = keras.Model([one, two], {"a": keras.layers.Dense(1)(both), "b": keras.layers.Dense(2)(both)})
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+
+    expected, found = (each.predict({"one": X, "two": X}, verbose=0) for each in (model, loaded))
+    assert {name: found[name].tolist() for name in found} == {name: expected[name].tolist() for name in expected}

@@ -130,6 +130,17 @@ def test_a_compiled_model_goes_on_training(tmp_path: Path) -> None:
     assert loaded(X).numpy().tolist() == model(X).numpy().tolist()
 
 
+def _away(y_true: Any, y_pred: Any) -> Any:
+    return tf.reduce_mean(tf.abs(y_true - y_pred), -1)
+
+
+def test_functions_of_compile_are_found(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", _away)
+
+    assert _again(model, tmp_path).evaluate(X, X[:, :1], verbose=0) == model.evaluate(X, X[:, :1], verbose=0)
+
+
 def test_a_model_that_is_not_built_has_no_signature(tmp_path: Path) -> None:
     assert dict(_again(keras.Sequential([keras.layers.Dense(1)]), tmp_path).signatures) == {}
 

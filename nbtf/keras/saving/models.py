@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
@@ -140,6 +141,7 @@ def _written(model: Any) -> dict[str, bytes]:
         **config,
         "build_config": {"input_shape": shape} if shape is not None else None,
         "compile_config": model.get_compile_config() if getattr(model, "compiled", False) else None,
+        "seeds": [[one.seed, one._count] for one in seeds_of(model)],
     }
     stream = io.BytesIO()
     arrays.write(stream, {name: arrays.value_of(one) for name, one in variables_of(model).items()})
@@ -148,6 +150,18 @@ def _written(model: Any) -> dict[str, bytes]:
         CONFIG: json.dumps(document, default=as_plain).encode(),
         WEIGHTS: stream.getvalue(),
     }
+
+
+def seeds_of(model: Any) -> list[SeedGenerator]:
+    """Returns where the layers of a model take their random numbers from, in order: dropout goes on where it was."""
+    layers: list[Any] = model._flatten_layers() if hasattr(model, "_flatten_layers") else []
+    return [one for layer in layers for one in layer.__dict__.values() if isinstance(one, SeedGenerator)]
+
+
+def go_on(model: Any, seeds: list[list[int]]) -> None:
+    """Has random numbers of a model go on where those of the saved one were."""
+    for one, (seed, count) in zip(seeds_of(model), seeds, strict=False):
+        one.seed, one._count = seed, count
 
 
 def as_plain(value: Any) -> Any:
@@ -201,6 +215,7 @@ def load_model(
     for name, one in variables_of(model).items():
         if name not in present and name in saved and tuple(one.shape) == tuple(saved[name].shape):
             arrays.put(one, saved[name], name)
+    go_on(model, document.get("seeds", []))
     return model
 
 

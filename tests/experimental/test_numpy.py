@@ -181,6 +181,9 @@ def test_tensors_are_as_before_until_they_are_switched() -> None:
         ("tf.constant([3, 4])[tf.constant([1, 1])]", tf.int32, [4, 4]),
         ("tf.constant([[1, 2], [3, 4]])[[0, 1], [1, 0]]", tf.int32, [2, 3]),
         ("tf.constant([[1, 2], [3, 4]])[:, [1, 0]]", tf.int32, [[2, 1], [4, 3]]),
+        ("tf.constant([[1, 2], [3, 4]])[1, (0, 0)]", tf.int32, [3, 3]),
+        ("tf.constant([[1, 2], [3, 4]])[:, (True, False)]", tf.int32, [[1], [3]]),
+        ("tf.constant([[1, 2], [3, 4]])[0, tf.newaxis, 1:]", tf.int32, [[2]]),
         ("tf.constant([3, 4])[tf.constant([True, False])]", tf.int32, [3]),
     ],
 )

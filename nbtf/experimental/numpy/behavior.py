@@ -80,15 +80,20 @@ def _promoting(operator: Callable[[Any, Any], Any], turned: bool) -> Callable[[A
 def _part(tensor: Tensor, key: Any) -> Any:
     """Returns a part; lists and tensors of integers choose places, as in NumPy."""
     if isinstance(key, tuple):
-        keys: tuple[Any, ...] = key  # pyright: ignore[reportUnknownVariableType]
+        given: Any = key  # pyright: ignore[reportUnknownVariableType]
+        keys: tuple[Any, ...] = tuple(_as_list(one) for one in given)
         chosen = [place for place, one in enumerate(keys) if _is_list(one)]
         if len(chosen) == 1 and all(isinstance(one, slice | int) for one in keys if not _is_list(one)):
             return _along_one(tensor, keys, chosen[0])
         if chosen and all(_is_list(one) or isinstance(one, int) for one in keys):
             return _at_points(tensor, keys)
-    elif _is_list(key):
-        return _along_one(tensor, (key,), 0)
-    return OPERATORS["__getitem__"](tensor, key)
+        return OPERATORS["__getitem__"](tensor, keys)
+    return _along_one(tensor, (key,), 0) if _is_list(key) else OPERATORS["__getitem__"](tensor, key)
+
+
+def _as_list(part: Any) -> Any:
+    """Returns a tuple among the parts of a key as the list that it stands for."""
+    return [*part] if isinstance(part, tuple) else part
 
 
 def _is_list(key: Any) -> bool:

@@ -1,0 +1,125 @@
+"""The graph that ops are added to when no other is open, and what adds to it by name."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from nbtf._runtime.host_values import host_array
+from nbtf._runtime.scopes import SCOPE
+from nbtf._shapes import ShapeLike, TensorShape
+from nbtf._types import DTypeLike, as_dtype
+from nbtf.compat.v1.graph import Graph
+from nbtf.compat.v1.graph_tensor import GraphTensor
+from nbtf.compat.v1.operation import CONST, NO_OP, PLACEHOLDER, Operation
+
+
+class _Process:
+    """The graph of the process: made when somebody asks for it."""
+
+    graph: Graph | None = None
+
+
+def get_default_graph() -> Graph:
+    """Returns the graph of the innermost open `as_default` block, or that of the process."""
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        return scope.graph
+    if _Process.graph is None:
+        _Process.graph = Graph()
+    return _Process.graph
+
+
+def reset_default_graph() -> None:
+    """Starts a new graph for the process.
+
+    Raises:
+      AssertionError: an `as_default` block is open.
+    """
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. "
+            "If you need a cleared graph, exit the nesting and create a new graph."
+        )
+    _Process.graph = None
+
+
+def constant(
+    value: Any, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
+) -> GraphTensor:
+    """Returns a constant of the default graph.
+
+    Args:
+      value: a number, a text, an array, or nested lists of them.
+      dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
+      shape: a shape to give it; the last element is repeated to fill it.
+      name: what the node is to be called.
+
+    Raises:
+      TypeError: the value does not suit `dtype`.
+      ValueError: it has more elements than `shape`.
+    """
+    array, kind = host_array(value, None if dtype is None else as_dtype(dtype))
+    if shape is not None:
+        array = _filled(array, TensorShape(shape))
+    attrs = {"value": array, "dtype": kind}
+    return get_default_graph().add_source(CONST, name, attrs, [(TensorShape(array.shape), kind)]).outputs[0]
+
+
+def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, Any]:
+    """Returns an array in a shape, its last element repeated: what TensorFlow 1 made of fewer elements."""
+    count = shape.num_elements()
+    if count is None or array.size > count or (array.size == 0 and count):
+        raise ValueError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
+    flat = array.reshape(-1)
+    if flat.size < count:
+        flat = np.concatenate([flat, np.full(count - flat.size, flat[-1], flat.dtype)])
+    return flat.reshape(tuple(shape))
+
+
+def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None) -> GraphTensor:
+    """Returns a tensor of the default graph whose value is fed to a session.
+
+    Args:
+      dtype: the type of its elements.
+      shape: its lengths, None where any will do; None for any shape.
+      name: what the node is to be called.
+    """
+    kind, known = as_dtype(dtype), TensorShape(shape)
+    attrs = {"dtype": kind, "shape": known}
+    return get_default_graph().add_source(PLACEHOLDER, name or "Placeholder", attrs, [(known, kind)]).outputs[0]
+
+
+def no_op(name: str | None = None) -> Operation:
+    """Returns a node of the default graph that does nothing, except wait for others."""
+    return get_default_graph().add_source(NO_OP, name or "NoOp", {}, [])
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Returns `Graph.device` of the default graph."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """Returns `Graph.control_dependencies` of the default graph."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Returns `Graph.colocate_with` of the default graph."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> AbstractContextManager[str]:
+    """Returns `Graph.name_scope` of the default graph, or of the one that the first tensor among `values` belongs to.
+
+    Args:
+      name: the scope's name.
+      default_name: its name when `name` is None.
+      values: the tensors that an op is about to take.
+    """
+    owner = next((value.graph for value in values or () if isinstance(value, GraphTensor)), None)
+    return (owner or get_default_graph()).name_scope(default_name if name is None else name)

@@ -1,0 +1,63 @@
+"""How the nodes and scopes of a graph get names that nobody else has."""
+
+from __future__ import annotations
+
+import re
+
+# Source: python/framework/ops.py of TensorFlow 2.21; both texts appear in error messages, backslashes included.
+VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+_DEFAULTS = {"AddV2": "Add", "BatchMatMulV2": "MatMul", "RealDiv": "truediv"}
+"""Names of nodes that do not say their op's type; TensorFlow's public functions choose them."""
+
+
+def default_name(op_type: str) -> str:
+    """Returns what a node is called when its maker gave no name."""
+    return _DEFAULTS.get(op_type, op_type)
+
+
+def check_node_name(name: str) -> None:
+    """Raises `ValueError` if no node can be called so."""
+    if not VALID_OP_NAME.match(name):
+        raise ValueError(f"`{name}` is not a valid node name. Accepted names conform to Regex /{VALID_OP_NAME}/")
+
+
+def check_scope_name(name: str, inside: str) -> None:
+    """Raises `ValueError` if no scope inside another one, or at the root, can be called so."""
+    pattern, kind = (VALID_SCOPE_NAME, "scope") if inside else (VALID_OP_NAME, "root scope")
+    if not pattern.match(name):
+        raise ValueError(
+            f"'{name}' is not a valid {kind} name. A {kind} name has to match the following pattern: {pattern.pattern}"
+        )
+
+
+class Names:
+    """The names in use, of nodes and scopes alike; upper and lower case count as the same."""
+
+    __slots__ = ("_in_use",)
+
+    def __init__(self) -> None:
+        """Starts with none."""
+        self._in_use: dict[str, int] = {}
+
+    def unique(self, name: str, mark_as_used: bool = True) -> str:
+        """Returns the name, or the name with the first free number behind it: `x`, `x_1`, `x_2`.
+
+        Args:
+          name: the whole name, scopes included.
+          mark_as_used: whether nobody else may get it.
+        """
+        key = name.lower()
+        number = self._in_use.get(key, 0)
+        if mark_as_used:
+            self._in_use[key] = number + 1
+        if not number:
+            return name
+        candidate = key
+        while candidate in self._in_use:
+            candidate = f"{key}_{number}"
+            number += 1
+        if mark_as_used:
+            self._in_use[candidate] = 1
+        return f"{name}_{number - 1}"

@@ -1,0 +1,79 @@
+"""What the outputs of a new node will be: their dtypes and shapes, by the op's own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._runtime.execute import OpRecord
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+from nbtf.compat.v1.graph_tensor import GraphTensor
+from nbtf.errors import InvalidArgumentError
+
+Known = list[tuple[TensorShape, DType]]
+
+
+def outputs_of(op: OpRecord, arguments: Sequence[Any], attrs: dict[str, Any]) -> Known:
+    """Returns shape and dtype of each output of an op on tensors of a graph.
+
+    Args:
+      op: the op.
+      arguments: its inputs, lists where it takes lists.
+      attrs: its attributes, normalised.
+
+    Raises:
+      TypeError: it does not take these dtypes.
+      ValueError: the shapes do not fit.
+    """
+    try:
+        dtypes = op.check(arguments, attrs)
+    except InvalidArgumentError as error:
+        raise TypeError(_disagreement(op, arguments) or error.message) from None
+    try:
+        specs = _specs(op, arguments, attrs)
+    except InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+    if specs is not None:
+        return [(TensorShape(spec.shape), spec.dtype) for spec in specs]
+    count = _count(op)
+    return [(TensorShape(None), dtype) for dtype in op.output_dtypes(dtypes, attrs, count)]
+
+
+def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
+    """Returns which two inputs should have the same dtype and have not; None where that is not what is wrong."""
+    first: dict[str, tuple[str, DType]] = {}
+    for token, name, value in zip(op.tokens, op.inputs, arguments, strict=True):
+        if value.__class__ is list:
+            continue
+        other, dtype = first.setdefault(token, (name, value.dtype))
+        if dtype is not value.dtype:
+            return (
+                f"Input '{name}' of '{op.type}' Op has type {value.dtype.name} that does not match "
+                f"type {dtype.name} of argument '{other}'."
+            )
+    return None
+
+
+def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None:
+    """Returns the specs of the outputs; None if values decide them, or the rank of an input is not known."""
+    specs: list[Any] = []
+    for value in arguments:
+        found = [_spec_of(one) for one in value] if value.__class__ is list else _spec_of(value)
+        if found is None or (found.__class__ is list and None in found):
+            return None
+        specs.append(found)
+    return op.specs(specs, attrs)
+
+
+def _spec_of(tensor: GraphTensor) -> Spec | None:
+    dims = tensor.shape.dims
+    return None if dims is None else Spec(tuple(dims), tensor.dtype)
+
+
+def _count(op: Any) -> int:
+    """Returns how long the list of a result is; without the shapes of the inputs nobody knows."""
+    if any(result.endswith("*") for result in op.results):
+        raise ValueError(f"The number of results of {op.type} depends on the shape of its input, which is not known.")
+    return 1

@@ -1,0 +1,106 @@
+"""A node of a graph: an op with its inputs, noted down instead of run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nbtf.compat.v1.graph_tensor import GraphTensor
+
+if TYPE_CHECKING:
+    from nbtf.compat.v1.graph import Graph
+
+
+class Source:
+    """What a node without inputs is, besides the ops of the table: `Const`, `Placeholder`, `NoOp`."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: str) -> None:
+        """Takes the op type."""
+        self.type = type
+
+    def __repr__(self) -> str:
+        """Names the op type."""
+        return f"<source {self.type}>"
+
+
+CONST = Source("Const")
+PLACEHOLDER = Source("Placeholder")
+NO_OP = Source("NoOp")
+
+
+class Operation:
+    """One node of a graph. Ops make them while a graph is open.
+
+    `record` says what to run: an op of the table with `attrs` and `arguments`, its inputs as the op takes them, lists
+    included; or a `Source`, whose value a constant has in `attrs["value"]`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        record: Any,
+        arguments: Sequence[Any],
+        attrs: Mapping[str, Any],
+        control_inputs: Sequence[Operation],
+    ) -> None:
+        """Makes a node that has no outputs yet; the graph gives it those."""
+        self.graph = graph
+        self.name = name
+        self.record = record
+        self.arguments = tuple(arguments)
+        self.attrs = dict(attrs)
+        self.inputs: tuple[GraphTensor, ...] = tuple(flat(arguments))
+        self.control_inputs: list[Operation] = list(control_inputs)
+        self.outputs: list[GraphTensor] = []
+        self.colocated_with: tuple[str, ...] = ()
+        self._device = ""
+
+    @property
+    def type(self) -> str:
+        """The type of the op, such as `MatMul`."""
+        return self.record.type
+
+    @property
+    def device(self) -> str:
+        """The device asked for; empty when none was. Running does not change it."""
+        return self._device
+
+    def ask_for_device(self, device: str) -> None:
+        """Sets the device asked for, as it is spelled."""
+        self._device = device
+
+    def values(self) -> tuple[GraphTensor, ...]:
+        """Returns the outputs."""
+        return tuple(self.outputs)
+
+    def colocation_groups(self) -> list[bytes]:
+        """Returns the nodes that it must stand beside, as `loc:@name`; itself when there are none."""
+        return [f"loc:@{name}".encode() for name in self.colocated_with or (self.name,)]
+
+    def get_attr(self, name: str) -> Any:
+        """Returns an attribute.
+
+        Raises:
+          ValueError: there is none of that name.
+        """
+        if name not in self.attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return self.attrs[name]
+
+    def __repr__(self) -> str:
+        """Returns `<tf.Operation 'a' type=Const>`."""
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+def flat(arguments: Sequence[Any]) -> list[Any]:
+    """Returns the inputs of an op one by one, those in lists as well."""
+    found: list[Any] = []
+    for value in arguments:
+        if value.__class__ is list or value.__class__ is tuple:
+            found += value
+        else:
+            found.append(value)
+    return found

@@ -38,6 +38,9 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
     """Returns the last checkpoint that was saved into a folder; None if there is none.
 
+    Where a model's weights are kept in files that end with `.weights.h5`, the newest of them is meant: `load_weights`
+    takes it. TensorFlow finds none of these.
+
     Args:
       checkpoint_dir: the folder.
       latest_filename: the file that says which it is; `checkpoint` when None.
@@ -49,9 +52,11 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     try:
         state: dict[str, Any] = json.loads((folder / (latest_filename or STATE)).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        weights = [(one.stat().st_mtime_ns, one.name) for one in folder.glob("*.weights.h5")]
+        return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
     prefix = os.path.join(os.fspath(checkpoint_dir), state["model_checkpoint_path"])
-    return prefix if path_of(prefix).exists() or Path(prefix).exists() else None  # weights of a model are without .npz
+    # Weights of a model have no `.npz` behind their name.
+    return prefix if path_of(prefix).exists() or Path(prefix).exists() else None
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:

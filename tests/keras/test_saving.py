@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,15 @@ def test_weights_without_an_ending_are_the_latest_checkpoint(tmp_path: Path) -> 
     assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "ckpt_1")
 
 
+def test_the_newest_weights_of_a_folder_are_found(tmp_path: Path) -> None:
+    model = _sequential()
+    for number in (1, 2):
+        model.save_weights(tmp_path / f"ckpt_{number}.weights.h5")
+        os.utime(tmp_path / f"ckpt_{number}.weights.h5", (number, number))
+
+    assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "ckpt_2.weights.h5")
+
+
 def test_weights_are_taken_from_a_whole_model(tmp_path: Path) -> None:
     model, other = _trained(_sequential), _sequential()
     model.save(tmp_path / "m.keras")
@@ -116,6 +126,20 @@ def test_a_model_loaded_in_a_scope_is_mirrored(tmp_path: Path) -> None:
 
         assert type(loaded.weights[0].value).__name__ == "MirroredVariable"
         assert int(loaded.optimizer.iterations.numpy()) == 3
+
+
+def test_training_on_several_devices_goes_on_exactly(tmp_path: Path) -> None:
+    with machine(2):
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            model = _trained(_sequential)
+        model.save(tmp_path / "m.keras")
+        with strategy.scope():
+            loaded = keras.models.load_model(tmp_path / "m.keras")
+        model.fit(X, Y, shuffle=False, verbose=0)
+        loaded.fit(X, Y, shuffle=False, verbose=0)
+
+        assert _results(loaded) == _results(model)
 
 
 def test_moving_averages_are_saved(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ class CrossDeviceOps:
         flat: list[Tensor] = []
         for part, place in zip(parts, devices, strict=True):
             with device(place):
-                flat.append(concat([reshape(tensor, [-1]) for tensor in part], 0))
+                flat.append(concat([one if len(one.shape) == 1 else reshape(one, [-1]) for one in part], 0))
         total = reduced(reduce_op, flat, self.reduce_to_device or devices[0])
         shapes = [tensor.shape for tensor in parts[0]]
         return [_unpacked(total, shapes, place) for place in devices]
@@ -140,7 +140,7 @@ def _parts(places: list[int], count: int) -> list[list[int]]:
 def _unpacked(total: Tensor, shapes: Sequence[Any], place: str) -> list[Tensor]:
     with device(place):
         parts = split(on(place, total), [shape.num_elements() for shape in shapes], 0)
-        return [reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+        return [one if len(shape) == 1 else reshape(one, shape) for one, shape in zip(parts, shapes, strict=True)]
 
 
 # One value

@@ -46,6 +46,7 @@ class Layer(Described, Weights):
     """Whether `call` calls no other layer and adds no loss: ours that do so say it."""
     _merges = False
     """Whether a list of inputs is several of them, even if it looks like numbers in nested lists."""
+    _begun = False
     _quick = False
     _seen: Any = None
     _settled = False
@@ -81,9 +82,10 @@ class Layer(Described, Weights):
         self._begin_with(kwargs)
         if kwargs:
             raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
-        if name is not None and not isinstance(name, str):
+        if name is not None and (not isinstance(name, str) or "/" in name):
             raise ValueError(
-                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name} (of type "
+                f"{type(name)})"
             )
         self._name = naming.auto_name(naming.snake_case(type(self).__name__)) if name is None else name
         self._policy = as_policy(dtype)
@@ -98,6 +100,7 @@ class Layer(Described, Weights):
         self._inbound_nodes: list[Node] = []
         self._path: str | None = None
         self._facts: Facts = facts_of(type(self))
+        self._begun = True
         self.activity_regularizer = regularizers.get(activity_regularizer)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -127,7 +130,7 @@ class Layer(Described, Weights):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the layer's results."""
-        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call` method implemented.")
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
         """Returns the mask of the results."""
@@ -174,7 +177,8 @@ class Layer(Described, Weights):
 
     def _call_at_length(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first: Any = args[0] if args else None
-        if len(args) != 1 or first.__class__ is not Tensor or not kwargs.keys() <= _TRAINING:
+        if first.__class__ is not Tensor or len(args) != 1 or not kwargs.keys() <= _TRAINING or not self._begun:
+            self._check_call(args, kwargs)
             args, kwargs = self._read(args, kwargs)
             if has_symbolic(args, kwargs):
                 return self._symbolic_call(args, kwargs)
@@ -197,6 +201,32 @@ class Layer(Described, Weights):
         if shape is not None and shape != self._seen:
             object.__setattr__(self, "_seen", shape)
         return outputs
+
+    def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Checks that there is a layer, and something to call it with.
+
+        Raises:
+          RuntimeError: the class did not call the `__init__` of its base.
+          ValueError: the input is no tensor, and nothing that becomes one.
+          TypeError: there is no input.
+        """
+        if not self._begun:
+            raise RuntimeError(
+                f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in "
+                "the `__init__()` method. Go add it!"
+            )
+        if not args and self._leaf and not kwargs.keys() & set(self._facts.names):
+            raise TypeError(f"missing a required argument: '{self._facts.names[0]}'")
+        if args and args[0] is None and self.input_spec is not None:
+            raise ValueError(
+                "Inputs to a layer should be tensors. Got 'None' (of type <class 'NoneType'>) as input for layer "
+                f"'{self._name}'."
+            )
+        if args and isinstance(args[0], int | float | str):
+            raise ValueError(
+                "Only input tensors may be passed as positional arguments. The following argument value should be "
+                f"passed as a keyword argument: {args[0]} (of type {type(args[0])})"
+            )
 
     def _read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments as `call` gets them."""

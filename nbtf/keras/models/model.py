@@ -53,6 +53,18 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     def _refuse_masks(self) -> None:
         """Does nothing: the layers inside say what becomes of masks."""
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuses a name that models need themselves."""
+        if name == "layers":
+            raise AttributeError(
+                "`Model.layers` attribute is reserved and should not be used. Please use another name."
+            )
+        super().__setattr__(name, value)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Says what becomes of the inputs; to be written by subclasses."""
+        raise NotImplementedError(f"Model {type(self).__name__} does not have a `call()` method implemented.")
+
     # Its parts
 
     @property
@@ -103,7 +115,7 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         """
         if self.built:
             return
-        if type(self).call is not Layer.call and input_shape is not None:
+        if type(self).call is not Model.call and input_shape is not None:
             with naming.inside(self.path):
                 self.compute_output_spec(_symbolic(input_shape, self.compute_dtype))
             object.__setattr__(self, "_build_shape", input_shape)

@@ -290,3 +290,24 @@ def test_subclass_of_a_layer_may_do_more_in_its_call() -> None:
 
     assert [2.0] == [float(one) for one in layer.losses]
     assert 0.0 in layer.trained.numpy()
+
+
+class Forgetful(L.Layer):
+    def __init__(self) -> None:
+        self.count = 3
+
+
+WRONG = {
+    "no init": (lambda: Forgetful()(tf.ones(1)), RuntimeError, r"you forgot to call `super\(\)\.__init__\(\)`"),
+    "no call": (lambda: L.Layer()(tf.ones(1)), NotImplementedError, "Layer Layer does not have a `call` method"),
+    "slash": (lambda: L.Dense(1, name="a/b"), ValueError, "cannot contain character `/`. Received: name=a/b"),
+    "number": (lambda: L.Dense(1)(3.0), ValueError, "Only input tensors may be passed as positional arguments"),
+    "none": (lambda: L.Dense(1)(None), ValueError, "Inputs to a layer should be tensors. Got 'None'"),
+    "nothing": (lambda: L.Dense(1)(), TypeError, "missing a required argument: 'inputs'"),
+}
+
+
+@pytest.mark.parametrize(("use", "error", "text"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_called_says_so_in_keras_words(use: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        use()

@@ -73,6 +73,8 @@ class Reader:
         self._described: dict[str, Callable[[dict[str, Any]], Any]] = {
             "node": lambda one: self._node(one["node"]),
             "tuple": lambda one: tuple(self.made(part) for part in one["tuple"]),
+            "set": lambda one: {self.made(part) for part in one["set"]},
+            "frozenset": lambda one: frozenset(self.made(part) for part in one["frozenset"]),
             "dtype": lambda one: as_dtype(one["dtype"]),
             "shape": lambda one: TensorShape(one["shape"]),
             "spec": lambda one: TensorSpec(self.made(one["spec"][0]), as_dtype(one["spec"][1]), one["spec"][2]),

@@ -45,7 +45,8 @@ def save(
 
     TensorFlow writes graphs, which run without the program. Here the folder keeps what the object is made of (plain
     values, lists, dictionaries, variables, modules, layers) and the names of classes and functions, so the program
-    that loads it must have these classes. Attributes that cannot be kept are left out, and named in one warning.
+    that loads it must have these classes. Attributes that cannot be kept are left out, and named in one warning;
+    an optimizer that is no part of a compiled model keeps its settings and its counter.
 
     Args:
       obj: an object with attributes: a `tf.Module`, a Keras model or layer, a `tf.train.Checkpoint`.
@@ -119,6 +120,9 @@ class Writer:
         if isinstance(value, tuple):
             items: Any = value  # pyright: ignore[reportUnknownVariableType]
             return {"tuple": [self.kept(one) for one in items]}
+        if isinstance(value, set | frozenset):
+            members: Any = value  # pyright: ignore[reportUnknownVariableType]
+            return {type(members).__name__: [self.kept(one) for one in members]}
         simple = self._described(value)
         if simple is not None:
             return simple

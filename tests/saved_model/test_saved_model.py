@@ -22,7 +22,7 @@ class Line(tf.Module):
         self.slope = tf.Variable(2.0, name="slope")
         self.parts = {"offsets": [tf.Variable(1.0, trainable=False), 3]}
         self.again = self.slope
-        self.kept = (tf.constant([1, 2]), np.arange(2), "text", tf.float32)
+        self.kept = (tf.constant([1, 2]), np.arange(2), "text", tf.float32, {3, 4})
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
     def __call__(self, x: Any) -> Any:
@@ -65,10 +65,10 @@ def test_a_module_can_be_called_again(tmp_path: Path) -> None:
 
 
 def test_values_in_attributes_come_back(tmp_path: Path) -> None:
-    tensor, array, text, dtype = _again(Line(), tmp_path).kept
+    tensor, array, text, dtype, numbers = _again(Line(), tmp_path).kept
 
     assert (tensor.numpy().tolist(), tensor.dtype, array.tolist(), text) == ([1, 2], tf.int32, [0, 1], "text")
-    assert dtype is tf.float32
+    assert (dtype, numbers) == (tf.float32, {3, 4})
 
 
 def test_what_was_one_variable_is_one_again(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -215,6 +216,22 @@ def test_training_without_strategies_leaves_nothing_to_the_garbage_collector() -
         gc.enable()
 
     assert left == 0
+
+
+def test_a_model_that_was_trained_goes_with_its_last_name() -> None:
+    made = model(metrics=["mae"])
+    history = made.fit(X, Y, validation_split=0.2, verbose=0)
+    made.train_on_batch(X, Y)
+    made.predict(X, verbose=0)
+    alive = ref(made)
+    gc.disable()
+    try:
+        del made
+        left = alive()
+    finally:
+        gc.enable()
+
+    assert (left, history.model) == (None, None)
 
 
 def test_a_subclass_may_write_its_own_steps() -> None:

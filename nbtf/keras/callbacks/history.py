@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 from nbtf.keras.callbacks.callback import Callback
 
@@ -14,6 +15,17 @@ class History(Callback):
         """Starts empty."""
         self.history: dict[str, list[Any]] = {}
         self.epoch: list[int] = []
+
+    # The model has it as `history`: each keeping the other alive would keep weights on their devices.
+
+    @property
+    def model(self) -> Any:
+        """The model that was trained; None once nobody else has it."""
+        return None if self._model is None else self._model()
+
+    def set_model(self, model: Any) -> None:
+        """Is given the model."""
+        self._model = ref(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Begins to count anew."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,6 +198,7 @@ _REUSED = 4 << 20
 """Bytes up to which arrays of a step shall lie in memory that is used again."""
 
 
+@cache
 def _reuse_memory() -> None:
     """Has arrays of some hundred KiB, such as gradients, not be asked of the system anew in each step.
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
+from weakref import ref
 
 from nbtf import distribute
 from nbtf.keras import metrics as metric_kinds
@@ -33,8 +34,6 @@ from nbtf.keras.training.structures import is_named, is_row
 
 class Trainer(Learner):
     """The part of a model that learns; `Model` inherits it."""
-
-    _train_steps: Steps | None = None
 
     # ---- compile
 
@@ -93,15 +92,12 @@ class Trainer(Learner):
             made.mean_loss = metric_kinds.Mean(name="loss")
         made.loss, made.steps_per_execution = loss, steps_per_execution
         made.run_eagerly, made.jit_compile = run_eagerly, jit_compile is True and not run_eagerly
-        made.losses = None if loss is None else CompiledLosses(loss, loss_weights, self._output_names)
+        names = _names_of(ref(self))
+        made.losses = None if loss is None else CompiledLosses(loss, loss_weights, names)
         if metrics or weighted_metrics:
-            made.metrics = CompiledMetrics(metrics, weighted_metrics, self._output_names)
+            made.metrics = CompiledMetrics(metrics, weighted_metrics, names)
         made.done = True
-        self.__dict__["_train_steps"] = None
         self.__dict__["stop_training"] = False
-
-    def _output_names(self) -> list[str]:
-        return list(getattr(self, "output_names", None) or ())
 
     def _as_optimizer(self, optimizer: Any, auto_scale_loss: bool) -> Any:
         found = optimizers.get(optimizer)
@@ -211,8 +207,7 @@ class Trainer(Learner):
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=epochs, steps=steps_per_epoch or feed.steps)
         self.stop_training = False
-        self._train_steps = Steps(self)
-        run = Epochs(self, self._train_steps, feed, listeners, steps_per_epoch, made.steps_per_execution)
+        run = Epochs(self, Steps(self), feed, listeners, steps_per_epoch, made.steps_per_execution)
         run.validate_with(test, validation_steps, validation_freq)
         return run.run(initial_epoch, epochs)
 
@@ -314,8 +309,7 @@ class Trainer(Learner):
                     f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
                 )
             sample_weight = class_weights(y, class_weight)
-        self._train_steps = self._train_steps or Steps(self)
-        logs = self._train_steps.train(mapped(own_array, packed(x, y, sample_weight)))
+        logs = Steps(self).train(mapped(own_array, packed(x, y, sample_weight)))
         made = self._logs(logs)
         return made if return_dict else self._in_order(made)
 
@@ -335,6 +329,11 @@ class Trainer(Learner):
     def predict_on_batch(self, x: Any) -> Any:
         """Returns the outputs for one batch, as arrays."""
         return Steps(self).predict(mapped(own_array, packed(x)))
+
+
+def _names_of(model: ref[Any]) -> Callable[[], list[str]]:
+    """Returns what gives the names of a model's outputs, without keeping the model alive."""
+    return lambda: list(getattr(model(), "output_names", None) or ())
 
 
 def deserialized_all(config: Any) -> Any:

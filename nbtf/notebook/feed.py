@@ -26,6 +26,9 @@ KINDS_OF_OPS = 12
 MAP_PART = 20
 """A memory map of many chunks takes long: it is looked at when so many times as long has passed as it took."""
 
+PATIENCE = 5
+"""A look for holders that took so many times as long as it may is not made again at once."""
+
 State = dict[str, Any]
 """What a view is told; plain data."""
 
@@ -44,6 +47,7 @@ class Feed:
         self._words = Words()
         self._maps: dict[str, tuple[Sequence[Any], float]] = {}
         self._holders: dict[tuple[str, int, int], tuple[object, str | None]] = {}
+        self._holders_again = 0.0
 
     def cell_begins(self) -> None:
         """Forgets how code lines are told: a cell that runs again has another number."""
@@ -186,7 +190,13 @@ class Feed:
         return found
 
     def name_holders(self, seconds: float) -> None:
-        """Finds out who holds the chunks that are in use; takes about so many seconds at the most."""
+        """Finds out who holds the chunks that are in use; takes about so many seconds.
+
+        Of very many chunks the maps alone take longer: then the next looks are left out, as with a map that takes long.
+        """
+        began = time.monotonic()
+        if began < self._holders_again:
+            return
         names = _holder_names(self._session, seconds)
         maps = self._look_at_maps([one.name for one in runtime.devices() if one.in_use is not None], fresh=True)
         holders = {
@@ -198,6 +208,9 @@ class Feed:
         }
         if holders != self._holders:
             self._holders, self._seen = holders, None
+        took = time.monotonic() - began
+        if took > PATIENCE * seconds:
+            self._holders_again = began + took + MAP_PART * took
 
 
 def _holder_names(session: Session, seconds: float) -> dict[tuple[str, int, int], str]:

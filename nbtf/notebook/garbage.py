@@ -34,6 +34,8 @@ def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
       pieces: the largest first.
       deadline: what `time.monotonic()` says when there is no more time.
     """
+    if not pieces or time.monotonic() >= deadline:
+        return set()
     tensors, found = _tensors(set(pieces)), set[Piece]()
     waiting = [piece for piece in pieces if piece in tensors]
     while waiting and time.monotonic() < deadline:

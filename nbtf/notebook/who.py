@@ -20,6 +20,8 @@ SECONDS = 1.0
 
 GARBAGE = "nothing but a reference cycle, until Python's garbage collector comes by"
 
+_LATE = "not found in time"
+
 _FEW = 10
 """Entries of one list that are told one by one; of more, all together are one row."""
 
@@ -102,13 +104,14 @@ def who(session: Session, devices: Collection[str], seconds: float | None = None
     groups: dict[Any, list[_Part]] = {}
     held: dict[Piece, Held | None] = {}
     for part in parts:
-        held[part.piece] = None if holders.late else holders.of(part.piece)
-        groups.setdefault(_kind(part, held[part.piece]), []).append(part)
+        late = holders.late
+        held[part.piece] = None if late else holders.of(part.piece)
+        groups.setdefault(_kind(part, held[part.piece], late), []).append(part)
     dead = holders.garbage([part.piece for part in parts if held[part.piece] is None and not _is_scratch(part)])
     rows: list[dict[str, Any]] = []
     for group in groups.values():
         first = held[group[0].piece]
-        if first is not None and len(group) > _FEW:
+        if len(group) > _FEW:
             rows.append(_row_of_many(session, holders, first, group))
         else:
             rows += [_row(session, holders, held[part.piece], part, part.piece in dead) for part in group]
@@ -133,10 +136,10 @@ def _is_scratch(part: _Part) -> bool:
     return part.label.op == "scratch"
 
 
-def _kind(part: _Part, held: Held | None) -> object:
-    """Returns what the entries of a list have in common, when they were made by the same line."""
+def _kind(part: _Part, held: Held | None, late: bool) -> object:
+    """Returns what the entries of a list have in common, or what nobody looked at, when the same line made them."""
     if held is None:
-        return part.piece
+        return (part.piece[0], part.label) if late else part.piece
     names = tuple(place.kind for place in (*held.names, *held.views))
     return part.piece if names == tuple(p.text for p in held.names) else (part.piece[0], names, part.label)
 
@@ -152,15 +155,15 @@ def _row(session: Session, holders: Holders, held: Held | None, part: _Part, dea
     }
 
 
-def _row_of_many(session: Session, holders: Holders, first: Held, group: list[_Part]) -> dict[str, Any]:
-    names = [place.kind for place in first.names]
+def _row_of_many(session: Session, holders: Holders, first: Held | None, group: list[_Part]) -> dict[str, Any]:
+    names = [] if first is None else [place.kind for place in first.names]
     return _described(session, group[0]) | {
-        "holder": f"{_named(names)} ({len(group):,} pieces)",
+        "holder": f"{_LATE if first is None else _named(names)} ({len(group):,} pieces)",
         "nbytes": sum(part.nbytes for part in group),
         "pieces": len(group),
         "names": names,
-        "views": [place.kind for place in first.views],
-        "frees": holders.lines([part.piece for part in group]),
+        "views": [] if first is None else [place.kind for place in first.views],
+        "frees": None if first is None else holders.lines([part.piece for part in group]),
     }
 
 
@@ -178,7 +181,7 @@ def _holder(held: Held | None, part: _Part, late: bool) -> str:
     if held is None:
         if _is_scratch(part):
             return "nbtf itself, as TensorFlow does, from the first op on"
-        return "not found in time" if late else "not found: held by something the search did not reach"
+        return _LATE if late else "not found: held by something the search did not reach"
     told = _named([place.text for place in held.names]) or "something without a name"
     if held.views:
         told += f"; the same memory: {_named([place.text for place in held.views])}"

@@ -347,6 +347,18 @@ def test_holders_are_named_until_another_tensor_takes_the_place(
     assert (["a", None], ["", None]) == (looked, names())
 
 
+def test_long_look_for_holders_is_not_made_again_at_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    monkeypatch.setattr(feed_module, "_holder_names", lambda _, seconds: looks.append(seconds) or {})
+    clock = iter([10.0, 11.0, 12.0, 30.0, 32.0, 32.1, 32.2, 32.3])  # a look takes a second: the next one comes 20 later
+    monkeypatch.setattr(feed_module.time, "monotonic", lambda: next(clock))
+
+    for _ in range(5):
+        feed.name_holders(0.1)
+
+    assert [0.1, 0.1, 0.1] == looks
+
+
 def test_large_map_is_not_looked_at_again_at_once(shell: Shell, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.run("a = tf.ones([2])")
     clock = iter([10.0, 11.0, 12.0, 30.0, 31.5, 31.5, 31.5])  # a look takes a second: the next one comes 20 later

@@ -164,6 +164,15 @@ def test_search_that_is_cut_says_how_far_it_came(session: Session, shell: Shell)
     assert "not found in time" in [row["holder"] for row in table.rows]
 
 
+def test_many_pieces_that_were_not_looked_at_are_one_row(session: Session, shell: Shell) -> None:
+    shell.run("x = {number: tf.ones([10]) for number in range(20)}")
+    rows = [row for row in who(session, ["GPU:0"], seconds=0.0).rows if row["op"] == "Fill"]
+
+    assert [("not found in time (20 pieces)", 20, 20 * 256)] == [
+        (row["holder"], row["pieces"], row["nbytes"]) for row in rows
+    ]
+
+
 def test_modules_that_are_installed_are_not_entered(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json, "kept", [], raising=False)
 

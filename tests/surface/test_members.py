@@ -52,8 +52,9 @@ MEMBERS = {
     "Strategy": "scope experimental_distribute_dataset num_replicas_in_sync run distribute_datasets_from_function "
     "reduce experimental_distribute_values_from_function experimental_local_results",
     "Layer": "trainable_variables add_loss add_weight kernel variables add_metric dtype_policy output weights",
-    "Model": "compile fit evaluate save summary trainable_variables layers save_weights variables add get_config "
-    "add_loss get_layer get_weights inputs load_weights metrics_names pop predict set_weights trainable_weights weights",
+    "Model": "compile fit evaluate save summary trainable_variables layers save_weights variables add "
+    "get_config add_loss get_layer get_weights inputs load_weights metrics_names pop predict "
+    "set_weights trainable_weights weights",
     "Optimizer": "apply_gradients iterations learning_rate lr minimize",
     "Metric": "result update_state add_weight reset_state reset_states",
     "KerasTensor": "dtype shape",

@@ -154,6 +154,7 @@ class Graph(Collections):
             node.outputs.append(tensor)
         for tensor in dict.fromkeys(node.inputs):
             tensor._consumers.append(node)
+        node.number = len(self._nodes)
         self._nodes[name] = node
         for block in self._controls:
             block.take(node)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
+from nbtf.compat.v1.session_defaults import evaluated
 from nbtf.errors import OperatorNotAllowedInGraphError
 
 if TYPE_CHECKING:
@@ -96,17 +97,25 @@ class GraphTensor:
             )
         return self
 
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Returns its value, in a session or the default one.
+
+        Raises:
+          ValueError: there is no session, or it has another graph.
+        """
+        return evaluated(self, feed_dict, session)
+
     # Its text
 
     def __str__(self) -> str:
         """Returns `Tensor("a:0", shape=(2, 3), dtype=float32, device=/device:CPU:0)`."""
-        shape = "" if self._shape.rank is None else f", shape={_shape_text(self._shape)}"
+        shape = "" if self._shape.rank is None else f", shape={shape_text(self._shape)}"
         device = f", device={self.device}" if self.device else ""
         return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
 
     def __repr__(self) -> str:
         """Returns `<tf.Tensor 'a:0' shape=(2, 3) dtype=float32>`."""
-        return f"<tf.Tensor '{self.name}' shape={_shape_text(self._shape)} dtype={self._dtype.name}>"
+        return f"<tf.Tensor '{self.name}' shape={shape_text(self._shape)} dtype={self._dtype.name}>"
 
     # What has no value cannot
 
@@ -168,6 +177,6 @@ class GraphTensor:
         __invert__: Any
 
 
-def _shape_text(shape: TensorShape) -> str:
+def shape_text(shape: TensorShape) -> str:
     """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
     return str(shape).replace("None", "?")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtf.compat.v1.graph_tensor import GraphTensor
+from nbtf.compat.v1.session_defaults import run_operation
 
 if TYPE_CHECKING:
     from nbtf.compat.v1.graph import Graph
@@ -56,6 +57,8 @@ class Operation:
         self.control_inputs: list[Operation] = list(control_inputs)
         self.outputs: list[GraphTensor] = []
         self.colocated_with: tuple[str, ...] = ()
+        self.number = 0
+        """How many nodes the graph had before it."""
         self._device = ""
 
     @property
@@ -79,6 +82,14 @@ class Operation:
     def colocation_groups(self) -> list[bytes]:
         """Returns the nodes that it must stand beside, as `loc:@name`; itself when there are none."""
         return [f"loc:@{name}".encode() for name in self.colocated_with or (self.name,)]
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs it in a session or the default one.
+
+        Raises:
+          ValueError: there is no session, or it has another graph.
+        """
+        run_operation(self, feed_dict, session)
 
     def get_attr(self, name: str) -> Any:
         """Returns an attribute.

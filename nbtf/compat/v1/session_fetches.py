@@ -1,0 +1,64 @@
+"""What a session is asked for: the tensors and nodes in a structure, and the structure of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from nbtf._runtime.tensor import Tensor
+from nbtf.compat.v1.graph import Graph
+from nbtf.compat.v1.graph_tensor import GraphTensor
+from nbtf.compat.v1.operation import Operation
+
+Element = GraphTensor | Operation
+
+
+def elements_in(fetches: Any, graph: Graph) -> list[Element]:
+    """Returns the tensors and nodes that a structure of fetches names, in order.
+
+    Raises:
+      TypeError: something in it is neither a tensor nor a node nor a name.
+      ValueError: it is of another graph, or there is no such name.
+    """
+    if isinstance(fetches, list | tuple):
+        return [one for item in fetches for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(fetches, Mapping):
+        return [one for item in fetches.values() for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    return [_element(fetches, graph)]
+
+
+def _element(fetch: Any, graph: Graph) -> Element:
+    told = f"Argument `fetch` = {fetch}"
+    if fetch is None:
+        raise TypeError(f'{told} has invalid type "NoneType". Cannot be None')
+    if isinstance(fetch, Tensor):
+        raise TypeError(
+            f"{told} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
+            "To build a graph instead, write `import nbtf.compat.v1 as tf`."
+        )
+    try:
+        return graph.as_graph_element(fetch)
+    except TypeError as error:
+        raise TypeError(
+            f'{told} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
+        ) from None
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{told} cannot be interpreted as a Tensor. ({error})") from None
+
+
+def values_like(fetches: Any, values: list[Any]) -> Any:
+    """Returns the structure of the fetches with their values instead; takes those from the front of `values`."""
+    if isinstance(fetches, Mapping):
+        return _mapping_like(fetches, values)
+    if isinstance(fetches, list | tuple):
+        found = [values_like(item, values) for item in cast("list[Any]", fetches)]
+        return found if isinstance(fetches, list) else _tuple_like(fetches, found)
+    return values.pop(0)
+
+
+def _mapping_like(like: Any, values: list[Any]) -> Any:
+    return like.__class__([(key, values_like(like[key], values)) for key in like])
+
+
+def _tuple_like(like: Any, found: list[Any]) -> Any:
+    return like.__class__(*found) if hasattr(like, "_fields") else tuple(found)

@@ -148,7 +148,7 @@ def test_tensors_are_as_before_until_they_are_switched() -> None:
     with pytest.raises(AttributeError, match="numpy-related methods"):
         tf.constant([1]).T  # noqa: B018
     with pytest.raises(tf.errors.InvalidArgumentError):
-        tf.constant([1]) + tf.constant([1.5])
+        _ = tf.constant([1]) + tf.constant([1.5])
 
 
 @pytest.mark.parametrize(

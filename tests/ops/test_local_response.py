@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ X = np.linspace(-1, 1.5, 12, dtype=np.float32).reshape(1, 1, 2, 6)
 
 
 @pytest.mark.parametrize("settings", [{}, {"depth_radius": 1, "bias": 2.0, "alpha": 0.5, "beta": 0.75}])
-def test_gradient_is_that_of_differences(settings: dict[str, float]) -> None:
+def test_gradient_is_that_of_differences(settings: dict[str, Any]) -> None:
     weights = np.cos(np.arange(X.size, dtype=np.float32)).reshape(X.shape)
     x = tf.constant(X)
     with tf.GradientTape() as tape:
@@ -47,6 +49,6 @@ def test_second_gradient_is_not_there_as_in_tensorflow() -> None:
 @pytest.mark.parametrize(
     ("x", "text"), [(X[0], "in must be 4-dimensional"), (X.astype(np.int32), "Value for attr 'T' of int32")]
 )
-def test_what_is_no_picture_is_refused(x: object, text: str) -> None:
+def test_what_is_no_picture_is_refused(x: Any, text: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
         tf.nn.lrn(x)

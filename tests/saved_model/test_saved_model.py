@@ -146,7 +146,7 @@ def test_a_model_that_is_not_built_has_no_signature(tmp_path: Path) -> None:
 
 
 def test_a_layer_in_a_module_comes_back(tmp_path: Path) -> None:
-    module = tf.Module()
+    module: Any = tf.Module()
     module.dense = keras.layers.Dense(2)
     expected = module.dense(X).numpy()
 
@@ -179,7 +179,7 @@ def test_a_class_that_cannot_be_found_is_named(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_kept_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    module = tf.Module()
+    module: Any = tf.Module()
     module.made_here, module.v = lambda: 1, tf.Variable(1)
     logger = logging.getLogger("tensorflow")
     logger.addHandler(caplog.handler)

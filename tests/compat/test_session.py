@@ -11,6 +11,7 @@ import pytest
 import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context, use_context
+from nbtf.compat.v1.config_proto import ConfigProto
 from nbtf.compat.v1.graph import Graph
 from nbtf.compat.v1.graph_defaults import constant, control_dependencies, no_op, placeholder
 from nbtf.compat.v1.graph_tensor import GraphTensor
@@ -248,3 +249,25 @@ def test_nodes_run_where_they_ask_to(graph: Graph) -> None:
         Session().run(b)
 
     assert ("Square", "/job:localhost/replica:0/task:0/device:GPU:1") in seen
+
+
+def test_soft_placement_makes_do_without_a_device(graph: Graph) -> None:
+    with graph.device("/gpu:2"):
+        b = constant(1.0)
+
+    assert 1.0 == Session(config=ConfigProto(allow_soft_placement=True)).run(b)
+
+
+def test_soft_placement_does_not_reach_another_process(graph: Graph) -> None:
+    with graph.device("/job:ps/cpu:0"):
+        b = constant(1.0)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="explicitly assigned to /job:ps/device:CPU:0"):
+        Session(config=ConfigProto(allow_soft_placement=True)).run(b)
+
+
+def test_settings_are_no_dictionary(graph: Graph) -> None:
+    settings: Any = {}
+
+    with pytest.raises(TypeError, match=r'^Argument `config` must be a tf\.ConfigProto, but got "dict"$'):
+        Session(config=settings)

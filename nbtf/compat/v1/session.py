@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
+from copy import deepcopy
 from typing import Any
 
 from nbtf._devices.names import parse
@@ -13,6 +14,7 @@ from nbtf._runtime.execute import execute
 from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import SCOPE, Request, Scope, set_scope
 from nbtf._runtime.tensor import Tensor
+from nbtf.compat.v1.config_proto import ConfigProto
 from nbtf.compat.v1.graph import Graph
 from nbtf.compat.v1.graph_defaults import get_default_graph
 from nbtf.compat.v1.graph_tensor import GraphTensor
@@ -34,17 +36,21 @@ class Session:
     Args:
       target: empty: this process.
       graph: the graph; by default the default one.
+      config: settings, which are copied. Of them `allow_soft_placement` counts.
 
     Raises:
       TypeError: an argument is of another kind.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None) -> None:
+    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         """Takes a graph as it is; nodes that are added later can be run as well."""
         if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         if graph is not None and not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        if config is not None and not isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+        self._config = ConfigProto() if config is None else deepcopy(config)
         self._graph = graph or get_default_graph()
         self._closed = False
         self._plans: dict[Any, list[Step]] = {}
@@ -116,7 +122,7 @@ class Session:
             self._machine, self._requests = machine, {}
         if len(self._requests) < self._graph.version:
             new = self._graph.get_operations()[len(self._requests) :]
-            self._requests.update(requests_of(new, machine))
+            self._requests.update(requests_of(new, machine, self._config.allow_soft_placement))
 
     def close(self) -> None:
         """Refuses to run from now on; closing twice is fine."""

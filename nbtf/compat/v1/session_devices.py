@@ -12,8 +12,10 @@ from nbtf.compat.v1.operation import Operation
 from nbtf.errors import InvalidArgumentError
 
 
-def request_of(node: Operation, machine: Machine) -> Request | None:
+def request_of(node: Operation, machine: Machine, soft: bool) -> Request | None:
     """Returns the request for the first device that a node's own fits; None where it asks for none.
+
+    With soft placement a device that is not there is as good as none, if it could be in this process.
 
     Raises:
       InvalidArgumentError: there is no such device.
@@ -25,13 +27,15 @@ def request_of(node: Operation, machine: Machine) -> Request | None:
         there = parse(device.name)
         if _fits(asked, there):
             return Request(device.name, there)
+    if soft and _fits(asked._replace(device_type=None, device_index=None), parse(machine.host.name)):
+        return None
     raise InvalidArgumentError(None, None, _missing(node, sorted(machine.by_name)))
 
 
-def requests_of(nodes: Sequence[Operation], machine: Machine) -> dict[Operation, Request | None]:
+def requests_of(nodes: Sequence[Operation], machine: Machine, soft: bool) -> dict[Operation, Request | None]:
     """Returns the request of each node; what has inputs is looked at first, so that errors name it before constants."""
     sources = [node for node in nodes if not node.inputs]
-    return {node: request_of(node, machine) for node in (*[node for node in nodes if node.inputs], *sources)}
+    return {node: request_of(node, machine, soft) for node in (*[node for node in nodes if node.inputs], *sources)}
 
 
 def _fits(asked: Fields, there: Fields) -> bool:

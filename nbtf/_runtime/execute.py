@@ -82,7 +82,7 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
             specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)
             made = runner.run(op, buffers, attrs, specs, where)
         except FAILURES as error:
-            raise _explained(error, op, tensors, attrs, device, name) from (error.__cause__ or error)
+            raise _explained(error, op, tensors, attrs, device, name) from _cause(error)
         if len(made) == len(results) == 1:
             outputs = [tensor_of(made[0], results[0], device)]
         else:
@@ -179,6 +179,11 @@ def _specs(
 
 FAILURES = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
 """What may go wrong in a kernel; everything else, such as an interrupt, passes as it is."""
+
+
+def _cause(error: Exception) -> BaseException | None:
+    """Returns what is shown as the cause of an error that is told in other words: not itself, if it is one of ours."""
+    return error.__cause__ if isinstance(error, OpError) else error
 
 
 def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:

@@ -459,3 +459,11 @@ def test_shapes_that_do_not_fit_are_refused_every_time(two_gpus: None) -> None:
     for _ in range(2):
         with pytest.raises(InvalidArgumentError, match="Incompatible shapes"):
             tf.add(tf.ones([2]), tf.ones([3]))
+
+
+def test_an_error_of_the_device_is_shown_once() -> None:
+    with machine(1, memory="1GiB"), pytest.raises(ResourceExhaustedError) as caught:
+        tf.zeros([1 << 29])
+
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

@@ -14,11 +14,9 @@ from nbtf.notebook.device_names import label
 from nbtf.notebook.options import Options, typed
 from nbtf.notebook.placement_log import each, grouped, why
 from nbtf.notebook.session import Session, say
-from nbtf.notebook.tables import Table
+from nbtf.notebook.tables import MOST_ROWS, Table
 
 Ops = Counter[tuple[str, str, runtime.Reason]]
-
-MOST_ROWS = 60
 
 show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # IPython does not type it
 

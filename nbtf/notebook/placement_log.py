@@ -16,7 +16,7 @@ from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.export import FORMATS, exported
 from nbtf.notebook.options import Options, typed
 from nbtf.notebook.session import Ending, Session, Undo, say
-from nbtf.notebook.tables import Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
 
 ACTIONS = ("on", "off", "show", "clear", "table", "export")
 MOST_LINES = 200
@@ -115,7 +115,10 @@ def each(
 
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None) -> Table:
-    """Returns a row for each op, device and reason, and one for each way that tensors were copied."""
+    """Returns a row for each op, device and reason, and one for each way that tensors were copied.
+
+    The copies stand last; first where rows are cut, so that they are always seen.
+    """
     rows: list[dict[str, Any]] = [
         {
             "op": name,
@@ -129,9 +132,17 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
     ]
     total = sum(row["count"] for row in rows)
     moves = sorted(snapshot.moves.items()) if op == "*" and device is None else []
-    for (source, target), count in moves:
-        row = {"op": "(copy)", "device": f"{label(source)} → {label(target)}", "count": count}
-        rows.append(row | {"nbytes": snapshot.moved_bytes[source, target], "why": "input elsewhere"})
+    ways: list[dict[str, Any]] = [
+        {
+            "op": "(copy)",
+            "device": f"{label(source)} → {label(target)}",
+            "count": count,
+            "nbytes": snapshot.moved_bytes[source, target],
+            "why": "input elsewhere",
+        }
+        for (source, target), count in moves
+    ]
+    rows = rows + ways if len(rows) + len(ways) <= MOST_ROWS else ways + rows
     copies = sum(count for _, count in moves)
     return Table(GROUPED, rows, [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors"])
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from nbtf import runtime
 
 NOTHING = "–"
+MOST_ROWS = 60
+"""Rows that are shown; the data has all."""
 
 
 def text(value: Any) -> str:
@@ -38,7 +40,11 @@ class Table:
     """Rows with a caption below: prints as text, shows as HTML, and gives its rows as data."""
 
     def __init__(
-        self, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], notes: Iterable[str] = (), most: int = 60
+        self,
+        columns: Sequence[Column],
+        rows: Iterable[Mapping[str, Any]],
+        notes: Iterable[str] = (),
+        most: int = MOST_ROWS,
     ) -> None:
         """Takes the rows by column name; at most `most` are shown, all are in the data."""
         self.columns, self.rows, self.notes, self._most = tuple(columns), [dict(row) for row in rows], list(notes), most

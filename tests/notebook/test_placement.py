@@ -60,6 +60,19 @@ _EagerConst  GPU:0 (simulated)                          1        4 B  lowest-num
 2 ops, 2 copies of tensors""" == repr(shell.run("%placement_log table").result)
 
 
+def test_copies_are_seen_though_rows_are_cut(shell: Shell) -> None:
+    shell.run(
+        "v = tf.ones([2])",
+        "for i in range(70):",
+        "    with tf.device(f'GPU:{i + 1}'):",
+        "        w = tf.identity(v)",
+    )
+    shown = repr(shell.run("%placement_log table").result)
+
+    assert "(copy)" in shown.partition("more rows")[0]
+    assert "more rows: to_dict() has all" in shown
+
+
 def test_table_is_exact_though_the_events_are_no_longer_kept() -> None:
     with machine(2):
         with tf.runtime.recording(capacity=1) as record:

@@ -160,8 +160,13 @@ def reduced(reduce_op: ReduceOp, values: Sequence[Any], place: str) -> Any:
     if isinstance(values[0], IndexedSlices):
         return _joined(reduce_op, values, place)
     with device(place):
-        total = add_n(list(values))
-        return total if reduce_op is ReduceOp.SUM else truediv(total, len(values))
+        return combined(reduce_op, values)
+
+
+def combined(reduce_op: ReduceOp, values: Sequence[Any]) -> Tensor:
+    """Returns sum or mean of tensors, on the current device."""
+    total = add_n(list(values))
+    return total if reduce_op is ReduceOp.SUM else truediv(total, len(values))
 
 
 def _joined(reduce_op: ReduceOp, values: Sequence[IndexedSlices], place: str) -> IndexedSlices:

@@ -9,7 +9,6 @@ from weakref import ref
 
 from nbtf._devices.base import Buffer
 from nbtf._ops.division import truediv
-from nbtf._ops.elementwise import add_n
 from nbtf._ops.identity import identity
 from nbtf._ops.resource import read_variable
 from nbtf._ops.variable import NOTHING, Variable
@@ -20,7 +19,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.distribute.contexts import ReplicaContext, current
-from nbtf.distribute.reduction import ReduceOp, on, reduced
+from nbtf.distribute.reduction import ReduceOp, combined, on, reduced
 from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, of_replica
 
 if TYPE_CHECKING:
@@ -194,7 +193,7 @@ class DistributedVariable(Variable, DistributedValues):
         return PerReplica(self._values)
 
     def _everywhere(self, write: Callable[..., Any], *values: Any) -> None:
-        # All are checked before any is changed, as far as a look can tell: copies must stay equal.
+        # What does not fit is refused by the first copy, before any has changed: copies must stay equal.
         for number, copy in enumerate(self._values):
             with device(copy.device):
                 write(copy, *of_replica(number, values))
@@ -227,8 +226,7 @@ class SyncOnReadVariable(DistributedVariable):
         """Returns what the copies are together, on the current device."""
         if self._aggregation not in _REDUCE:
             return read_variable(self._values[0])
-        total = add_n([read_variable(one) for one in self._values])
-        return total if self._aggregation is VariableAggregation.SUM else truediv(total, len(self._values))
+        return combined(_REDUCE[self._aggregation], [read_variable(one) for one in self._values])
 
     def read_value(self) -> Tensor:
         """Returns the value of this moment, on the current device."""

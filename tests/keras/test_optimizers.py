@@ -159,3 +159,17 @@ def test_replicas_add_their_gradients_up_and_stay_equal(make: Any, inside: bool)
         assert [one.numpy().tolist() for one in weight.values] == [alone.numpy().tolist()] * 2
         assert int(optimizer.iterations) == 3
         assert {one.device[-5:] for one in optimizer.variables[-1].handle.values} == {"GPU:0", "GPU:1"}
+
+
+def test_a_loss_without_its_tape_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"`tape` is required when a `Tensor` loss is passed\. Received: loss=tf\.Tensor"
+    ):
+        optimizers.SGD().minimize(tf.constant(1.0), [tf.Variable(1.0)])
+
+
+def test_what_is_kept_begins_with_zero_whatever_the_weight_is() -> None:
+    optimizer = optimizers.Adam()
+    optimizer.build([tf.Variable([float("inf"), float("nan")])])
+
+    assert [one.numpy().tolist() for one in optimizer.variables[2:]] == [[0.0, 0.0]] * 2

@@ -7,8 +7,9 @@ from typing import Any
 
 from nbtf import nest
 from nbtf._ops.broadcasting import reduce_sum
+from nbtf._ops.creation import ones_like
 from nbtf._ops.division import divide_no_nan, truediv
-from nbtf._ops.elementwise import add, cast, multiply
+from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -173,10 +174,10 @@ def reduced(values: Any, sample_weight: Any, reduction: str | None, dtype: str, 
     if reduction == "sum" or not losses.shape:
         return total
     if reduction == "mean_with_sample_weight" and weights is not None:
-        whole = reduce_sum(add(weights, losses * 0.0)) if weights.shape != losses.shape else reduce_sum(weights)
+        whole = reduce_sum(multiply(weights, ones_like(losses)))
         return divide_no_nan(total, whole)
     if present is not None:
-        return divide_no_nan(total, reduce_sum(add(present, losses * 0.0)))
+        return divide_no_nan(total, reduce_sum(multiply(present, ones_like(losses))))
     count = losses.shape.num_elements()
     return truediv(total, float(count)) if count else multiply(total, 0.0)
 

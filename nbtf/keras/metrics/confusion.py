@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.comparison import greater
-from nbtf._ops.creation import constant
+from nbtf._ops.creation import constant, ones_like
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.functions import sigmoid
@@ -42,7 +42,7 @@ class _Counts(Metric):
         wanted, predicted = same_rank(self._as_floats(y_true), predicted)
         weights = None if sample_weight is None else weights_like(sample_weight, predicted)
         if weights is not None:
-            weights = reshape(multiply(weights, predicted * 0.0 + 1.0), [1, -1])
+            weights = reshape(multiply(weights, ones_like(predicted)), [1, -1])
         said = greater(reshape(predicted, [1, -1]), constant(self._thresholds, predicted.dtype)[:, None])
         right = greater(reshape(wanted, [1, -1]), 0.5)
         for name, count in self._counts.items():
@@ -119,6 +119,8 @@ class Precision(_Counts):
       dtype: of its numbers.
     """
 
+    COUNTED = ("true_positives", "false_positives")
+
     def __init__(
         self,
         thresholds: Any = None,
@@ -130,7 +132,7 @@ class Precision(_Counts):
         """Begins with nothing."""
         if top_k is not None:
             raise NotImplementedError("`top_k` is not supported here; leave it out and use `thresholds`.")
-        super().__init__(thresholds, name, dtype, ["true_positives", "false_positives"])
+        super().__init__(thresholds, name, dtype, self.COUNTED)
         self.class_id = class_id
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
@@ -152,19 +154,7 @@ class Precision(_Counts):
 class Recall(Precision):
     """The part of what should be yes that was found; arguments as for `Precision`."""
 
-    def __init__(
-        self,
-        thresholds: Any = None,
-        top_k: int | None = None,
-        class_id: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-    ) -> None:
-        """Begins with nothing."""
-        if top_k is not None:
-            raise NotImplementedError("`top_k` is not supported here; leave it out and use `thresholds`.")
-        _Counts.__init__(self, thresholds, name, dtype, ["true_positives", "false_negatives"])
-        self.class_id = class_id
+    COUNTED = ("true_positives", "false_negatives")
 
 
 class AUC(_Counts):

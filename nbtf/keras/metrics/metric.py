@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf import distribute
 from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.creation import zeros
+from nbtf._ops.creation import ones_like, zeros
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.reduction import reduce_mean
@@ -199,7 +199,7 @@ class Mean(Metric):
         axes = len(as_tensor(sample_weight).shape)
         if 0 < axes < len(values.shape):  # one weight for many values: it weighs their mean
             values = reduce_mean(values, list(range(axes, len(values.shape))))
-        weights = multiply(weights_like(sample_weight, values), values * 0.0 + 1.0)
+        weights = multiply(weights_like(sample_weight, values), ones_like(values))
         self._gather(reduce_sum(multiply(values, weights)), reduce_sum(weights))
 
     def _gather(self, total: Any, count: Any) -> None:

@@ -251,7 +251,18 @@ class RMSprop(Optimizer):
         }
 
 
-class Adagrad(Optimizer):
+class _Accumulating(Optimizer):
+    """Has a sum beside each weight that begins with another number than 0."""
+
+    initial_accumulator_value: float
+
+    def first(self, slot: str, variable: Any) -> Any:
+        """Returns what a slot begins with."""
+        start = self.initial_accumulator_value if slot == "accumulator" else 0.0
+        return super().first(slot, variable) + convert_to_tensor(start, variable.dtype)
+
+
+class Adagrad(_Accumulating):
     """Gradients divided by the root of the sum of all their squares so far.
 
     Args:
@@ -269,11 +280,6 @@ class Adagrad(Optimizer):
         """Takes the options."""
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
         super().__init__(learning_rate, **kwargs)
-
-    def first(self, slot: str, variable: Any) -> Any:
-        """Returns what a slot begins with."""
-        start = self.initial_accumulator_value if slot == "accumulator" else 0.0
-        return super().first(slot, variable) + convert_to_tensor(start, variable.dtype)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Takes a step."""
@@ -352,7 +358,7 @@ class Lion(Optimizer):
         return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2}
 
 
-class Ftrl(Optimizer):
+class Ftrl(_Accumulating):
     """Follows the regularised leader: weights that stay small or become zero.
 
     Args:
@@ -385,11 +391,6 @@ class Ftrl(Optimizer):
         self.l2_regularization_strength = l2_regularization_strength
         self.l2_shrinkage_regularization_strength, self.beta = l2_shrinkage_regularization_strength, beta
         super().__init__(learning_rate, **kwargs)
-
-    def first(self, slot: str, variable: Any) -> Any:
-        """Returns what a slot begins with."""
-        start = self.initial_accumulator_value if slot == "accumulator" else 0.0
-        return super().first(slot, variable) + convert_to_tensor(start, variable.dtype)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Takes a step."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import distribute
-from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.creation import convert_to_tensor, zeros, zeros_like
 from nbtf._ops.elementwise import add, multiply
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.magnitude import clip_by_value
@@ -170,7 +170,7 @@ class Optimizer:
 
     def first(self, slot: str, variable: Any) -> Any:
         """Returns what a slot begins with."""
-        return convert_to_tensor(0.0, variable.dtype) + variable * 0.0
+        return zeros(variable.shape, variable.dtype)
 
     def exclude_from_weight_decay(self, var_list: Any = None, var_names: Sequence[str] | None = None) -> None:
         """Has weights not decay: those given, and those whose names contain a text."""
@@ -318,7 +318,7 @@ class Optimizer:
             sums.value.assign_add(grad if isinstance(grad, distribute.DistributedValues) else _dense(grad))
             if last:
                 means.append(multiply(sums.value, 1.0 / every))
-                sums.value.assign(sums.value * 0.0)
+                sums.value.assign(zeros_like(sums.value))
         return means
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
@@ -350,7 +350,7 @@ class Optimizer:
         from nbtf.autodiff import GradientTape
 
         if not callable(loss) and tape is None:
-            raise ValueError("`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape=None.")
+            raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape=None.")
         if callable(loss):
             with tape or GradientTape() as tape:
                 made: Any = loss()

@@ -350,7 +350,7 @@ class Optimizer:
         from nbtf.autodiff import GradientTape
 
         if not callable(loss) and tape is None:
-            raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape=None.")
+            raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss!r}, tape=None.")
         if callable(loss):
             with tape or GradientTape() as tape:
                 made: Any = loss()

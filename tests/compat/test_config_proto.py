@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nbtf.compat.v1.config_proto import ConfigProto, GPUOptions
+from nbtf.compat.v1._config.config_proto import ConfigProto, GPUOptions
 
 
 def test_nothing_is_printed_of_defaults() -> None:

@@ -11,12 +11,12 @@ import pytest
 import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context, use_context
-from nbtf.compat.v1.config_proto import ConfigProto
-from nbtf.compat.v1.graph import Graph
-from nbtf.compat.v1.graph_defaults import constant, control_dependencies, no_op, placeholder
-from nbtf.compat.v1.graph_tensor import GraphTensor
-from nbtf.compat.v1.session import Session
-from nbtf.compat.v1.session_defaults import get_default_session
+from nbtf.compat.v1._config.config_proto import ConfigProto
+from nbtf.compat.v1._graph.defaults import constant, control_dependencies, no_op, placeholder
+from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._session.defaults import get_default_session
+from nbtf.compat.v1._session.session import Session
 
 
 class Pair(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf.compat.v1.device_spec import DeviceSpec as DeviceSpec
+from nbtf.compat.v1._graph.device_spec import DeviceSpec as DeviceSpec
 
 
 def __getattr__(name: str) -> object:

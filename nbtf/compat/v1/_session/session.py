@@ -14,16 +14,16 @@ from nbtf._runtime.execute import execute
 from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import SCOPE, Request, Scope, set_scope
 from nbtf._runtime.tensor import Tensor
-from nbtf.compat.v1.config_proto import ConfigProto
-from nbtf.compat.v1.graph import Graph
-from nbtf.compat.v1.graph_defaults import get_default_graph
-from nbtf.compat.v1.graph_tensor import GraphTensor
-from nbtf.compat.v1.operation import CONST, NO_OP, PLACEHOLDER, Operation
-from nbtf.compat.v1.session_defaults import as_default_session
-from nbtf.compat.v1.session_devices import requests_of
-from nbtf.compat.v1.session_feeds import fed_values
-from nbtf.compat.v1.session_fetches import elements_in, values_like
-from nbtf.compat.v1.session_plan import Step, plan
+from nbtf.compat.v1._config.config_proto import ConfigProto
+from nbtf.compat.v1._graph.defaults import get_default_graph
+from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._session.defaults import as_default_session
+from nbtf.compat.v1._session.devices import requests_of
+from nbtf.compat.v1._session.feeds import fed_values
+from nbtf.compat.v1._session.fetches import elements_in, values_like
+from nbtf.compat.v1._session.plan import Step, plan
 from nbtf.errors import InvalidArgumentError
 
 _REMEMBERED = 256

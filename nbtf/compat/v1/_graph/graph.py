@@ -11,15 +11,15 @@ from nbtf._runtime.scopes import EMPTY, SCOPE, ScopeStack
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat.v1 import graph_operators as graph_operators  # gives tensors of graphs their operators
-from nbtf.compat.v1.graph_collections import Collections
-from nbtf.compat.v1.graph_controls import ControlBlock, to_wait_for
-from nbtf.compat.v1.graph_devices import DeviceBlock, ask_for_devices
-from nbtf.compat.v1.graph_elements import element_of
-from nbtf.compat.v1.graph_names import Names, check_node_name, check_scope_name, default_name
-from nbtf.compat.v1.graph_shapes import Known, outputs_of
-from nbtf.compat.v1.graph_tensor import GraphTensor
-from nbtf.compat.v1.operation import CONST, Operation, flat
+from nbtf.compat.v1._graph import operators as operators  # gives tensors of graphs their operators
+from nbtf.compat.v1._graph.collections import Collections
+from nbtf.compat.v1._graph.controls import ControlBlock, to_wait_for
+from nbtf.compat.v1._graph.devices import DeviceBlock, ask_for_devices
+from nbtf.compat.v1._graph.elements import element_of
+from nbtf.compat.v1._graph.names import Names, check_node_name, check_scope_name, default_name
+from nbtf.compat.v1._graph.operation import CONST, Operation, flat
+from nbtf.compat.v1._graph.shapes import Known, outputs_of
+from nbtf.compat.v1._graph.tensor import GraphTensor
 
 
 class Graph(Collections):

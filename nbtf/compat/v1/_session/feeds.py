@@ -9,8 +9,8 @@ import numpy as np
 
 from nbtf._runtime.host_values import host_array
 from nbtf._types import string
-from nbtf.compat.v1.graph import Graph
-from nbtf.compat.v1.graph_tensor import GraphTensor, shape_text
+from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat.v1._graph.tensor import GraphTensor, shape_text
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 from nbtf._devices.names import Fields, parse
 from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import Request
-from nbtf.compat.v1.operation import Operation
+from nbtf.compat.v1._graph.operation import Operation
 from nbtf.errors import InvalidArgumentError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nbtf.compat.v1.operation import Operation
+from nbtf.compat.v1._graph.operation import Operation
 
 
 class ControlBlock:

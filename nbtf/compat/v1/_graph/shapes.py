@@ -9,7 +9,7 @@ from nbtf._devices.base import Spec
 from nbtf._runtime.execute import OpRecord
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat.v1.graph_tensor import GraphTensor
+from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.errors import InvalidArgumentError
 
 Known = list[tuple[TensorShape, DType]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbtf.compat.v1.graph_tensor import GraphTensor
-from nbtf.compat.v1.session_defaults import run_operation
+from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._session.defaults import run_operation
 
 if TYPE_CHECKING:
-    from nbtf.compat.v1.graph import Graph
+    from nbtf.compat.v1._graph.graph import Graph
 
 
 class Source:

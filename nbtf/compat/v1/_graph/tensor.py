@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat.v1.session_defaults import evaluated
+from nbtf.compat.v1._session.defaults import evaluated
 from nbtf.errors import OperatorNotAllowedInGraphError
 
 if TYPE_CHECKING:
-    from nbtf.compat.v1.graph import Graph
-    from nbtf.compat.v1.operation import Operation
+    from nbtf.compat.v1._graph.graph import Graph
+    from nbtf.compat.v1._graph.operation import Operation
 
 _HELP = "Its value is only there when a session runs the graph: fetch it with `Session.run`, or {instead}."
 

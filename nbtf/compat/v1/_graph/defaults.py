@@ -11,9 +11,9 @@ from nbtf._runtime.host_values import host_array
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
-from nbtf.compat.v1.graph import Graph
-from nbtf.compat.v1.graph_tensor import GraphTensor
-from nbtf.compat.v1.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat.v1._graph.tensor import GraphTensor
 
 
 class _Process:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf.compat.v1.messages import Message
+from nbtf.compat.v1._config.messages import Message
 
 # Order and types of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21, by field number.
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from nbtf._runtime.tensor import Tensor
-from nbtf.compat.v1.graph import Graph
-from nbtf.compat.v1.graph_tensor import GraphTensor
-from nbtf.compat.v1.operation import Operation
+from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat.v1._graph.operation import Operation
+from nbtf.compat.v1._graph.tensor import GraphTensor
 
 Element = GraphTensor | Operation
 

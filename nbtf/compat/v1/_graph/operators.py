@@ -13,7 +13,7 @@ from nbtf._ops.linalg import matmul
 from nbtf._ops.magnitude import abs
 from nbtf._ops.operators import OPERATORS
 from nbtf._runtime.conversion import as_tensor
-from nbtf.compat.v1.graph_tensor import GraphTensor
+from nbtf.compat.v1._graph.tensor import GraphTensor
 
 Function = Callable[..., Any]
 

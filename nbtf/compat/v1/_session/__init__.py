@@ -1,0 +1,1 @@
+"""How a session runs a graph."""

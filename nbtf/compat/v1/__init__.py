@@ -1,13 +1,108 @@
-"""`tf.compat.v1`: TensorFlow 1. So far only its device strings; graphs and sessions are not here yet."""
+"""`tf.compat.v1`: TensorFlow 1, graphs and sessions. `import nbtf.compat.v1 as tf` is the whole of it.
+
+Functions reached through here build the default graph, which a session runs; `nbtf` itself stays eager.
+
+>>> import nbtf.compat.v1 as tf1
+>>> c = tf1.constant(1.0) + tf1.constant(2.0)
+>>> c.op.type
+'AddV2'
+>>> with tf1.Session() as sess:
+...     print(sess.run(c))
+3.0
+"""
 
 from __future__ import annotations
 
-from nbtf.compat.v1._graph.device_spec import DeviceSpec as DeviceSpec
+import sys as _sys
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+_V1 = "nbtf.compat.v1."
+
+_FROM = {
+    # graphs
+    "DeviceSpec": "_graph.device_spec",
+    "Graph": "_graph.graph",
+    "Operation": "_graph.operation",
+    "colocate_with": "_graph.defaults",
+    "constant": "_graph.defaults",
+    "control_dependencies": "_graph.defaults",
+    "device": "_graph.defaults",
+    "get_default_graph": "_graph.defaults",
+    "name_scope": "_graph.defaults",
+    "no_op": "_graph.defaults",
+    "placeholder": "_graph.defaults",
+    "reset_default_graph": "_graph.defaults",
+    # sessions
+    "ConfigProto": "_config.config_proto",
+    "GPUOptions": "_config.config_proto",
+    "Session": "_session.session",
+    "get_default_session": "_session.defaults",
+    # variables
+    # settings of the process
+}
+"""Names of TensorFlow 1, and the files they come from."""
+
+_NAMESPACES = frozenset[str]()
+"""Namespaces that are modules here: `nbtf/compat/v1/train` and the like."""
+
+_WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
+    "bitwise": {},
+    "image": {},
+    "io": {},
+    "linalg": {},
+    "math": {},
+    "nn": {},
+    "ragged": {},
+    "random": {},
+    "raw_ops": {},
+    "sparse": {},
+    "strings": {},
+    "train": {},
+}
+"""Namespaces of `nbtf` whose functions build graphs here, and what TensorFlow 1 has in them besides."""
 
 
-def __getattr__(name: str) -> object:
-    raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
+def own_version(name: str, value: _Any) -> _Any:
+    """Returns what `compat.v1` offers for a public function of `nbtf`: its own of that name, or a wrapped one.
+
+    Args:
+      name: the function's name; `tf.math.add` and `tf.add` are one function.
+      value: what `nbtf` has under it; what is no function comes back as it is.
+    """
+    import nbtf
+    from nbtf.compat.v1._surface.wrapping import wrapped
+
+    if name in _FROM and getattr(nbtf, name, None) is value:
+        return getattr(_sys.modules[__name__], name)
+    return wrapped(value)
+
+
+def _found(name: str) -> _Any:
+    import nbtf
+
+    if name in _FROM:
+        return getattr(_import_module(_V1 + _FROM[name]), name)
+    if name in _NAMESPACES:
+        return _import_module(_V1 + name)
+    if name in _WRAPPED_NAMESPACES:
+        from nbtf.compat.v1._surface.wrapping import Namespace
+
+        return Namespace(name, _sys.modules[__name__], _WRAPPED_NAMESPACES[name])
+    try:
+        value = getattr(nbtf, name)
+    except AttributeError:
+        raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'") from None
+    return own_version(name, value)
+
+
+def __getattr__(name: str) -> _Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
+    return globals().setdefault(name, _found(name))
 
 
 def __dir__() -> list[str]:
-    return ["DeviceSpec"]
+    import nbtf
+
+    return sorted({*_FROM, *_NAMESPACES, *_WRAPPED_NAMESPACES, *dir(nbtf)})

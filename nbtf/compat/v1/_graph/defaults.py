@@ -13,13 +13,8 @@ from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat.v1._graph.process import process
 from nbtf.compat.v1._graph.tensor import GraphTensor
-
-
-class _Process:
-    """The graph of the process: made when somebody asks for it."""
-
-    graph: Graph | None = None
 
 
 def get_default_graph() -> Graph:
@@ -27,9 +22,18 @@ def get_default_graph() -> Graph:
     scope = SCOPE()
     if scope is not None and scope.graph is not None:
         return scope.graph
-    if _Process.graph is None:
-        _Process.graph = Graph()
-    return _Process.graph
+    now = process()
+    if now.graph is None:
+        now.graph = Graph()
+    return now.graph
+
+
+def building() -> Graph | None:
+    """Returns the graph that ops of `compat.v1` are added to; None where they run at once."""
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        return scope.graph
+    return None if process().eager else get_default_graph()
 
 
 def reset_default_graph() -> None:
@@ -44,7 +48,7 @@ def reset_default_graph() -> None:
             "Do not use tf.reset_default_graph() to clear nested graphs. "
             "If you need a cleared graph, exit the nesting and create a new graph."
         )
-    _Process.graph = None
+    process().graph = None
 
 
 def constant(

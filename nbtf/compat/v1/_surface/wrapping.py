@@ -1,0 +1,84 @@
+"""How public functions of `nbtf` are offered in `compat.v1`: run inside the default graph."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nbtf._ops.op import Op
+from nbtf.compat.v1._graph.defaults import building
+
+_WRAPPED: dict[Any, Callable[..., Any]] = {}
+
+
+def wrapped(value: Any) -> Any:
+    """Returns a function that builds the default graph where one is built; anything else as it is.
+
+    A function is wrapped once: `tf.add is tf.add`.
+    """
+    if not isinstance(value, (FunctionType, Op)):
+        return value
+    known = _WRAPPED.get(value)
+    if known is None:
+        known = _WRAPPED[value] = _wrapper(value)
+    return known
+
+
+def _wrapper(function: Any) -> Callable[..., Any]:
+    names = {"__name__": function.type, "__doc__": None} if isinstance(function, Op) else {}
+
+    def inside_the_graph(*args: Any, **kwargs: Any) -> Any:
+        graph = building()
+        if graph is None:
+            return function(*args, **kwargs)
+        with graph.inside():
+            return function(*args, **kwargs)
+
+    functools.update_wrapper(inside_the_graph, function)
+    for name, value in names.items():
+        setattr(inside_the_graph, name, value)
+    return inside_the_graph
+
+
+class Namespace(ModuleType):
+    """A namespace of `nbtf` whose functions build graphs; `own` are names of TensorFlow 1 that it lacks.
+
+    Where `nbtf` has one function under two names, such as `tf.reduce_sum` and `tf.math.reduce_sum`, and the root of
+    `compat.v1` has its own, that is the one here as well.
+    """
+
+    def __init__(self, name: str, root: Any, own: Mapping[str, str]) -> None:
+        """Makes a namespace that fetches what it offers on first use.
+
+        Args:
+          name: the namespace in `nbtf`.
+          root: `nbtf.compat.v1`.
+          own: more names, and the modules that they come from.
+        """
+        super().__init__(f"{root.__name__}.{name}")
+        self._source = import_module(f"nbtf.{name}")
+        self._root = root
+        self._own = own
+        self.__doc__ = self._source.__doc__
+
+    def __getattr__(self, name: str) -> Any:
+        """Fetches a name of the namespace."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        value = self._find(name)
+        self.__dict__[name] = value
+        return value
+
+    def _find(self, name: str) -> Any:
+        module = self._own.get(name)
+        if module is not None:
+            return getattr(import_module(module), name)
+        value = getattr(self._source, name)
+        return self._root.own_version(name, value)
+
+    def __dir__(self) -> list[str]:
+        """Lists the names."""
+        return sorted({*dir(self._source), *self._own})

@@ -5,7 +5,8 @@ expect.log             [[op, device], ...], the placement log, in order, on eith
 expect.info            [[level, text], ...], lines of Python loggers; the recorded text is contained in the line
 expect.stderr_has      texts that appear on stderr
 expect.exception_type  a class name anywhere among the bases of the error, with
-expect.message         its text: message_is exact (default), prefix or regex; {{function_node ...}} is dropped
+expect.message         its text: message_is exact (default), prefix, contains or regex; {{function_node ...}} is dropped
+session                the case is one of sessions, whose log lines are part of what it prints
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ def difference(case: Case, outcome: Outcome) -> str | None:
     expect = case["expect"]
     if _lacks_a_name(outcome) and not _NO_SUCH_NAME.match(case.get("tf_message", "")):
         return f"missing: {outcome.message}"
+    if case.get("session"):
+        return _difference_in_error(expect, outcome) or _unequal(
+            "printed", expect.get("stdout", ""), outcome.stdout, str
+        )
     return (
         _difference_in_error(expect, outcome)
         or _unequal("printed", expect.get("stdout"), outcome.stdout, without_log)
@@ -80,6 +85,7 @@ def _difference_in_error(expect: Mapping[str, Any], outcome: Outcome) -> str | N
     agrees = {
         "exact": lambda: came == wanted,
         "prefix": lambda: came.startswith(wanted),
+        "contains": lambda: wanted in came,
         "regex": lambda: re.search(wanted, came, re.DOTALL) is not None,
     }[how]()
     return None if agrees else f"text of the {kind} ({how})\n  expected {wanted!r}\n  came     {came!r}"

@@ -2,6 +2,7 @@
 
     python -m tests.recorded.replay                          # all cases, a line per miss, a table by area
     python -m tests.recorded.replay --only "place\\." --level core,near
+    python -m tests.recorded.replay --sessions               # those of graphs and sessions
 
 One server process per number of simulated GPUs imports the module once; every case is a fork of it, so each starts with
 a fresh runtime. `test_tf2_cases.py` drives the same code from pytest; `judgement.py` compares.
@@ -151,6 +152,13 @@ def load_cases(file: Path = HERE / "tf2_cases.json") -> list[Case]:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+def load_session_cases(file: Path = HERE / "tf1_cases.json") -> list[Case]:
+    """The recorded cases of graphs and sessions, in the form of the others."""
+    cases = json.loads(file.read_text(encoding="utf-8"))["cases"]
+    both = [case | {"code": case["setup"] + case["code"], "setup": {}} for case in cases]
+    return [case | {"level": "core", "session": True} for case in both]
+
+
 def load_not_met(file: Path = HERE / "not_met.toml") -> dict[str, str]:
     """The cases that nbtf does not meet, each with the reason."""
     groups = tomllib.loads(file.read_text(encoding="utf-8"))["group"]
@@ -171,19 +179,22 @@ def _verdicts(cases: list[Case], module: str) -> Iterator[tuple[Case, str]]:
 def main() -> int:
     """Runs the selected cases and prints the misses and a table by area."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", type=Path, default=HERE / "tf2_cases.json")
+    parser.add_argument("file", nargs="?", type=Path, help="tf2_cases.json, or with --sessions tf1_cases.json")
+    parser.add_argument("--sessions", action="store_true", help="run the cases of graphs and sessions")
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose id contains this")
     parser.add_argument("--level", default="core,near,optional", help="levels to run; quirks are not by default")
-    parser.add_argument("--module", default="nbtf", help="what `tf` is")
+    parser.add_argument("--module", help="what `tf` is; nbtf, or with --sessions nbtf.compat.v1")
     parser.add_argument("--serve", metavar="MODULE", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
         serve(chosen.serve)
         return 0
     levels = chosen.level.split(",")
-    cases = [case for case in load_cases(chosen.file) if case["level"] in levels and re.search(chosen.only, case["id"])]
+    load = load_session_cases if chosen.sessions else load_cases
+    found = load(chosen.file) if chosen.file else load()
+    cases = [case for case in found if case["level"] in levels and re.search(chosen.only, case["id"])]
     table: dict[str, Counter[str]] = {}
-    for case, verdict in _verdicts(cases, chosen.module):
+    for case, verdict in _verdicts(cases, chosen.module or ("nbtf.compat.v1" if chosen.sessions else "nbtf")):
         table.setdefault(case["area"], Counter())[verdict] += 1
         table.setdefault("all", Counter())[verdict] += 1
     columns = ["passed", "failed", "listed", "unlisted"]

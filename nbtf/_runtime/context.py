@@ -15,6 +15,7 @@ from nbtf._devices.bfc import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
+from nbtf._devices.names import full_name
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._devices.sites import whereabouts
 from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
@@ -49,6 +50,7 @@ class Settings:
     default_device: Request | None = None
     inter_op_threads: int = 0
     intra_op_threads: int = 0
+    placement_log_style: str = "2.21"
 
 
 class Context:
@@ -83,6 +85,7 @@ class Context:
         self.watched = False
         self.last_recorder: Recorder | None = None
         self.made_from: dict[str, PhysicalDevice] = {}
+        self._more_cpus: dict[str, Device] = {}  # that only sessions have
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
         self._opened_cells: list[tuple[int, Request]] = []
@@ -141,6 +144,19 @@ class Context:
         if not devices:
             raise NotFoundError(None, None, "No CPU devices are available in this process")
         return devices
+
+    def session_cpus(self, count: int) -> list[Device]:
+        """Returns the first CPUs, some of which only sessions have: they are known, and not listed."""
+        found: list[Device] = []
+        for index in range(count):
+            name = full_name("CPU", index)
+            found.append(self.devices.by_name.get(name) or self._more_cpus.setdefault(name, CPU(index)))
+        return found
+
+    def has(self, device: Device) -> bool:
+        """Tells whether a device is of this context, and not from before a restart."""
+        name = device.name
+        return self.devices.by_name.get(name) is device or self._more_cpus.get(name) is device
 
     def _gpus(self, growth: bool | None) -> list[SimulatedGPU]:
         devices: list[SimulatedGPU] = []

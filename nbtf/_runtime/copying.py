@@ -47,7 +47,7 @@ def moved(context: Context, op: Reader, tensor: Any, runner: Device, where: Wher
 
 def check_current(context: Context, op: Reader, device: Device) -> None:
     """Refuses a tensor or a variable whose device a restart has replaced."""
-    if context.devices.by_name.get(device.name) is not device:
+    if not context.has(device):
         raise FailedPreconditionError(
             None,
             None,

@@ -134,7 +134,7 @@ class DType:
 
     @property
     def base_dtype(self) -> DType:
-        """Itself: nbtf has no reference dtypes."""
+        """Itself; of a reference to a variable, which only graphs of TensorFlow 1 have, what it refers to."""
         return self
 
     def is_compatible_with(self, other: DTypeLike) -> bool:
@@ -174,7 +174,7 @@ class DType:
         """TensorFlow's `<dtype: 'float32'>`."""
         return f"<dtype: '{self.name}'>"
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
         """Copies and pickles are the object itself."""
         return as_dtype, (self.name,)
 
@@ -262,8 +262,10 @@ def as_dtype(type_value: DTypeLike) -> DType:
     >>> tf.as_dtype("int32"), tf.as_dtype(np.float64), tf.as_dtype(float)
     (tf.int32, tf.float64, tf.float32)
     """
-    if isinstance(type_value, DType):
-        return type_value
+    if type_value.__class__ is DType:
+        return cast(DType, type_value)
+    if isinstance(type_value, DType):  # a reference of TensorFlow 1
+        return type_value.base_dtype
     if isinstance(type_value, str):
         found = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):
@@ -280,5 +282,5 @@ def as_dtype(type_value: DTypeLike) -> DType:
 def _of_array(value: Any) -> DType | None:
     dtype = getattr(value, "dtype", value)
     if isinstance(dtype, DType):
-        return dtype
+        return dtype.base_dtype
     return _BY_CLASS.get(cast("np.dtype[Any]", dtype).type) if isinstance(dtype, np.dtype) else None

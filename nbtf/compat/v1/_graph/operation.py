@@ -75,6 +75,13 @@ class Operation:
         """Sets the device asked for, as it is spelled."""
         self._device = device
 
+    @property
+    def reference_inputs(self) -> tuple[GraphTensor, ...]:
+        """The inputs through which it reaches a variable itself, not its value: it must run where that lives."""
+        if not getattr(self.record, "resource", False):
+            return ()
+        return tuple([tensor for tensor in self.inputs[:1] if tensor._link is not None])
+
     def values(self) -> tuple[GraphTensor, ...]:
         """Returns the outputs."""
         return tuple(self.outputs)

@@ -47,10 +47,10 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
     for token, name, value in zip(op.tokens, op.inputs, arguments, strict=True):
         if value.__class__ is list:
             continue
-        other, dtype = first.setdefault(token, (name, value.dtype))
-        if dtype is not value.dtype:
+        other, dtype = first.setdefault(token, (name, value._dtype))
+        if dtype is not value._dtype:
             return (
-                f"Input '{name}' of '{op.type}' Op has type {value.dtype.name} that does not match "
+                f"Input '{name}' of '{op.type}' Op has type {value._dtype.name} that does not match "
                 f"type {dtype.name} of argument '{other}'."
             )
     return None
@@ -68,8 +68,8 @@ def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> 
 
 
 def _spec_of(tensor: GraphTensor) -> Spec | None:
-    dims = tensor.shape.dims
-    return None if dims is None else Spec(tuple(dims), tensor.dtype)
+    dims = tensor._shape.dims  # of a variable's own output those of its value
+    return None if dims is None else Spec(tuple(dims), tensor._dtype)
 
 
 def _count(op: Any) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
+from nbtf.compat.v1._graph.reference_types import Link, shown_dtype
 from nbtf.compat.v1._session.defaults import evaluated
 from nbtf.errors import OperatorNotAllowedInGraphError
 
@@ -23,7 +24,7 @@ class GraphTensor:
     asks for its node before gets one called `Const`.
     """
 
-    __slots__ = ("__weakref__", "_consumers", "_dtype", "_graph", "_node", "_shape", "_value", "value_index")
+    __slots__ = ("__weakref__", "_consumers", "_dtype", "_graph", "_link", "_node", "_shape", "_value", "value_index")
 
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__ = 100
@@ -36,6 +37,7 @@ class GraphTensor:
         self._node: Operation | None = None
         self._value: Any = None
         self._consumers: list[Operation] = []
+        self._link: Link | None = None
         self.value_index = value_index
 
     @property
@@ -58,18 +60,18 @@ class GraphTensor:
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
-        return self._dtype
+        """The type of its elements; of a variable's own output that of a reference, or `resource`."""
+        return self._dtype if self._link is None else shown_dtype(self._dtype, self._link)
 
     @property
     def shape(self) -> TensorShape:
         """The lengths of its axes, as far as the graph knows them."""
-        return self._shape
+        return TensorShape(()) if self._link == "handle" else self._shape
 
     @property
     def ndim(self) -> int | None:
         """The number of its axes, or None."""
-        return self._shape.rank
+        return self.shape.rank
 
     @property
     def device(self) -> str:
@@ -78,7 +80,7 @@ class GraphTensor:
 
     def get_shape(self) -> TensorShape:
         """Returns `shape`."""
-        return self._shape
+        return self.shape
 
     def set_shape(self, shape: Any) -> None:
         """Adds what is known of the shape; `ValueError` if it contradicts."""
@@ -109,13 +111,13 @@ class GraphTensor:
 
     def __str__(self) -> str:
         """Returns `Tensor("a:0", shape=(2, 3), dtype=float32, device=/device:CPU:0)`."""
-        shape = "" if self._shape.rank is None else f", shape={shape_text(self._shape)}"
+        shape = "" if self.shape.rank is None else f", shape={shape_text(self.shape)}"
         device = f", device={self.device}" if self.device else ""
-        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
     def __repr__(self) -> str:
         """Returns `<tf.Tensor 'a:0' shape=(2, 3) dtype=float32>`."""
-        return f"<tf.Tensor '{self.name}' shape={shape_text(self._shape)} dtype={self._dtype.name}>"
+        return f"<tf.Tensor '{self.name}' shape={shape_text(self.shape)} dtype={self.dtype.name}>"
 
     # What has no value cannot
 

@@ -1,4 +1,4 @@
-"""What `nbtf` does when typed in a shell: `nbtf lab`, `nbtf run`, `nbtf devices`, `nbtf doctor`."""
+"""What `nbtf` does when typed in a shell: `nbtf lab`, `nbtf run`, `nbtf devices`, `nbtf doctor`, `nbtf notebooks`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from nbtf import __version__
-from nbtf.cli import devices, doctor, lab, run
+from nbtf.cli import devices, doctor, lab, notebooks, run
 from nbtf.cli.command_error import CommandError
 
 
@@ -40,6 +40,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbtf {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (lab, run, devices, doctor):
+    for module in (lab, run, devices, doctor, notebooks):
         module.add_command(commands)
     return parser

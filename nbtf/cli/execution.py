@@ -82,7 +82,7 @@ def run_cells(notebook: Any, folder: Path, environment: Mapping[str, str], tell:
     cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=str(Path(nbtf.__file__).parents[1])))]
     cells += [v4.new_code_cell(cell.source) for _, cell in code_cells(notebook)]
     copy = v4.new_notebook(cells=cells)
-    client = NotebookClient(copy, km=_kernel(), allow_errors=True, on_cell_executed=keep_reply)
+    client = NotebookClient(copy, km=kernel(), allow_errors=True, on_cell_executed=keep_reply)
     with client.setup_kernel(cwd=str(folder), env=dict(environment), stderr=DEVNULL, cleanup_kc=True):
         client.execute_cell(cells[0], 0, store_history=False)
         _require_redirect(_error(replies[0]))
@@ -95,8 +95,8 @@ def run_cells(notebook: Any, folder: Path, environment: Mapping[str, str], tell:
             tell(_collected(number, index, cell.source, cells[number].outputs, _error(replies[number])))
 
 
-def _kernel() -> Any:
-    """A kernel of this interpreter, whatever kernels the user has installed under the name python3."""
+def kernel() -> Any:
+    """Returns a manager of kernels of this interpreter, whatever the user has installed under the name python3."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 

@@ -1,0 +1,124 @@
+"""`nbtf notebooks`: keeps a folder of notebooks true: checks their outputs, records them, makes copies for students."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from nbtf.cli.checking import problems
+from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.recording import as_text, execute, tidy
+from nbtf.cli.run import read
+from nbtf.cli.student import student_copy, teacher_copy
+
+_NBVAL = 'pip install "nbtf[lab,test]"'
+
+
+def add_command(commands: Any) -> None:
+    """Adds `notebooks` to the command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "notebooks",
+        help="check, record or copy a folder of notebooks",
+        description="Keeps notebooks true. A PATH is a notebook, or a folder: then all notebooks in it.",
+    )
+    doors = parser.add_subparsers(title="what to do", metavar="check|record|student", required=True)
+    check = doors.add_parser(
+        "check",
+        help="run them and compare with what is recorded",
+        description="Runs every notebook and compares the outputs with those recorded; shows what differs. Exit "
+        "status 1 if one differs. Times, addresses and cell numbers may vary. No file is changed.",
+    )
+    record = doors.add_parser(
+        "record",
+        help="run them and keep the new outputs",
+        description="Runs every notebook and writes it with its new outputs. A notebook with a cell that fails is "
+        "left as it was, unless the cell is tagged raises-exception.",
+    )
+    student = doors.add_parser(
+        "student",
+        help="make copies without outputs and solutions",
+        description="Copies every notebook without outputs and without the cells marked as solutions.",
+    )
+    for door, command in ((check, check_all), (record, record_all), (student, copy_all)):
+        door.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        door.set_defaults(command=command)
+    student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder for the copies")
+    student.add_argument(
+        "--solutions", action="store_true", help="the teacher's copy: each solution in its exercise cell"
+    )
+
+
+def check_all(chosen: argparse.Namespace) -> int:
+    """Checks the notebooks, prints a line for each, and returns the exit status."""
+    require(["nbclient", "nbformat", "ipykernel", "nbval", "pytest"], "nbtf notebooks check", _NBVAL)
+    failed = 0
+    for path in found(chosen.paths):
+        wrong = problems(path, read(path))
+        print(f"{path}: {'differs' if wrong else 'as recorded'}", *wrong, sep="\n", flush=True)
+        failed += bool(wrong)
+    return 1 if failed else 0
+
+
+def record_all(chosen: argparse.Namespace) -> int:
+    """Records the notebooks, prints a line for each, and returns the exit status."""
+    require(["nbclient", "nbformat", "ipykernel"], "nbtf notebooks record")
+    failed = 0
+    for path in found(chosen.paths):
+        notebook = read(path)
+        try:
+            execute(notebook, path.resolve().parent)
+        except CommandError as error:
+            print(f"{path}: left as it was; {error}", flush=True)
+            failed += 1
+            continue
+        left_out = tidy(notebook)
+        write(path, notebook)
+        print(f"{path}: recorded", *left_out, sep="; ", flush=True)
+    return 1 if failed else 0
+
+
+def copy_all(chosen: argparse.Namespace) -> int:
+    """Writes the copies and returns the exit status."""
+    require(["nbformat"], "nbtf notebooks student")
+    made = teacher_copy if chosen.solutions else student_copy
+    for path in found(chosen.paths):
+        copy = chosen.output / path.name
+        if copy.exists() and copy.samefile(path):
+            raise CommandError(f"{copy} is the notebook itself, which is never changed. Choose another folder for -o.")
+        try:
+            chosen.output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"cannot write into {chosen.output}: {error.strerror}") from error
+        write(copy, made(read(path)))
+        print(f"{copy}: written")
+    return 0
+
+
+def found(paths: Iterable[Path]) -> list[Path]:
+    """Returns the notebooks that paths stand for, each once; those of a folder in order, without checkpoints.
+
+    Raises:
+      CommandError: a path does not exist, or a folder has no notebooks.
+    """
+    notebooks: list[Path] = []
+    for path in paths:
+        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
+        inside = [one for one in inside if ".ipynb_checkpoints" not in one.parts]
+        if not path.exists() or not inside:
+            raise CommandError(f"found no notebook at {path}")
+        notebooks += inside
+    return list(dict.fromkeys(notebooks))
+
+
+def write(path: Path, notebook: Any) -> None:
+    """Writes a notebook.
+
+    Raises:
+      CommandError: the file cannot be written.
+    """
+    try:
+        path.write_text(as_text(notebook), encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror}") from error

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
+
+from nbtf._ops.op import find_op
 from nbtf._runtime.execute import OpRecord
 from nbtf._runtime.scopes import EMPTY, SCOPE, ScopeStack
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
-from nbtf._types import DType
+from nbtf._types import DType, as_dtype
 from nbtf.compat.v1._graph import operators as operators  # gives tensors of graphs their operators
 from nbtf.compat.v1._graph.collections import Collections
 from nbtf.compat.v1._graph.controls import ControlBlock, to_wait_for
 from nbtf.compat.v1._graph.devices import DeviceBlock, ask_for_devices
 from nbtf.compat.v1._graph.elements import element_of
+from nbtf.compat.v1._graph.host_inputs import (
+    REDUCTIONS,
+    Read,
+    as_array,
+    holds_tensors,
+    host_inputs_of,
+    read_attrs,
+    spliced,
+)
 from nbtf.compat.v1._graph.names import Names, check_node_name, check_scope_name, default_name
 from nbtf.compat.v1._graph.operation import CONST, Operation, flat
+from nbtf.compat.v1._graph.reference_types import Link
+from nbtf.compat.v1._graph.shape_errors import misfit
 from nbtf.compat.v1._graph.shapes import Known, outputs_of
 from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.errors import InvalidArgumentError
 
 
 class Graph(Collections):
@@ -40,6 +55,7 @@ class Graph(Collections):
         self._devices: list[DeviceBlock] = []
         self._controls: list[ControlBlock] = []
         self._colocated: list[Operation] = []
+        self._groups: tuple[str, ...] = ()
         self._unnamed: list[GraphTensor] = []
         self._finalized = False
         self._unfeedable: set[GraphTensor] = set()
@@ -83,14 +99,57 @@ class Graph(Collections):
             with owner.as_default():
                 return owner.add(op, inputs, attrs, name)
         arguments = [self._own(value) for value in _converted(op, inputs)]
-        attrs = op.normalised(attrs)
-        known = outputs_of(op, arguments, attrs)
         self._check_open()
         whole = self.scoped_name(name or default_name(op.type))
         check_node_name(whole)
         self._name_constants(arguments, whole, getattr(op, "inputs", ()))
-        outputs = self._made(op, arguments, attrs, whole, known).outputs
-        return list(outputs) if op.many else outputs[0]
+        read = read_attrs(op, attrs)
+        late = self._late_attrs(op, arguments, attrs, read, whole)
+        everything = spliced(flat(arguments), host_inputs_of(op), late)
+        try:
+            known = outputs_of(op, arguments, read.attrs, read.unknown)
+        except InvalidArgumentError as error:
+            raise ValueError(misfit(op, whole, arguments, everything, read.attrs, error.message)) from None
+        node = self._made(op, arguments, read.attrs, whole, known, inputs=everything)
+        node.late_attrs = late
+        node.attrs_known = frozenset(late).difference(read.unknown)
+        return list(node.outputs) if op.many else node.outputs[0]
+
+    def _late_attrs(
+        self, op: Any, arguments: Sequence[Any], given: Mapping[str, Any], read: Read, node: str
+    ) -> dict[str, GraphTensor]:
+        """Returns the tensors that stand for attributes of a new node: those given, constants of the others."""
+        found: dict[str, GraphTensor] = {}
+        for host in host_inputs_of(op):
+            value = given[host.attr]
+            if isinstance(value, GraphTensor):
+                found[host.attr] = value
+            elif holds_tensors(value):
+                found[host.attr] = read.attrs[host.attr] = self._packed(value, f"{node}/{host.name}")
+            elif value is not None:
+                dtype = read.attrs.get("dtype") if op.type in ("Range", "RandomUniformInt") else None
+                of_dtype = dtype if host.name != "shape" else None
+                name = (
+                    self.unique_name(host.name) if host.name == "Const" else self._names.unique(f"{node}/{host.name}")
+                )
+                found[host.attr] = self._constant_named(name, as_array(read.attrs[host.attr], value, of_dtype))
+            elif op.type in REDUCTIONS and arguments[0]._shape.rank is not None:
+                axes = np.arange(arguments[0]._shape.rank, dtype=np.int32)
+                found[host.attr] = self._constant_named(self.unique_name("Const"), axes)
+            elif host.attr == "perm" and arguments[0]._shape.rank is not None:
+                axes = np.arange(arguments[0]._shape.rank, dtype=np.int32)[::-1]
+                found[host.attr] = self._constant_named(self._names.unique(f"{node}/perm"), axes)
+        return found
+
+    def _packed(self, values: Sequence[Any], name: str) -> GraphTensor:
+        """Returns a vector of numbers, some of which only a run tells: a node of its own."""
+        return find_op("Pack")(list(values), axis=0, name=f"{name}/")
+
+    def _constant_named(self, name: str, array: Any) -> GraphTensor:
+        tensor = GraphTensor(self, as_dtype(array.dtype), TensorShape(array.shape))
+        tensor._value = array
+        self._make_constant(tensor, name)
+        return tensor
 
     def constant(self, array: Any, dtype: DType) -> GraphTensor:
         """Returns a constant that the op which takes it will name; the road calls this while the graph is open."""
@@ -114,6 +173,33 @@ class Graph(Collections):
         whole = self.scoped_name(name)
         check_node_name(whole)
         return self._made(record, (), attrs, whole, known)
+
+    def add_known(
+        self,
+        record: Any,
+        arguments: Sequence[Any],
+        attrs: Mapping[str, Any],
+        name: str,
+        known: Callable[[str], Known],
+        link: Link | None = None,
+    ) -> Operation:
+        """Adds a node whose outputs its maker knows: one that stands for a variable or takes it.
+
+        Args:
+          record: what it is.
+          arguments: tensors of this graph, and eager ones.
+          attrs: what is to be known of it.
+          name: what it is to be called.
+          known: returns shape and dtype of each output, or raises, when the name is decided.
+          link: how the outputs lead to a variable.
+        """
+        self._check_open()
+        arguments = [self._own(value) for value in arguments]
+        whole = self.scoped_name(name)
+        check_node_name(whole)
+        self._name_constants(arguments, whole, record.inputs)
+        node = self._made(record, arguments, attrs, whole, known(whole), link)
+        return node
 
     def settle(self) -> None:
         """Gives the constants that no op has taken nodes called `Const`, in the order in which they were made."""
@@ -143,14 +229,24 @@ class Graph(Collections):
         tensor._node = node
 
     def _made(
-        self, record: Any, arguments: Sequence[Any], attrs: Mapping[str, Any], name: str, known: Any
+        self,
+        record: Any,
+        arguments: Sequence[Any],
+        attrs: Mapping[str, Any],
+        name: str,
+        known: Any,
+        link: Link | None = None,
+        inputs: Sequence[GraphTensor] | None = None,
     ) -> Operation:
         """Makes a node and its outputs, after what the open blocks say."""
-        sources = [tensor.op for tensor in flat(arguments)]
+        inputs = flat(arguments) if inputs is None else inputs
+        sources = [tensor.op for tensor in inputs]
         node = Operation(self, name, record, arguments, attrs, to_wait_for(self._controls, sources))
+        node.inputs = tuple(inputs)
         for number, (shape, dtype) in enumerate(known):
             tensor = GraphTensor(self, dtype, shape, number)
             tensor._node = node
+            tensor._link = link
             node.outputs.append(tensor)
         for tensor in dict.fromkeys(node.inputs):
             tensor._consumers.append(node)
@@ -163,8 +259,12 @@ class Graph(Collections):
         return node
 
     def _stand_beside(self, node: Operation) -> None:
-        groups = [name[5:].decode() for other in self._colocated for name in other.colocation_groups()]
-        node.colocated_with = tuple(sorted(set(groups)))
+        references = [tensor.op for tensor in node.reference_inputs if tensor._link == "reference"]
+        beside = [*self._colocated, *references]
+        groups = [name[5:].decode() for other in beside for name in other.colocation_groups()]
+        node.colocated_with = tuple(sorted({*groups, *self._groups}))
+        for other in references:  # TensorFlow 1 decides so at once, and does not look at `device` blocks
+            node.ask_for_device(other.device)
         for other in self._colocated:
             if other.device:
                 node.ask_for_device(other.device)
@@ -275,6 +375,18 @@ class Graph(Collections):
         finally:
             self.settle()
             self._devices, self._colocated = before
+
+    @contextmanager
+    def grouped_with(self, name: str) -> Generator[None]:
+        """Makes the nodes inside stand on the device of a node of this name, which need not be there yet."""
+        self.settle()
+        before = self._groups
+        self._groups = (*before, name)
+        try:
+            yield
+        finally:
+            self.settle()
+            self._groups = before
 
     @contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Generator[None]:

@@ -57,6 +57,10 @@ class Operation:
         self.control_inputs: list[Operation] = list(control_inputs)
         self.outputs: list[GraphTensor] = []
         self.colocated_with: tuple[str, ...] = ()
+        self.late_attrs: dict[str, GraphTensor] = {}
+        """The inputs that are attributes of the op: its shape, its axis."""
+        self.attrs_known: frozenset[str] = frozenset()
+        """Those of them whose value the graph knows; `attrs` has it."""
         self.number = 0
         """How many nodes the graph had before it."""
         self._device = ""
@@ -74,6 +78,23 @@ class Operation:
     def ask_for_device(self, device: str) -> None:
         """Sets the device asked for, as it is spelled."""
         self._device = device
+
+    def attrs_with(self, made: Mapping[GraphTensor, Any]) -> dict[str, Any]:
+        """Returns the attributes for one run.
+
+        Args:
+          made: the values there are so far, by tensor; they count for attributes that are inputs.
+        """
+        if not self.late_attrs:
+            return self.attrs
+        found = {name: made[tensor].numpy() for name, tensor in self.late_attrs.items() if tensor in made}
+        return {**self.attrs, **found} if found else self.attrs
+
+    @property
+    def needed_inputs(self) -> list[GraphTensor]:
+        """The inputs that must have a value before it runs: not those attributes that the graph knows."""
+        late = [tensor for name, tensor in self.late_attrs.items() if name not in self.attrs_known]
+        return [*flat(self.arguments), *late]
 
     @property
     def reference_inputs(self) -> tuple[GraphTensor, ...]:

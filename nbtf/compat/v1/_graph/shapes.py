@@ -9,36 +9,39 @@ from nbtf._devices.base import Spec
 from nbtf._runtime.execute import OpRecord
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
+from nbtf.compat.v1._graph.operation import flat
 from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._graph.unknown_shapes import dims_of_results
 from nbtf.errors import InvalidArgumentError
 
 Known = list[tuple[TensorShape, DType]]
 
 
-def outputs_of(op: OpRecord, arguments: Sequence[Any], attrs: dict[str, Any]) -> Known:
+def outputs_of(
+    op: OpRecord, arguments: Sequence[Any], attrs: dict[str, Any], unknown: frozenset[str] = frozenset()
+) -> Known:
     """Returns shape and dtype of each output of an op on tensors of a graph.
 
     Args:
       op: the op.
       arguments: its inputs, lists where it takes lists.
       attrs: its attributes, normalised.
+      unknown: those which are tensors that have no value before a session runs.
 
     Raises:
       TypeError: it does not take these dtypes.
-      ValueError: the shapes do not fit.
+      InvalidArgumentError: the shapes do not fit, in the words of the op's own rule.
     """
     try:
         dtypes = op.check(arguments, attrs)
     except InvalidArgumentError as error:
         raise TypeError(_disagreement(op, arguments) or error.message) from None
-    try:
-        specs = _specs(op, arguments, attrs)
-    except InvalidArgumentError as error:
-        raise ValueError(error.message) from None
+    specs = None if unknown else _specs(op, arguments, attrs)
     if specs is not None:
         return [(TensorShape(spec.shape), spec.dtype) for spec in specs]
-    count = _count(op)
-    return [(TensorShape(None), dtype) for dtype in op.output_dtypes(dtypes, attrs, count)]
+    count = _count(op, attrs)
+    shapes = dims_of_results(op, arguments, attrs, unknown, count)
+    return list(zip(map(TensorShape, shapes), op.output_dtypes(dtypes, attrs, count), strict=True))
 
 
 def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
@@ -64,7 +67,12 @@ def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> 
         if found is None or (found.__class__ is list and None in found):
             return None
         specs.append(found)
-    return op.specs(specs, attrs)
+    try:
+        return op.specs(specs, attrs)
+    except _UNDECIDED:
+        if not any([None in spec.shape for spec in flat(specs)]):
+            raise
+        return None
 
 
 def _spec_of(tensor: GraphTensor) -> Spec | None:
@@ -72,8 +80,15 @@ def _spec_of(tensor: GraphTensor) -> Spec | None:
     return None if dims is None else Spec(tuple(dims), tensor._dtype)
 
 
-def _count(op: Any) -> int:
-    """Returns how long the list of a result is; without the shapes of the inputs nobody knows."""
-    if any(result.endswith("*") for result in op.results):
-        raise ValueError(f"The number of results of {op.type} depends on the shape of its input, which is not known.")
-    return 1
+_UNDECIDED = (TypeError, ValueError, ArithmeticError, IndexError)
+"""What a rule raises that counts with a length which is not known."""
+
+
+def _count(op: Any, attrs: Mapping[str, Any]) -> int:
+    """Returns how long the list of a result is; without the shapes of the inputs an attribute must say so."""
+    if not any(result.endswith("*") for result in op.results):
+        return len(op.results)
+    for name in ("num_split", "num"):
+        if attrs.get(name) is not None:
+            return attrs[name]
+    raise ValueError(f"The number of results of {op.type} depends on the shape of its input, which is not known.")

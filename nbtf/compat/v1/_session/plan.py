@@ -41,6 +41,6 @@ def _needed(fetches: Sequence[GraphTensor | Operation], fed: Collection[GraphTen
         node = todo.pop()
         if node not in found:
             found.add(node)
-            todo += [tensor.op for tensor in node.inputs if tensor not in fed]
+            todo += [tensor.op for tensor in node.needed_inputs if tensor not in fed]
             todo += node.control_inputs
     return found

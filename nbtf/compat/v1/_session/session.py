@@ -165,7 +165,7 @@ def _outputs(node: Operation, made: Mapping[GraphTensor, Tensor]) -> list[Tensor
             return [made[node.outputs[0]]]
         raise InvalidArgumentError(None, None, _not_fed(node))
     inputs = [[made[one] for one in value] if value.__class__ is list else made[value] for value in node.arguments]
-    result = execute(record, inputs, node.attrs, node.name)
+    result = execute(record, inputs, node.attrs_with(made), node.name)
     return result if record.many else [result]
 
 

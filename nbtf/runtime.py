@@ -6,6 +6,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from nbtf._devices.discovery import simulated_machine
+from nbtf._devices.nvml import CardMonitor as CardMonitor
+from nbtf._devices.nvml import CardProcess as CardProcess
+from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.events import Allocated as Allocated
@@ -36,6 +39,9 @@ from nbtf._runtime.recorder import Snapshot as Snapshot
 
 __all__ = [
     "Allocated",
+    "CardMonitor",
+    "CardProcess",
+    "CardReading",
     "Copied",
     "DeviceInfo",
     "Event",

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple, Self
 # The types that may stand without `device:` in front. Source: what TensorFlow 2.21 accepts on a machine of any kind.
 SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})
 
+# What CuPy and PyTorch call the GPUs of a process; as they write it, in small letters.
+CUDA = "cuda"
+
 # All devices of one process share this task. TensorFlow calls a process without a cluster localhost.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
@@ -81,7 +84,8 @@ class DeviceSpec:
 
         Args:
           spec: pieces separated by `/`, in any order: `job:NAME`, `replica:0`, `task:0` and one of `GPU`, `GPU:1`,
-            `GPU:*`, `device:GPU:1`, `device:GPU:*`. Empty and None describe nothing.
+            `GPU:*`, `device:GPU:1`, `device:GPU:*`. Empty and None describe nothing. Unlike TensorFlow it takes
+            `cuda:1` as well, for `GPU:1` of this process.
 
         Raises:
           ValueError: a piece is none of these, there are two devices, or a number is none.
@@ -185,9 +189,9 @@ def parse(text: str | None) -> Fields:
                 replica = number
             case ["task", number]:
                 task = number
-            case [short, *index] if len(index) < 2 and short.upper() in SHORT_TYPES:
+            case [short, *index] if len(index) < 2 and (short == CUDA or short.upper() in SHORT_TYPES):
                 _only_one(device_type, text)
-                device_type, device_index = short.upper(), _index(*index)
+                device_type, device_index = "GPU" if short == CUDA else short.upper(), _index(*index)
             case ["device", long, index]:
                 _only_one(device_type, text)
                 device_type, device_index = long, _index(index)

@@ -32,14 +32,14 @@ _OWN_NAMESPACE = "pid:[4026531836]"
 T = TypeVar("T")
 
 
-class Process(NamedTuple):
+class CardProcess(NamedTuple):
     """A process on a card; `nbytes` is None where the driver does not tell."""
 
     pid: int
     nbytes: int | None
 
 
-class Card(NamedTuple):
+class CardReading(NamedTuple):
     """What NVML says of a card. Sizes are in bytes, `temperature` in degrees Celsius, `power` in watts.
 
     `number` is its number in this machine, as `nvidia-smi` shows it. `used` is what contexts took, without what the
@@ -59,11 +59,11 @@ class Card(NamedTuple):
     utilization: int | None = None
     temperature: int | None = None
     power: float | None = None
-    processes: tuple[Process, ...] | None = None
+    processes: tuple[CardProcess, ...] | None = None
     missing: Mapping[str, str] = MappingProxyType({})
 
 
-class Monitor:
+class CardMonitor:
     """Reads cards, at most once a second each. Any thread may ask."""
 
     def __init__(
@@ -85,8 +85,8 @@ class Monitor:
         self._retry = 0.0
         self._process = os.getpid()
         self._handles: dict[tuple[str | None, str | None], Any] = {}
-        self._known: dict[Any, tuple[float, Card]] = {}
-        self._seen: dict[Any, tuple[float, tuple[tuple[Process, ...] | None, str]]] = {}
+        self._known: dict[Any, tuple[float, CardReading]] = {}
+        self._seen: dict[Any, tuple[float, tuple[tuple[CardProcess, ...] | None, str]]] = {}
 
     # What is asked
 
@@ -96,7 +96,7 @@ class Monitor:
         with self._lock:
             return self._ready()
 
-    def card(self, uuid: str | None, bus_id: str | None, age: float = SECOND) -> Card:
+    def card(self, uuid: str | None, bus_id: str | None, age: float = SECOND) -> CardReading:
         """Returns what is known of a card, by what it is and not by a number: programs number cards differently.
 
         Args:
@@ -111,13 +111,13 @@ class Monitor:
             handle, why = self._handle(uuid, bus_id)
             return _unknown(why) if handle is None else self._read((uuid, bus_id), handle, age)
 
-    def cards(self, age: float = SECOND) -> list[Card]:
+    def cards(self, age: float = SECOND) -> list[CardReading]:
         """Returns all cards of this machine, also those that CUDA_VISIBLE_DEVICES hides from this process."""
         with self._lock:
             if self._ready() is not None:
                 return []
             count, _ = _asked(self._nvml.nvmlDeviceGetCount)
-            found: list[Card] = []
+            found: list[CardReading] = []
             for index in range(count or 0):
                 handle, _ = _asked(self._nvml.nvmlDeviceGetHandleByIndex, index)
                 if handle is not None:  # a card that fell off the bus
@@ -191,11 +191,11 @@ class Monitor:
 
     # Figures
 
-    def _read(self, key: Any, handle: Any, age: float) -> Card:
+    def _read(self, key: Any, handle: Any, age: float) -> CardReading:
         now = self._clock()
-        at, known = self._known.get(key, (float("-inf"), Card()))
+        at, known = self._known.get(key, (float("-inf"), CardReading()))
         if now - at >= age:
-            known = self._figures(handle, None if known == Card() else known)
+            known = self._figures(handle, None if known == CardReading() else known)
             self._known[key] = now, known
         at, (processes, why) = self._seen.get(key, (float("-inf"), (None, "")))
         if now - at >= age * PROCESSES:
@@ -204,7 +204,7 @@ class Monitor:
         missing = dict(known.missing) | ({"processes": why} if processes is None else {})
         return known._replace(processes=processes, missing=missing)
 
-    def _figures(self, handle: Any, before: Card | None) -> Card:
+    def _figures(self, handle: Any, before: CardReading | None) -> CardReading:
         ask = _Fields(self._nvml, handle)
         known = self._fixed(ask) if before is None else before._asdict()
         ask.missing |= {} if before is None else {name: before.missing[name] for name in _FIXED & before.missing.keys()}
@@ -212,7 +212,7 @@ class Monitor:
         rates = ask("utilization", "nvmlDeviceGetUtilizationRates")
         power = ask("power", "nvmlDeviceGetPowerUsage")
         figures: dict[str, Any] = {name: known[name] for name in _FIXED}
-        return Card(
+        return CardReading(
             **figures,
             total=total,
             used=used,
@@ -255,14 +255,14 @@ class Monitor:
         ask.missing["reserved"] = "this driver does not tell it apart from what is used"
         return int(found.total), int(found.used), int(found.free), None
 
-    def _processes(self, handle: Any) -> tuple[tuple[Process, ...] | None, str]:
+    def _processes(self, handle: Any) -> tuple[tuple[CardProcess, ...] | None, str]:
         why = strange_pids()
         if why:
             return None, why
         found, why = _asked(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle)
         if found is None:
             return None, why
-        told = [Process(int(one.pid), one.usedGpuMemory) for one in found if int(one.pid) != _NO_PID]
+        told = [CardProcess(int(one.pid), one.usedGpuMemory) for one in found if int(one.pid) != _NO_PID]
         return tuple(sorted(dict.fromkeys(told), key=lambda one: (-(one.nbytes or 0), one.pid))), ""
 
 
@@ -337,5 +337,5 @@ def _text(found: Any) -> str | None:
     return found.decode() if isinstance(found, bytes) else None if found is None else str(found)
 
 
-def _unknown(why: str) -> Card:
-    return Card(missing=dict.fromkeys((name for name in Card._fields if name != "missing"), why))
+def _unknown(why: str) -> CardReading:
+    return CardReading(missing=dict.fromkeys((name for name in CardReading._fields if name != "missing"), why))

@@ -12,7 +12,8 @@ class DeviceInfo(NamedTuple):
     """One device, as tables show it. Sizes are in bytes; None where there is no account, or none yet.
 
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
-    `in_use` is the allocator's figure, `requested` what tensors asked for.
+    `in_use` is the allocator's figure, `requested` what tensors asked for. `cuda` is the number that CuPy and PyTorch
+    give a real card in this process.
     """
 
     name: str
@@ -29,6 +30,22 @@ class DeviceInfo(NamedTuple):
     pool: int | None = None
     visible: bool = True
     requested: int | None = None
+    cuda: int | None = None
+
+    @property
+    def naming(self) -> str | None:
+        """What a GPU on a real card is called by whom; None for others.
+
+        `cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)`: by CuPy and PyTorch, by TensorFlow and nbtf, by `nvidia-smi`.
+        Where several GPUs share a card, or some are hidden, the numbers differ: `GPU:1 here is on cuda:0 = card 5 (…)`.
+        """
+        if self.cuda is None:
+            return None
+        card = "" if self.card is None else f" = card {self.card}"
+        bus_id = f" ({self.bus_id})" if self.bus_id else ""
+        same = self.name == f"GPU:{self.cuda}"
+        first = f"cuda:{self.cuda} = {self.name} here" if same else f"{self.name} here is on cuda:{self.cuda}"
+        return f"{first}{card}{bus_id}"
 
     @property
     def label(self) -> str:
@@ -104,6 +121,8 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
         "bus_id": card.bus_id,
         "uuid": card.uuid,
         "memory": card.memory_bytes,
+        # The cards of a process are listed in the order in which CUDA numbers them there.
+        "cuda": None if card.simulated else int(physical.name.rpartition(":")[2]),
     }
     return DeviceInfo(name, device_type, **known, **memory)
 

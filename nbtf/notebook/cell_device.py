@@ -12,7 +12,7 @@ from nbtf.notebook.options import Options, typed
 from nbtf.notebook.placement_log import Printer
 from nbtf.notebook.session import Ending, Session, Undo, say
 
-SPEC_HELP = "GPU:1, /CPU:0, /job:localhost/replica:0/task:0/device:GPU:1, or auto for the automatic placement"
+SPEC_HELP = "GPU:1, cuda:1, /CPU:0, /job:localhost/replica:0/task:0/device:GPU:1, or auto for the automatic placement"
 
 
 def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> None:

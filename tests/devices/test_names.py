@@ -61,7 +61,8 @@ def test_numbers_are_pythons(number: str, value: int) -> None:
         (" GPU:0", " GPU"),
         ("GPU 0", "GPU 0"),
         ("\uff27\uff30\uff35:0", "\uff27\uff30\uff35"),
-        ("cuda:0", "cuda"),
+        ("cuda:0:1", "cuda"),
+        ("CUDA:0", "CUDA"),
         ("/physical_device:CPU:0", "physical_device"),
         ("\\GPU:0", "\\GPU"),
         ("/JOB:a", "JOB"),
@@ -75,6 +76,11 @@ def test_an_unknown_piece_is_named(text: str, unknown: str) -> None:
         parse(text)
 
     assert f"Unknown attribute '{unknown}' is encountered while parsing the device spec: '{text}'." == str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "index"), [("cuda:3", 3), ("/cuda:3", 3), ("cuda", None), ("cuda:*", None)])
+def test_gpu_may_be_called_as_cupy_and_pytorch_do(text: str, index: int | None) -> None:
+    assert ("GPU", index) == parse(text)[3:]
 
 
 @pytest.mark.parametrize("text", ["/CPU:0/GPU:1", "/job:a/device:GPU:0/device:GPU:0", "/device::0/GPU:0", "GPU/gpu:x"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbtf._devices import nvml
-from nbtf._devices.nvml import Monitor, Process
+from nbtf._devices.nvml import CardMonitor, CardProcess
 from tests.fake_nvml import GIB, MIB, FakeCard, FakeNVML, NVMLError
 
 STRANGE_PIDS = nvml.strange_pids
@@ -23,9 +23,9 @@ class Clock:
         return self.now
 
 
-def monitor(*cards: FakeCard, **more: Any) -> tuple[Monitor, FakeNVML, Clock]:
+def monitor(*cards: FakeCard, **more: Any) -> tuple[CardMonitor, FakeNVML, Clock]:
     fake, clock = FakeNVML(*cards, **more), Clock()
-    return Monitor(lambda: fake, clock), fake, clock
+    return CardMonitor(lambda: fake, clock), fake, clock
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_all_facts_of_a_card_are_told() -> None:
     card = watch.card("GPU-00000000-aaaa-bbbb-cccc-dddddddddddd", None)
 
     assert (
-        nvml.Card(
+        nvml.CardReading(
             number=0,
             name="NVIDIA L4",
             uuid="GPU-00000000-aaaa-bbbb-cccc-dddddddddddd",
@@ -52,7 +52,7 @@ def test_all_facts_of_a_card_are_told() -> None:
             utilization=34,
             temperature=61,
             power=72.3,
-            processes=(Process(17, 2 * GIB), Process(4, None)),
+            processes=(CardProcess(17, 2 * GIB), CardProcess(4, None)),
             missing={},
         )
         == card
@@ -181,7 +181,7 @@ def test_library_that_does_not_start_says_why_and_is_asked_again_after_a_second(
 def test_module_that_is_not_installed_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
 
-    assert 'NVML\'s Python module is not installed: pip install "nbtf[nvml]"' == Monitor().missing
+    assert 'NVML\'s Python module is not installed: pip install "nbtf[nvml]"' == CardMonitor().missing
 
 
 def test_process_in_a_container_is_not_taken_for_another_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

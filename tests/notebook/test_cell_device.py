@@ -13,7 +13,9 @@ from tests.notebook.conftest import Shell
 HERE = "tf.constant(1.0).device"
 
 
-@pytest.mark.parametrize("spec", ["GPU:1", "gpu:1", "/GPU:1", "/device:GPU:1", f"{LOCAL}GPU:1", "GPU:{1}", "$one"])
+@pytest.mark.parametrize(
+    "spec", ["GPU:1", "gpu:1", "/GPU:1", "/device:GPU:1", f"{LOCAL}GPU:1", "cuda:1", "GPU:{1}", "$one"]
+)
 def test_cell_runs_on_its_device_and_the_next_one_does_not(shell: Shell, spec: str) -> None:
     shell.ip.user_ns["one"] = "GPU:1"
 

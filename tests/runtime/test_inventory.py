@@ -1,0 +1,26 @@
+"""Is each card called by all its names, and by no wrong one?"""
+
+from __future__ import annotations
+
+import nbtf as tf
+from nbtf.runtime import DeviceInfo
+from tests.machines import machine
+
+REAL = DeviceInfo("GPU:1", "GPU", model="NVIDIA L4", card=5, bus_id="0000:8a:00.0", cuda=1)
+
+
+def test_real_card_has_its_names_on_one_line() -> None:
+    assert "cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)" == REAL.naming
+
+
+def test_card_with_unknown_number_has_its_address() -> None:
+    assert "cuda:1 = GPU:1 here (0000:8a:00.0)" == REAL._replace(card=None).naming
+
+
+def test_second_gpu_of_a_card_is_not_called_by_the_cards_name() -> None:
+    assert "GPU:1 here is on cuda:0 = card 5 (0000:8a:00.0)" == REAL._replace(cuda=0).naming
+
+
+def test_simulated_gpu_and_cpu_have_no_cuda_name() -> None:
+    with machine(2):
+        assert {(None, None)} == {(device.cuda, device.naming) for device in tf.runtime.devices()}

@@ -36,6 +36,10 @@ _FROM = {
     # sessions
     "ConfigProto": "_config.config_proto",
     "GPUOptions": "_config.config_proto",
+    "GraphOptions": "_config.config_proto",
+    "OptimizerOptions": "_config.config_proto",
+    "RunMetadata": "_config.run_options",
+    "RunOptions": "_config.run_options",
     "Session": "_session.session",
     "get_default_session": "_session.defaults",
     # variables

@@ -1,0 +1,203 @@
+"""What a field of a message can hold: how a value is checked, and how it reads in text."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from operator import index
+from typing import Any, Literal
+
+import numpy as np
+
+WireType = Literal[0, 1, 2, 5]
+"""How a value stands in bytes: variable length, eight bytes, with its length in front, four bytes."""
+
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
+
+
+class Kind:
+    """A kind of value; `default` is what a field holds that nobody has set."""
+
+    name: str
+    default: Any
+    wire: WireType = 0
+
+    def checked(self, value: Any, field: str) -> Any:
+        """Returns a value as it is kept; `field` names the field in errors.
+
+        Raises:
+          TypeError: a value of another kind.
+          ValueError: it cannot be held.
+        """
+        raise NotImplementedError
+
+    def text(self, value: Any) -> str:
+        """Returns a value as a text form has it."""
+        return str(value)
+
+    def is_default(self, value: Any) -> bool:
+        """Tells whether a value is that of a field that nobody has set."""
+        return value == self.default
+
+
+class Truth(Kind):
+    """`bool`."""
+
+    name = "bool"
+    default = False
+
+    def checked(self, value: Any, field: str) -> bool:
+        """Returns a truth value; whole numbers are as good."""
+        return bool(value if value.__class__ is np.bool_ else index(value))
+
+    def text(self, value: Any) -> str:
+        """Returns `true` or `false`."""
+        return "true" if value else "false"
+
+
+class Whole(Kind):
+    """A whole number of some bits."""
+
+    default = 0
+
+    def __init__(self, name: str, bits: int, signed: bool = True, wire: WireType = 0) -> None:
+        """Takes the name and what fits in."""
+        self.name = name
+        self.wire = wire
+        self.bits = bits
+        self.signed = signed
+        self._range = range(-(1 << bits - 1), 1 << bits - 1) if signed else range(1 << bits)
+
+    def checked(self, value: Any, field: str) -> int:
+        """Returns a whole number in its range."""
+        if isinstance(value, bool):
+            raise TypeError(f"Field {field}: Expected an int, got a boolean.")
+        number = index(value)
+        if number not in self._range:
+            raise ValueError(f"Value out of range: {number}")
+        return number
+
+
+class Number(Kind):
+    """A floating point number of four or eight bytes."""
+
+    default = 0.0
+
+    def __init__(self, name: str, code: str, digits: tuple[int, int], wire: WireType) -> None:
+        """Takes the name, the code in `struct`, and how many digits are written: few where they are enough."""
+        self.name = name
+        self.wire = wire
+        self.code = code
+        self._digits = digits
+
+    def checked(self, value: Any, field: str) -> float:
+        """Returns the number, rounded to what the bytes can hold."""
+        if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
+        return self._rounded(float(value))
+
+    def _rounded(self, number: float) -> float:
+        try:
+            return struct.unpack(self.code, struct.pack(self.code, number))[0]
+        except OverflowError:
+            return float("inf") if number > 0 else float("-inf")
+
+    def text(self, value: Any) -> str:
+        """Returns the shorter of two forms that still means the number."""
+        few, all_digits = (f"{value:.{count}g}" for count in self._digits)
+        return few if self._rounded(float(few)) == value else all_digits
+
+    def is_default(self, value: Any) -> bool:
+        """Tells whether it is zero, and not minus zero."""
+        return value == 0 and not str(value).startswith("-")
+
+
+class Text(Kind):
+    """A text."""
+
+    name = "string"
+    default = ""
+    wire = 2
+
+    def checked(self, value: Any, field: str) -> str:
+        """Returns a text; bytes are read as UTF-8."""
+        if isinstance(value, bytes):
+            return value.decode()
+        if not isinstance(value, str):
+            raise TypeError("bad argument type for built-in operation")
+        return value
+
+    def text(self, value: Any) -> str:
+        """Returns it in quotation marks, control characters as octal numbers."""
+        return '"' + "".join([_escaped(character) for character in value]) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character
+
+
+class Enum(Kind):
+    """Whole numbers with names. In Python they are numbers."""
+
+    default = 0
+
+    def __init__(self, **numbers: int) -> None:
+        """Takes the numbers by name."""
+        self.name = "enum"
+        self._numbers = numbers
+
+    def checked(self, value: Any, field: str) -> int:
+        """Returns a number; a name is as good."""
+        if isinstance(value, str):
+            if value not in self._numbers:
+                raise ValueError(f'unknown enum label "{value}"')
+            return self._numbers[value]
+        return INT32.checked(value, field)
+
+    def text(self, value: Any) -> str:
+        """Returns the name of a number; the number itself if it has none."""
+        return next((name for name, number in self._numbers.items() if number == value), str(value))
+
+    def Name(self, number: int) -> str:  # noqa: N802  # the name of protocol buffers
+        """Returns the name of a number.
+
+        Raises:
+          ValueError: it has none.
+        """
+        if number not in self._numbers.values():
+            raise ValueError(f"Enum has no name defined for value {number!r}")
+        return self.text(number)
+
+    def Value(self, name: str) -> int:  # noqa: N802  # the name of protocol buffers
+        """Returns the number of a name.
+
+        Raises:
+          ValueError: there is no such name.
+        """
+        if name not in self._numbers:
+            raise ValueError(f"Enum has no value defined for name {name!r}")
+        return self._numbers[name]
+
+    def keys(self) -> list[str]:
+        """Returns the names."""
+        return [*self._numbers]
+
+    def values(self) -> list[int]:
+        """Returns the numbers."""
+        return [*self._numbers.values()]
+
+    def items(self) -> Iterable[tuple[str, int]]:
+        """Returns names with numbers."""
+        return [*self._numbers.items()]
+
+
+BOOL = Truth()
+INT32 = Whole("int32", 32)
+INT64 = Whole("int64", 64)
+FIXED64 = Whole("fixed64", 64, signed=False, wire=1)
+# How many digits are written. Source: upb, the C library of protocol buffers (float.h's DIG, and what always suffices).
+FLOAT = Number("float", "<f", (6, 9), 5)
+DOUBLE = Number("double", "<d", (15, 17), 1)
+STRING = Text()

@@ -72,7 +72,7 @@ def test_an_unknown_field_is_refused() -> None:
 
 
 def test_a_value_of_another_type_is_refused() -> None:
-    with pytest.raises(TypeError, match="^'str' object cannot be interpreted as an integer") as caught:
+    with pytest.raises(TypeError, match=r"^'str' object cannot be interpreted as an integer") as caught:
         ConfigProto(log_device_placement="yes")
     assert ["log_device_placement of ConfigProto takes bool. Got 'yes'"] == caught.value.__notes__
 
@@ -181,7 +181,7 @@ def test_nothing_but_one_value_can_be_assigned() -> None:
     for name in ("device_count", "device_filters"):
         with pytest.raises(AttributeError, match=rf'^Assignment not allowed to map, or repeated field "{name}"'):
             setattr(config, name, {})
-    with pytest.raises(AttributeError, match="^Cannot delete field attribute"):
+    with pytest.raises(AttributeError, match=r"^Cannot delete field attribute"):
         del config.log_device_placement
 
 
@@ -246,7 +246,7 @@ def test_an_enum_is_a_number_that_prints_its_name() -> None:
     assert (-1, 1) == (options.opt_level, options.global_jit_level)
     assert "opt_level: L0\nglobal_jit_level: ON_1\n" == str(options)
     assert "ON_2" == OptimizerOptions.GlobalJitLevel.Name(2)
-    with pytest.raises(ValueError, match='^unknown enum label "L9"'):
+    with pytest.raises(ValueError, match=r'^unknown enum label "L9"'):
         OptimizerOptions(opt_level="L9")
 
 

@@ -35,6 +35,8 @@ def element_of(obj: Any, graph: Any, nodes: Mapping[str, Operation], tensors: bo
         if not tensors:
             raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not a {kinds}.")
         return _tensor(obj, nodes)
+    if hasattr(obj, "_as_graph_element"):  # a variable
+        obj = obj._as_graph_element()
     if (tensors and isinstance(obj, GraphTensor)) or (operations and isinstance(obj, Operation)):
         if obj.graph is not graph:
             kind = "Tensor" if isinstance(obj, GraphTensor) else "Operation"

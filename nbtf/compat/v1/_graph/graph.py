@@ -247,6 +247,7 @@ class Graph(Collections):
             tensor = GraphTensor(self, dtype, shape, number)
             tensor._node = node
             tensor._link = link
+            node.on_variables |= link is not None
             node.outputs.append(tensor)
         for tensor in dict.fromkeys(node.inputs):
             tensor._consumers.append(node)

@@ -61,6 +61,8 @@ class Operation:
         """The inputs that are attributes of the op: its shape, its axis."""
         self.attrs_known: frozenset[str] = frozenset()
         """Those of them whose value the graph knows; `attrs` has it."""
+        self.on_variables = any([tensor._link is not None for tensor in self.inputs])
+        """Whether it stands for a variable, or takes one or what was read of one."""
         self.number = 0
         """How many nodes the graph had before it."""
         self._device = ""

@@ -41,7 +41,7 @@ def _array(tensor: GraphTensor, key: Any, value: Any) -> Array:
             f"lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed "
             f"to the argument `feed_dict` with key {key}."
         )
-    if tensor.dtype is string:
+    if tensor._dtype is string:
         array = host_array(value, string)[0]
     else:
         _check_whole_number(tensor, value)

@@ -24,6 +24,7 @@ from nbtf.compat.v1._session.devices import requests_of
 from nbtf.compat.v1._session.feeds import fed_values
 from nbtf.compat.v1._session.fetches import elements_in, values_like
 from nbtf.compat.v1._session.plan import Step, plan
+from nbtf.compat.v1._variables.running import Values, outputs_on_variables, value_of
 from nbtf.errors import InvalidArgumentError
 
 _REMEMBERED = 256
@@ -57,6 +58,7 @@ class Session:
         self._requests: dict[Operation, Request | None] = {}
         self._machine: Machine | None = None
         self._open: ExitStack | None = None
+        self.values: Values = {}
 
     @property
     def graph(self) -> Graph:
@@ -101,11 +103,11 @@ class Session:
         before = SCOPE()
         try:
             set_scope(Scope(Request(machine.host.name, parse(machine.host.name))))
-            made = {tensor: constant_of(array, tensor.dtype) for tensor, array in fed.items()}
+            made = {tensor: constant_of(array, tensor._dtype) for tensor, array in fed.items()}
             for node, done_with in steps:
                 request = self._requests[node]
                 set_scope(None if request is None else Scope(request))
-                for tensor, value in zip(node.outputs, _outputs(node, made), strict=True):
+                for tensor, value in zip(node.outputs, _outputs(node, made, self.values), strict=True):
                     made.setdefault(tensor, value)  # what is fed stays
                 for tensor in done_with:
                     made.pop(tensor, None)
@@ -125,8 +127,9 @@ class Session:
             self._requests.update(requests_of(new, machine, self._config.allow_soft_placement))
 
     def close(self) -> None:
-        """Refuses to run from now on; closing twice is fine."""
+        """Refuses to run from now on and forgets the values of variables; closing twice is fine."""
         self._closed = True
+        self.values.clear()
         self._plans.clear()
 
     def as_default(self) -> AbstractContextManager[Session]:
@@ -153,9 +156,11 @@ class Session:
         self.close()
 
 
-def _outputs(node: Operation, made: Mapping[GraphTensor, Tensor]) -> list[Tensor]:
+def _outputs(node: Operation, made: Mapping[GraphTensor, Tensor], values: Values) -> list[Tensor]:
     """Returns what a node makes of its inputs."""
     record = node.record
+    if node.on_variables:
+        return outputs_on_variables(node, made, values)
     if record is CONST:
         return [constant_of(node.attrs["value"], node.outputs[0].dtype)]
     if record is NO_OP:
@@ -181,4 +186,4 @@ def _not_fed(node: Operation) -> str:
 
 
 def _value(element: GraphTensor | Operation, made: Mapping[GraphTensor, Tensor]) -> Any:
-    return made[element].numpy() if isinstance(element, GraphTensor) else None
+    return value_of(made[element], element.op.name).numpy() if isinstance(element, GraphTensor) else None

@@ -1,0 +1,114 @@
+"""Which ops make a variable of a graph, assign to it, and ask whether it has a value.
+
+TensorFlow 1 has two kinds. What the ops of the table do to a resource, these do to a reference, with the same kernels:
+here stand their names and what they take. They are not in the table, since only graphs have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.op import Op
+from nbtf._ops.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, VarHandleOp
+from nbtf._ops.resource_parts import (
+    INDICES,
+    ResourceScatterAdd,
+    ResourceScatterNdAdd,
+    ResourceScatterNdSub,
+    ResourceScatterNdUpdate,
+    ResourceScatterSub,
+    ResourceScatterUpdate,
+)
+from nbtf._shapes import TensorShape
+from nbtf._types import ALL, NUMBERS, as_dtype, bool_, int32, string
+
+
+def _first(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
+    return resource
+
+
+def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
+    """Returns the op that does to a reference what another does to a resource."""
+    record = Op(type, like.kernel, rule, names.split(), resource=True, shares_memory=True, sets=sets)
+    record.infer(_first if like is not AssignVariableOp else lambda ref, value: value)
+    record.no_gradient = True
+    return record
+
+
+def _asking(type: str, name: str) -> Op:
+    """Returns an op that tells whether a variable has a value: it never looks at the value."""
+    kernel: Callable[..., Any] = lambda xp, ref: xp.asarray(True)  # noqa: E731
+    record = Op(type, kernel, "T -> bool", [name], resource=True, sets={"T": ALL})
+    record.no_gradient = True
+    return record
+
+
+# TensorFlow has no kernel for it on GPUs for these two: such variables live on the CPU.
+VARIABLE = Op(
+    "VariableV2",
+    VarHandleOp.kernel,
+    "-> dtype",
+    ["dtype"],
+    plain={"dtype": as_dtype},
+    cpu_only=frozenset({int32, string}),
+    sets={},
+)
+VARIABLE.infer(lambda dtype: Spec((0,), dtype))
+VARIABLE.no_gradient = True
+
+ASSIGN = _assigning("Assign", AssignVariableOp, "T T -> T", "ref value", T=ALL)
+ASSIGN_ADD = _assigning("AssignAdd", AssignAddVariableOp, "T T -> T", "ref value", T=NUMBERS)
+ASSIGN_SUB = _assigning("AssignSub", AssignSubVariableOp, "T T -> T", "ref value", T=NUMBERS)
+
+_ROWS = "ref indices updates"
+SCATTER_UPDATE = _assigning("ScatterUpdate", ResourceScatterUpdate, "T I T -> T", _ROWS, T=ALL, I=INDICES)
+SCATTER_ADD = _assigning("ScatterAdd", ResourceScatterAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+SCATTER_SUB = _assigning("ScatterSub", ResourceScatterSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+SCATTER_ND_UPDATE = _assigning("ScatterNdUpdate", ResourceScatterNdUpdate, "T I T -> T", _ROWS, T=ALL, I=INDICES)
+SCATTER_ND_ADD = _assigning("ScatterNdAdd", ResourceScatterNdAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+SCATTER_ND_SUB = _assigning("ScatterNdSub", ResourceScatterNdSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+
+IS_INITIALIZED = _asking("IsVariableInitialized", "ref")
+HANDLE_IS_INITIALIZED = _asking("VarIsInitializedOp", "resource")
+
+INITIALIZED_VALUE = Op(
+    "Merge",
+    lambda xp, ref, initial, is_there: ref,
+    "T T bool -> T",
+    ["ref", "initial", "is_there"],
+    resource=True,
+    shares_memory=True,
+    sets={"T": ALL},
+)
+INITIALIZED_VALUE.infer(_first)
+"""The value of a variable, or another one if it has none; TensorFlow makes a `cond` of several nodes."""
+
+TRUTH = [(TensorShape(()), bool_)]
+"""What the ops that ask give: shape and dtype."""
+
+RESOURCE_OPS: dict[Op, Op] = {
+    ASSIGN: AssignVariableOp,
+    ASSIGN_ADD: AssignAddVariableOp,
+    ASSIGN_SUB: AssignSubVariableOp,
+    SCATTER_UPDATE: ResourceScatterUpdate,
+    SCATTER_ADD: ResourceScatterAdd,
+    SCATTER_SUB: ResourceScatterSub,
+    SCATTER_ND_UPDATE: ResourceScatterNdUpdate,
+    SCATTER_ND_ADD: ResourceScatterNdAdd,
+    SCATTER_ND_SUB: ResourceScatterNdSub,
+}
+"""What does the same to a resource."""
+
+ASSIGNS = frozenset({ASSIGN, AssignVariableOp})
+"""The ops that give a variable another value whatever it had."""
+
+UPDATES = frozenset({*RESOURCE_OPS, *RESOURCE_OPS.values()}) - ASSIGNS
+"""The ops that change the value which a variable has."""
+
+MAKES = frozenset({VARIABLE, VarHandleOp})
+"""The ops whose output is a variable."""
+
+ASKS = frozenset({IS_INITIALIZED, HANDLE_IS_INITIALIZED})
+"""The ops that only want to know whether there is a value."""

@@ -1,14 +1,15 @@
-"""`nbtf notebooks`: keeps a folder of notebooks true: checks their outputs, records them, makes copies for students."""
+"""`nbtf notebooks`: keeps a folder of notebooks true: checks, records, copies for students, and translates them."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nbtf.cli.checking import problems
 from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
 from nbtf.cli.recording import as_text, execute, tidy
 from nbtf.cli.run import read
 from nbtf.cli.student import student_copy, teacher_copy
@@ -23,7 +24,7 @@ def add_command(commands: Any) -> None:
         help="check, record or copy a folder of notebooks",
         description="Keeps notebooks true. A PATH is a notebook, or a folder: then all notebooks in it.",
     )
-    doors = parser.add_subparsers(title="what to do", metavar="check|record|student", required=True)
+    doors = parser.add_subparsers(title="what to do", metavar="check|record|student|translate", required=True)
     check = doors.add_parser(
         "check",
         help="run them and compare with what is recorded",
@@ -41,9 +42,18 @@ def add_command(commands: Any) -> None:
         help="make copies without outputs and solutions",
         description="Copies every notebook without outputs and without the cells marked as solutions.",
     )
-    for door, command in ((check, check_all), (record, record_all), (student, copy_all)):
+    translate = doors.add_parser(
+        "translate",
+        help="put their texts into catalogues, and make them in another language",
+        description="Writes the texts of DIR/NAME.ipynb that are not there yet into the gettext catalogue "
+        "DIR/locale/LANGUAGE/LC_MESSAGES/NAME.po, and makes DIR/LANGUAGE/NAME.ipynb with what is translated. Code and "
+        "outputs are those of the original. Exit status 1 if a text is not translated, or has changed since.",
+    )
+    doors_and_commands = ((check, check_all), (record, record_all), (student, copy_all), (translate, translate_all))
+    for door, command in doors_and_commands:
         door.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         door.set_defaults(command=command)
+    translate.add_argument("--language", required=True, metavar="LANGUAGE", help="such as ja or zh_CN")
     student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder for the copies")
     student.add_argument(
         "--solutions", action="store_true", help="the teacher's copy: each solution in its exercise cell"
@@ -55,7 +65,9 @@ def check_all(chosen: argparse.Namespace) -> int:
     require(["nbclient", "nbformat", "ipykernel", "nbval", "pytest"], "nbtf notebooks check", _NBVAL)
     failed = 0
     for path in found(chosen.paths):
-        wrong = problems(path, read(path))
+        notebook = read(path)
+        original = original_of(path, notebook)
+        wrong = problems(path, notebook) if original is None else _not_as_its_original(original, notebook)
         print(f"{path}: {'differs' if wrong else 'as recorded'}", *wrong, sep="\n", flush=True)
         failed += bool(wrong)
     return 1 if failed else 0
@@ -65,8 +77,7 @@ def record_all(chosen: argparse.Namespace) -> int:
     """Records the notebooks, prints a line for each, and returns the exit status."""
     require(["nbclient", "nbformat", "ipykernel"], "nbtf notebooks record")
     failed = 0
-    for path in found(chosen.paths):
-        notebook = read(path)
+    for path, notebook in _originals(chosen.paths):
         try:
             execute(notebook, path.resolve().parent)
         except CommandError as error:
@@ -94,6 +105,42 @@ def copy_all(chosen: argparse.Namespace) -> int:
         write(copy, made(read(path)))
         print(f"{copy}: written")
     return 0
+
+
+def translate_all(chosen: argparse.Namespace) -> int:
+    """Brings the catalogues up to date, writes the translations, and returns the exit status."""
+    require(["nbformat", "babel"], "nbtf notebooks translate")
+    from nbtf.cli import translation
+
+    incomplete = 0
+    for path, notebook in _originals(chosen.paths):
+        place = catalogue_of(path, chosen.language)
+        catalogue = translation.updated(place, notebook, chosen.language)
+        translation.write(place, catalogue)
+        made = translation_of(path, chosen.language)
+        made.parent.mkdir(parents=True, exist_ok=True)
+        write(made, translation.translated(notebook, catalogue, chosen.language))
+        lacks = translation.missing(catalogue, notebook)
+        print(f"{made}: {len(lacks.untranslated)} texts without translation, {len(lacks.stale)} changed since")
+        incomplete += bool(lacks.untranslated or lacks.stale)
+    return 1 if incomplete else 0
+
+
+def _originals(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
+    """Yields the notebooks that are nobody's translation: those are made, not recorded."""
+    for path in found(paths):
+        notebook = read(path)
+        if not language_of(notebook):
+            yield path, notebook
+
+
+def _not_as_its_original(original: Path, notebook: Any) -> list[str]:
+    """Returns what is wrong with a translation, which is not run: its code and outputs are the original's."""
+    if not original.exists():
+        return [f"there is no original {original}"]
+    if differs(read(original), notebook):
+        return [f"its code or outputs are not those of {original}; make it again with `nbtf notebooks translate`"]
+    return []
 
 
 def found(paths: Iterable[Path]) -> list[Path]:

@@ -1,0 +1,66 @@
+r"""What is in which language of a notebook, and where is it? Paths, marks, and the pieces of a text to be translated.
+
+The catalogue of `notebooks/01.ipynb` in Japanese is `notebooks/locale/ja/LC_MESSAGES/01.po`, and the notebook made with
+it is `notebooks/ja/01.ipynb`. A message is a paragraph, a list, a table or a heading: what stands between blank lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_BLANK = re.compile(r"(\n[ \t]*\n\s*)")
+_FENCE = "```"
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_TAG = re.compile(r"<[^>]*>")
+
+
+def catalogue_of(notebook: Path, language: str) -> Path:
+    """Returns where the catalogue of a notebook is, for a language such as `ja` or `zh_CN`."""
+    return notebook.parent / "locale" / language / "LC_MESSAGES" / f"{notebook.stem}.po"
+
+
+def translation_of(notebook: Path, language: str) -> Path:
+    """Returns where the notebook is in a language."""
+    return notebook.parent / language / notebook.name
+
+
+def original_of(path: Path, notebook: Any) -> Path | None:
+    """Returns the notebook that one was translated from; None for one that is nobody's translation."""
+    return path.parent.parent / path.name if language_of(notebook) else None
+
+
+def language_of(notebook: Any) -> str:
+    """Returns the language that a translated notebook says it is in; empty for an original."""
+    return notebook.metadata.get("nbtf", {}).get("language", "")
+
+
+def pieces(text: str) -> Iterator[tuple[str, bool]]:
+    r"""Yields a text cell in pieces, blank lines included, each with whether it is to be translated.
+
+    >>> [piece for piece, is_text in pieces("# Title\n\n```python\nx = 1\n\ny = 2\n```\n\nWords.") if is_text]
+    ['# Title', 'Words.']
+    """
+    code = ""
+    for piece in _BLANK.split(text):
+        code += piece
+        if code.count(_FENCE) % 2:
+            continue  # a blank line inside a block of code
+        whole, code = code, ""
+        yield whole, _FENCE not in whole and _WORD.search(_TAG.sub("", whole)) is not None
+    if code:
+        yield code, False
+
+
+def differs(original: Any, translation: Any) -> bool:
+    """Tells whether a translation has other code, outputs or marks than its original."""
+
+    def shared(notebook: Any) -> list[Any]:
+        return [
+            {name: value for name, value in cell.items() if name != "source" or cell.cell_type == "code"}
+            for cell in notebook.cells
+        ]
+
+    return shared(original) != shared(translation)

@@ -1,0 +1,95 @@
+"""How does a text of a notebook come into another language? Through gettext catalogues, which are kept up to date."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from nbtf.cli.languages import pieces
+
+_SAYS_NOTHING = (
+    '"POT-Creation-Date: ',
+    '"PO-Revision-Date: ',
+    '"Generated-By: ',
+    '"Last-Translator: ',
+    '"Project-Id-Version: ',
+    '"Report-Msgid-Bugs-To: ',
+    '"Language-Team: ',
+)
+"""Lines of a catalogue that change with the day or the program, or say nothing."""
+
+_HEADER = "# What a notebook says, in another language. `nbtf notebooks translate` adds what is missing."
+
+
+class Missing(NamedTuple):
+    """What a catalogue lacks: texts without a translation, and texts whose original has changed since."""
+
+    untranslated: list[str]
+    stale: list[str]
+
+
+def template(notebook: Any) -> Catalog:
+    """Returns the texts of a notebook, without translations."""
+    found = Catalog(charset="utf-8", fuzzy=False)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for piece, is_text in pieces(cell.source):
+                if is_text:
+                    found.add(piece)
+    return found
+
+
+def updated(path: Path, notebook: Any, language: str) -> Catalog:
+    """Returns the catalogue at a path with the texts that the notebook has now.
+
+    A text whose original has changed keeps its translation, marked as one to look at again (fuzzy).
+    """
+    now = template(notebook)
+    known = read(path) if path.exists() else Catalog(language, header_comment=_HEADER, charset="utf-8", fuzzy=False)
+    known.update(now, no_fuzzy_matching=False, update_header_comment=False)
+    return known
+
+
+def read(path: Path) -> Catalog:
+    """Returns the catalogue at a path."""
+    with path.open("rb") as file:
+        return read_po(file)
+
+
+def write(path: Path, catalogue: Catalog) -> None:
+    """Writes a catalogue; nothing in it changes with the day or the program's version."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        write_po(file, catalogue, width=0, ignore_obsolete=True)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.write_text("\n".join(line for line in lines if not line.startswith(_SAYS_NOTHING)), encoding="utf-8")
+
+
+def missing(catalogue: Catalog, notebook: Any) -> Missing:
+    """Returns what a catalogue lacks for a notebook as it is now."""
+    texts = [str(message.id) for message in template(notebook) if message.id]
+    found = [(text, catalogue.get(text)) for text in texts]
+    return Missing(
+        [text for text, message in found if message is None or not message.string],
+        [text for text, message in found if message is not None and message.string and message.fuzzy],
+    )
+
+
+def translated(notebook: Any, catalogue: Catalog, language: str) -> Any:
+    """Returns a notebook whose text cells are in another language; code, outputs and marks are the original's."""
+    made = copy.deepcopy(notebook)
+    made.metadata.setdefault("nbtf", {})["language"] = language.replace("_", "-")
+    for cell in made.cells:
+        if cell.cell_type == "markdown":
+            texts = [_in_words(catalogue, piece) if is_text else piece for piece, is_text in pieces(cell.source)]
+            cell.source = "".join(texts)
+    return made
+
+
+def _in_words(catalogue: Catalog, text: str) -> str:
+    message = catalogue.get(text)
+    return str(message.string) if message is not None and message.string else text

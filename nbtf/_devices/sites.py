@@ -12,8 +12,11 @@ from typing import Any, TypeAlias
 Site: TypeAlias = "tuple[str, int] | None"
 """File name and line of the code that caused something."""
 
-Where: TypeAlias = "tuple[CodeType | None, int, int | None]"
-"""A place in the user's program: code, number of the instruction, and the replica of a strategy that runs it.
+Part: TypeAlias = int | str | None
+"""What the program runs: the replica of a strategy by its number, a node of a graph by its name, or neither."""
+
+Where: TypeAlias = "tuple[CodeType | None, int, Part]"
+"""A place in the user's program: code, number of the instruction, and what runs besides it.
 
 Python finds the line of an instruction by reading a table from its start: 7 µs in a cell of 200 lines. The code itself
 is all that is kept alive, no frame and no variable.
@@ -23,21 +26,21 @@ _PACKAGE = __name__.partition(".")[0]
 _IS_OURS: dict[str, bool] = {}
 
 
-def whereabouts(replica: int | None, inner: int = 0) -> Where:
+def whereabouts(part: Part, inner: int = 0) -> Where:
     """Returns the place of the nearest caller outside the package.
 
     Args:
-      replica: the number of the replica that runs.
+      part: the replica or the node that runs.
       inner: how many of the innermost frames are known to be of the package.
     """
     try:
         frame: Any = sys._getframe(1 + inner)
         while _IS_OURS[frame.f_globals["__name__"]]:
             frame = frame.f_back
-        return frame.f_code, frame.f_lasti, replica
+        return frame.f_code, frame.f_lasti, part
     except (KeyError, AttributeError, ValueError):  # a module seen for the first time, or the end of the stack
         frame = _outside(sys._getframe(1))
-        return (None, 0, replica) if frame is None else (frame.f_code, frame.f_lasti, replica)
+        return (None, 0, part) if frame is None else (frame.f_code, frame.f_lasti, part)
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:

@@ -24,7 +24,7 @@ from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_fai
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
-from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
+from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged, part_of
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
 
@@ -110,6 +110,8 @@ class Context:
     ) -> tuple[Device, Reason]:
         """Chooses the device of an op in a scope."""
         request, replica = (None, None) if scope is None else (scope.request, scope.replica)
+        if scope is not None and scope.placed is not None:
+            return scope.placed
         if self._cells:
             machine = (self.machine or self.freeze())._replace(cell=self._cells.get(threading.get_ident()))
             return place(op, dtypes, pinned_to, request, replica, machine)
@@ -248,16 +250,17 @@ class Context:
         observers = self.observers
         if observers.functions and observers.telling:
             return None
+        node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
         constants = 0
-        if op.host_inputs and not (reason.kind == "explicit scope" and device is self.host):
+        if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is self.host):
             constants = sum([not isinstance(given[attr], Buffer) for attr in op.host_inputs])
-        if self.log is not None:
+        if self.log is not None and node is None:
             for _ in range(constants) if constants else ():
                 self.log("_EagerConst", device.name)
             self.log(op.type, device.name)
         if not observers.note_takers and not observers.functions:
             return None
-        where = whereabouts(None if scope is None else scope.replica, frames)
+        where = whereabouts(part_of(scope), frames)
         numbers = [next_number() for _ in range(constants)] if constants else None
         start = where, next_number(), time(), numbers
         if observers.functions:

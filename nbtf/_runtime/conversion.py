@@ -115,20 +115,56 @@ def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None) -> T
     """Puts a constant where placement says; observers hear `_EagerConst`, except in a scope that is just CPU:0."""
     context = CURRENT.context
     device, reason = context.place(EAGER_CONST, (dtype,), None, scope)
-    host = dtype in HOST_DTYPES and device is not context.host
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
-    start = context.begin(EAGER_CONST, device, reason, scope, {}, 0) if context.watched and not silent else None
+    return put_constant(EAGER_CONST, array, dtype, device, reason, scope, context.watched and not silent)
+
+
+def put_constant(
+    op: EagerConst,
+    array: np.ndarray[Any, Any],
+    dtype: DType,
+    device: Device,
+    reason: Reason,
+    scope: Scope | None,
+    told: bool,
+) -> Tensor:
+    """Puts a constant on a device.
+
+    Args:
+      op: what it is called.
+      array: its values, which nobody else will change.
+      dtype: their dtype.
+      device: where it goes.
+      reason: why there.
+      scope: what is open.
+      told: whether listeners hear of it.
+    """
+    context = CURRENT.context
+    host = dtype in HOST_DTYPES and device is not context.host
+    start = context.begin(op, device, reason, scope, {}, 0) if told else None
     try:
-        tensor = _put(array, dtype, device, host, None if start is None else start[0])
+        tensor = _put(op, array, dtype, device, host, None if start is None else start[0])
     except BaseException:
-        context.give_up(EAGER_CONST, device, reason, start)
+        context.give_up(op, device, reason, start)
         raise
     if start is not None:
-        _tell(context, tensor, reason, start)
+        if not host and device.type != "CPU":
+            context.observers.take(note_of_copy(context.host, device, "upload", array.nbytes, 0.0, start[0]))
+        _tell(context, op, tensor, reason, start)
     return tensor
 
 
-def _put(array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, where: Where | None) -> Tensor:
+def tell_of_constant(op: EagerConst, tensor: Tensor, reason: Reason, scope: Scope | None) -> None:
+    """Tells listeners that a constant which is on its device already was used again."""
+    context = CURRENT.context
+    start = context.begin(op, tensor._device, reason, scope, {}, 0)
+    if start is not None:
+        _tell(context, op, tensor, reason, start)
+
+
+def _put(
+    op: EagerConst, array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, where: Where | None
+) -> Tensor:
     if host or device.type == "CPU":
         tensor = Tensor()
         tensor._array = array
@@ -138,17 +174,13 @@ def _put(array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, 
         if host:
             tensor._host = True
         return tensor
-    return tensor_of(device.put(array, Label("_EagerConst", dtype.name, array.shape, where)), dtype, device)
+    return tensor_of(device.put(array, Label(op.type, dtype.name, array.shape, where)), dtype, device)
 
 
-def _tell(context: Context, tensor: Tensor, reason: Reason, start: Begun) -> None:
-    """Tells of a constant, and of its way to a device that is not the host."""
-    device, host = tensor._device, context.host
-    runner = host if tensor._host else device
-    if runner.type != "CPU":
-        context.observers.take(note_of_copy(host, device, "upload", tensor._array.nbytes, 0.0, start[0]))
-    placed = device, runner, reason
-    take_note_of_op(context.observers, EAGER_CONST, placed, start, (tensor,), (tensor._dtype,), 0.0, (), ())
+def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, start: Begun) -> None:
+    device = tensor._device
+    placed = device, (context.host if tensor._host else device), reason
+    take_note_of_op(context.observers, op, placed, start, (tensor,), (tensor._dtype,), 0.0, (), ())
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:

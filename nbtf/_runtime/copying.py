@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from nbtf._devices.base import Buffer, Device, Label
 from nbtf._devices.sites import Where, warn, whereabouts
 from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.events import CopyKind
 from nbtf._runtime.notes import note_of_copy
-from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.scopes import SCOPE, part_of
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import int32
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
@@ -56,18 +57,20 @@ def check_current(context: Context, op: Reader, device: Device) -> None:
         )
 
 
-def copied_to(tensor: Tensor, device: Device) -> Tensor:
+def copied_to(tensor: Tensor, device: Device, kind: CopyKind = "move") -> Tensor:
     """Returns a copy of a tensor on a device, or the tensor itself if it is there."""
     if tensor._device is device:
         return tensor
     context = CURRENT.context
     place = context.host if tensor._host else tensor._device
     scope = SCOPE()
-    where = whereabouts(None if scope is None else scope.replica) if context.observers.listening else None
-    return tensor_of(copy(context, tensor, place, device, where), tensor._dtype, device)
+    where = whereabouts(part_of(scope)) if context.observers.listening else None
+    return tensor_of(copy(context, tensor, place, device, where, kind), tensor._dtype, device)
 
 
-def copy(context: Context, tensor: Any, source: Device, target: Device, where: Where | None) -> Buffer:
+def copy(
+    context: Context, tensor: Any, source: Device, target: Device, where: Where | None, kind: CopyKind = "move"
+) -> Buffer:
     """Copies a tensor to a device; tells of it unless `where` is None."""
     label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), where)
     if where is None or source is target:
@@ -75,7 +78,7 @@ def copy(context: Context, tensor: Any, source: Device, target: Device, where: W
     started = time.perf_counter()
     buffer = target.copy_from(source, tensor, label)
     seconds = time.perf_counter() - started
-    context.observers.take(note_of_copy(source, target, "move", tensor._array.nbytes, seconds, where))
+    context.observers.take(note_of_copy(source, target, kind, tensor._array.nbytes, seconds, where))
     return buffer
 
 

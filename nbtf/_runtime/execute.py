@@ -188,6 +188,9 @@ def _cause(error: Exception) -> BaseException | None:
 
 def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:
     """Returns an error raised in a kernel with TensorFlow's words around it."""
+    scope = SCOPE()
+    if scope is not None and scope.node is not None:
+        return error  # the session names the node
     message, newline, ours = error.message.partition("\n")  # what nbtf adds stands below
     text = (
         f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {message} [Op:{op.type}] name: {name or ''}"

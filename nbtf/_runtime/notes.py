@@ -5,7 +5,7 @@ at hand, and whoever looks makes events of it. First in a note stands its subjec
 op, where it ran and on what shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
 devices, records of ops, and code.
 
-    subject, code and instruction and replica (the place in the program), number and time of its begin,
+    subject, code and instruction and part (the place in the program), number and time of its begin,
     number and time of its end, seconds as measured (None where time is modelled),
     in use and pool of the device afterwards (None where nothing was taken),
     None, or the numbers of constants before an op and of its allocations where there are several
@@ -107,8 +107,8 @@ class OpSubject:
 
     def events(self, note: Note) -> list[Event]:
         """Returns what the note stands for, in order."""
-        _, code, instruction, replica, first, began, *_, more = note
-        start = (code, instruction, replica), first, began, more and more[0]
+        _, code, instruction, part, first, began, *_, more = note
+        start = (code, instruction, part), first, began, more and more[0]
         return [*events_of_begin(self._op, self._device, self._reason, start), *self.events_afterwards(note)]
 
     def events_afterwards(self, note: Note) -> list[Event]:
@@ -186,7 +186,7 @@ def take_note_of_op(
     """
     device, runner, reason = placed
     seconds = None if runner.simulated else perf_counter() - started if started else 0.0
-    (code, instruction, replica), first, began, constants = start
+    (code, instruction, part), first, began, constants = start
     count = more = None
     if constants is not None:
         count, more = len(constants), (constants, None)
@@ -206,7 +206,7 @@ def take_note_of_op(
     except KeyError:
         subject = _new_subject(key)
     in_use, pool = (None, None) if subject.memory is None else subject.memory.level()
-    note = subject, code, instruction, replica, first, began, last, time(), seconds, in_use, pool, more
+    note = subject, code, instruction, part, first, began, last, time(), seconds, in_use, pool, more
     for take in desk.takers:
         take(note)
     if last > desk.due:
@@ -282,4 +282,5 @@ def note_of_event(event: Event) -> Note:
 
 def _place(where: Where) -> tuple[Site, str | None, int | None]:
     """Returns the last three fields of every event: site, graph node, replica."""
-    return site_of(where), None, where[2]
+    part = where[2]
+    return (site_of(where), part, None) if isinstance(part, str) else (site_of(where), None, part)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, parse
+from nbtf._devices.sites import Part
+from nbtf._runtime.events import Reason
 
 
 class Request(NamedTuple):
@@ -46,6 +48,11 @@ class Scope:
     """
 
     __slots__ = ("creators", "graph", "lane", "names", "replica", "request", "strategy", "tape", "tapes")
+
+    node: str | None = None
+    """The name of the node that a session runs here; see `NodeScope`."""
+    placed: tuple[Device, Reason] | None = None
+    """Where that node was placed, and why; ops are placed one by one where this is None."""
 
     def __init__(
         self,
@@ -91,6 +98,23 @@ class Scope:
         scope.tape = tapes[0] if len(tapes) == 1 else None
         scope.lane = lane
         return scope
+
+
+class NodeScope(Scope):
+    """The scope in which a session runs one node: where it runs is decided already."""
+
+    __slots__ = ("node", "placed")
+
+    def __init__(self, node: str, device: Device, reason: Reason) -> None:
+        """Takes the name of the node, and where it was placed."""
+        super().__init__(Request(device.name, parse(device.name)))
+        self.node: str | None = node
+        self.placed: tuple[Device, Reason] | None = (device, reason)
+
+
+def part_of(scope: Scope | None) -> Part:
+    """Returns what events say besides the place in the program: the node or the replica that runs."""
+    return None if scope is None else scope.node or scope.replica
 
 
 def still_open(scope: Scope | None) -> Scope | None:

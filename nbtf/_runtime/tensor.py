@@ -11,6 +11,7 @@ from nbtf._devices.base import Buffer, Device
 from nbtf._devices.sites import whereabouts
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.notes import note_of_copy
+from nbtf._runtime.scopes import SCOPE, part_of
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 
@@ -121,7 +122,7 @@ class Tensor(Buffer):
         array = self._device.get(self)
         if self._device.type != "CPU" and CURRENT.context.observers.listening:
             context = CURRENT.context
-            note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, whereabouts(None))
+            note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, whereabouts(part_of(SCOPE())))
             context.observers.take(note)
         return array
 

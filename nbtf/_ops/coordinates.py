@@ -13,6 +13,7 @@ from nbtf._ops.attributes import as_shape, of_integers
 from nbtf._ops.broadcasting import broadcast_to, reshape
 from nbtf._ops.joining import concat
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.places import joined_at, read_at
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
@@ -28,7 +29,8 @@ POSITIONS = frozenset({int16, int32, int64})
 def places(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple[Any, ...]:
     """Returns NumPy's index for rows of positions, after looking whether they are inside.
 
-    A real GPU does not look: it would have to wait for the values, and TensorFlow's GPU kernels do not either.
+    A real GPU does not look: it would have to wait for the values, and TensorFlow's GPU kernels do not either; see
+    places.py.
     """
     depth = indices.shape[-1]
     if xp is CPU.xp and indices.size:
@@ -50,7 +52,7 @@ def GatherNd(xp: Any, params: Any, indices: Any) -> Any:
     if not indices.ndim or not params.ndim or indices.shape[-1] > params.ndim:
         raise IndexError("no positions")
     where = places(xp, indices, params.shape, f"param shape {bracketed(params.shape)}, node name: GatherNd")
-    return params[(*where, ...)] if where else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
+    return read_at(xp, params, where) if where else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
 
 
 def gather_nd(
@@ -120,8 +122,7 @@ def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_polic
         raise ValueError("shapes do not fit")
     empty = xp.full(shape, b"", updates.dtype) if updates.dtype.kind == "O" else xp.zeros(shape, updates.dtype)
     where = places(xp, indices, tuple(shape), f"shape {bracketed(shape)}")
-    xp.add.at(empty, (*where, ...), updates)
-    return empty
+    return joined_at(xp, xp.add, empty, where, updates, fresh=True)
 
 
 @ScatterNd.express

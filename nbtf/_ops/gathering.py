@@ -15,6 +15,7 @@ from nbtf._ops.elementwise import add
 from nbtf._ops.extent import tile
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.places import read_at, taken
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.shape import expand_dims, inverse, shape, squeeze, transpose
 from nbtf._ops.specs import bracketed
@@ -38,7 +39,9 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
         xp.arange(n).reshape([-1 if i == place else 1 for i in range(indices.ndim)])
         for place, n in enumerate(indices.shape[:batch])
     ]
-    found = xp.moveaxis(params, axis, batch)[(*grid, indices)]  # batch, positions, axes before, axes behind
+    found = read_at(
+        xp, xp.moveaxis(params, axis, batch), (*grid, indices)
+    )  # batch, positions, axes before, axes behind
     positions = range(batch, indices.ndim)
     before = range(indices.ndim, indices.ndim + axis - batch)
     behind = range(indices.ndim + axis - batch, found.ndim)
@@ -48,7 +51,7 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
 def _taken(xp: Any, params: Any, indices: Any, axis: int) -> Any:
     """Returns slices by their numbers; NumPy would count negative ones from the end, which TensorFlow refuses."""
     if xp is not CPU.xp:
-        return params.take(indices, axis)
+        return taken(xp, params, indices, axis)
     if params.dtype.kind == "O" and not indices.ndim:  # NumPy would hand out the bytes themselves
         return _taken(xp, params, indices[None], axis).squeeze(axis)
     try:

@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.indexing import Masks, numpy_key
 from nbtf._ops.op import no_gradient, op
+from nbtf._ops.places import joined_at, written_at
 from nbtf._ops.specs import bracketed
 from nbtf._types import ALL, NUMBERS, int32, int64
 from nbtf.errors import InvalidArgumentError
@@ -41,44 +43,32 @@ def ResourceStridedSliceAssign(
 
 @op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterNdUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    array = resource.copy()
-    array[_places(xp, array, indices, updates)] = updates
-    return array
+    return written_at(xp, resource, _places(xp, resource, indices, updates), updates)
 
 
 @op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterNdAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    array = resource.copy()
-    xp.add.at(array, _places(xp, array, indices, updates), updates)
-    return array
+    return joined_at(xp, xp.add, resource, _places(xp, resource, indices, updates), updates)
 
 
 @op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterNdSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    array = resource.copy()
-    xp.add.at(array, _places(xp, array, indices, updates), -updates)
-    return array
+    return joined_at(xp, xp.add, resource, _places(xp, resource, indices, updates), -updates)
 
 
 @op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    array = resource.copy()
-    array[_rows(array, indices, updates)] = updates
-    return array
+    return written_at(xp, resource, _rows(xp, resource, indices, updates), updates)
 
 
 @op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    array = resource.copy()
-    xp.add.at(array, _rows(array, indices, updates), updates)
-    return array
+    return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), updates)
 
 
 @op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    array = resource.copy()
-    xp.add.at(array, _rows(array, indices, updates), -updates)
-    return array
+    return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), -updates)
 
 
 @ResourceStridedSliceAssign.infer
@@ -98,9 +88,9 @@ def _places(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
         indices = indices.reshape(-1, 1)  # a vector is a list of places in the first axis
     outer, depth = indices.shape[:-1], indices.shape[-1]
     _check_updates(array, indices, updates, outer, depth)
-    limits = xp.asarray(array.shape[:depth], indices.dtype)
-    wrong = ((indices < 0) | (indices >= limits)).any(-1).ravel()
-    if wrong.any():
+    limits = xp.asarray(array.shape[:depth], indices.dtype) if xp is CPU.xp else None
+    wrong = None if limits is None else ((indices < 0) | (indices >= limits)).any(-1).ravel()
+    if wrong is not None and wrong.any():
         at = int(wrong.argmax())
         place = ",".join(str(int(i)) for i in indices.reshape(-1, depth)[at])
         text = f"indices[{at}] = [{place}] does not index into shape {bracketed(array.shape)}"
@@ -123,8 +113,8 @@ def _check_updates(array: Any, indices: Any, updates: Any, outer: tuple[int, ...
         raise InvalidArgumentError(None, None, text)
 
 
-def _rows(array: Any, indices: Any, updates: Any) -> Any:
-    """Returns `indices` after checking that they are rows of an array and that the updates fit them."""
+def _rows(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any]:
+    """Returns `indices` after checking that the updates fit them and, on the CPU, that they are rows of the array."""
     if updates.ndim and updates.shape != indices.shape + array.shape[1:]:
         text = (
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
@@ -132,13 +122,13 @@ def _rows(array: Any, indices: Any, updates: Any) -> Any:
             f"params.shape {bracketed(array.shape)}"
         )
         raise InvalidArgumentError(None, None, text)
-    wrong = ((indices < 0) | (indices >= array.shape[0])).ravel()
-    if wrong.any():
+    wrong = ((indices < 0) | (indices >= array.shape[0])).ravel() if xp is CPU.xp else None
+    if wrong is not None and wrong.any():
         at = int(wrong.argmax())
         value = int(indices.ravel()[at])
         text = f"indices[{at}] = {value} is not in [0, {array.shape[0]})"
         raise InvalidArgumentError(None, None, text)
-    return indices
+    return (indices,)
 
 
 no_gradient(

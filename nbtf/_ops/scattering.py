@@ -12,6 +12,7 @@ from nbtf._ops.division import divide
 from nbtf._ops.elementwise import cast, multiply, negative
 from nbtf._ops.identity import identity
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.places import joined_at, written_at
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -19,13 +20,13 @@ from nbtf._types import ALL, COMPLEXES, NUMBERS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 
-def _target(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Returns a copy to write into, and where."""
+def _where(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
+    """Returns where to write."""
     if not indices.ndim or indices.shape[:-1] + tensor.shape[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     if indices.shape[-1] > tensor.ndim:
         raise ValueError("too deep")
-    return tensor.copy(), (*places(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}"), ...)
+    return places(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}")
 
 
 def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
@@ -51,9 +52,7 @@ def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
 
 @op("T Tindices T -> T", T=ALL, Tindices=POSITIONS)
 def TensorScatterUpdate(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
-    result, where = _target(xp, tensor, indices, updates)
-    result[where] = updates
-    return result
+    return written_at(xp, tensor, _where(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterUpdate.express
@@ -96,9 +95,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
 def TensorScatterAdd(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    result, where = _target(xp, tensor, indices, updates)
-    xp.add.at(result, where, updates)
-    return result
+    return joined_at(xp, xp.add, tensor, _where(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterAdd.express
@@ -140,9 +137,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
 def TensorScatterSub(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    result, where = _target(xp, tensor, indices, updates)
-    xp.subtract.at(result, where, updates)
-    return result
+    return joined_at(xp, xp.add, tensor, _where(xp, tensor, indices, updates), -updates)
 
 
 @TensorScatterSub.express
@@ -184,9 +179,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
 def TensorScatterMax(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    result, where = _target(xp, tensor, indices, updates)
-    xp.maximum.at(result, where, updates)
-    return result
+    return joined_at(xp, xp.maximum, tensor, _where(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterMax.express
@@ -237,9 +230,7 @@ def _shared(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
 def TensorScatterMin(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    result, where = _target(xp, tensor, indices, updates)
-    xp.minimum.at(result, where, updates)
-    return result
+    return joined_at(xp, xp.minimum, tensor, _where(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterMin.express

@@ -15,6 +15,7 @@ from nbtf._ops.elementwise import conj, multiply
 from nbtf._ops.gathering import gather
 from nbtf._ops.joining import unstack
 from nbtf._ops.op import Gradients, op, unregistered
+from nbtf._ops.places import joined_at
 from nbtf._ops.shape import transpose
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
@@ -259,8 +260,7 @@ def SparseTensorDenseMatMul(
     if dense.shape[0] != depth:
         raise ValueError(depth)
     result = xp.zeros((height, dense.shape[1]), b.dtype)
-    xp.add.at(result, rows, values[:, None] * dense[columns])
-    return result
+    return joined_at(xp, xp.add, result, (rows,), values[:, None] * dense[columns], fresh=True)
 
 
 @SparseTensorDenseMatMul.infer

@@ -1,0 +1,116 @@
+"""What happens at places of an array that come twice or lie outside, where nobody can look at them first.
+
+On the CPU, kernels look and refuse; on a GPU that would wait for the values. TensorFlow's GPU kernels read zeros
+outside and write nothing there, and so do these. CuPy by itself would count on from the other end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.cpu import CPU
+
+_JOINED = frozenset(("i4", "i8", "u4", "u8", "f4", "f8"))
+"""What CuPy's `add.at`, `maximum.at` and `minimum.at` take, asked of CuPy 14.2; others are joined as one of these."""
+_JOINED_AS = {"i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "b1": "u4", "f2": "f4"}
+
+
+def read_at(xp: Any, array: Any, where: Sequence[Any]) -> Any:
+    """Returns the slices at places of an array's first axes; on a GPU zeros for the places outside.
+
+    Args:
+      xp: the array library.
+      array: what is read.
+      where: positions for each of these axes, all of one shape.
+    """
+    if xp is CPU.xp or not where:
+        return array[(*where, ...)]
+    if 0 in array.shape[: len(where)]:  # CuPy refuses to read where nothing is
+        shape = xp.broadcast(*where).shape + array.shape[len(where) :]
+        return xp.zeros(shape, dtype=array.dtype)
+    found = array[(*where, ...)]
+    return _zero_outside(xp, found, _inside(where, array.shape), array.ndim - len(where))
+
+
+def taken(xp: Any, array: Any, numbers: Any, axis: int) -> Any:
+    """Returns slices along an axis by their numbers, zeros for those outside; for GPUs only."""
+    length = array.shape[axis]
+    if not length:
+        return xp.zeros(array.shape[:axis] + numbers.shape + array.shape[axis + 1 :], dtype=array.dtype)
+    return _zero_outside(xp, array.take(numbers, axis), (numbers >= 0) & (numbers < length), array.ndim - axis - 1)
+
+
+def _zero_outside(xp: Any, found: Any, inside: Any, behind: int) -> Any:
+    """Returns what was found, with zeros where it was outside; `behind` axes follow those of `inside`."""
+    return xp.where(inside.reshape(inside.shape + (1,) * behind), found, found.dtype.type(0))
+
+
+def written_at(xp: Any, array: Any, where: Sequence[Any], updates: Any) -> Any:
+    """Returns a copy of an array with other slices at places of its first axes; on a GPU those outside are dropped.
+
+    Args:
+      xp: the array library.
+      array: what is copied.
+      where: positions for each of these axes, all of one shape.
+      updates: what is written. Of a place that comes twice NumPy keeps the last, a GPU any one.
+    """
+    if xp is CPU.xp or not where:
+        result = array.copy()
+        result[(*where, ...)] = updates
+        return result
+    rows, row = _with_a_spare_row(xp, array, where)
+    rows[row] = updates
+    return rows[:-1].reshape(array.shape)
+
+
+def joined_at(xp: Any, join: Any, array: Any, where: Sequence[Any], updates: Any, fresh: bool = False) -> Any:
+    """Returns a copy of an array, joined with slices at places of its first axes; on a GPU those outside are dropped.
+
+    Args:
+      xp: the array library.
+      join: `xp.add`, `xp.maximum` or `xp.minimum`.
+      array: what is copied.
+      where: positions for each of these axes, all of one shape.
+      updates: what it is joined with; at a place that comes twice with both.
+      fresh: nobody else has the array, so it need not be copied.
+    """
+    if xp is CPU.xp or not where:
+        result = array if fresh else array.copy()
+        join.at(result, (*where, ...), updates)
+        return result
+    rows, row = _with_a_spare_row(xp, array, where)
+    dtype = rows.dtype.str[1:]
+    if rows.dtype.kind == "c":
+        join.at(rows.real, row, updates.real)
+        join.at(rows.imag, row, updates.imag)
+    elif dtype in _JOINED:
+        join.at(rows, row, updates)
+    else:
+        wide = rows.astype(_JOINED_AS[dtype])
+        join.at(wide, row, updates.astype(wide.dtype))
+        rows = wide.astype(rows.dtype)
+    return rows[:-1].reshape(array.shape)
+
+
+def _inside(where: Sequence[Any], shape: tuple[int, ...]) -> Any:
+    """Returns which places are in an array of that shape."""
+    inside: Any = True
+    for place, length in zip(where, shape, strict=False):
+        inside = inside & (place >= 0) & (place < length)
+    return inside
+
+
+def _with_a_spare_row(xp: Any, array: Any, where: Sequence[Any]) -> tuple[Any, Any]:
+    """Returns a copy with the first axes made one, and one row more, and which of its rows to write.
+
+    The spare row takes what must not be written.
+    """
+    lengths, inner = array.shape[: len(where)], array.shape[len(where) :]
+    count, row = math.prod(lengths), where[0].astype(xp.int64)
+    for place, length in zip(where[1:], lengths[1:], strict=True):
+        row = row * length + place
+    rows = xp.zeros((count + 1, *inner), dtype=array.dtype)
+    rows[:-1] = array.reshape(count, *inner)
+    return rows, xp.where(_inside(where, lengths), row, count)

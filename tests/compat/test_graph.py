@@ -102,7 +102,9 @@ def test_dtypes_must_agree() -> None:
 def test_shapes_must_fit() -> None:
     with (
         Graph().as_default(),
-        pytest.raises(ValueError, match="Dimensions must be equal, but are 2 and 3 for .add. .op: .AddV2.. with input"),
+        pytest.raises(
+            ValueError, match=r"Dimensions must be equal, but are 2 and 3 for .add. .op: .AddV2.. with input"
+        ),
     ):
         _ = constant([1.0, 2.0]) + constant([1.0, 2.0, 3.0])
 

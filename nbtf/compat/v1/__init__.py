@@ -74,6 +74,18 @@ _FROM = {
     "trainable_variables": "_variables.initializing",
     "variables_initializer": "_variables.initializing",
     # settings of the process
+    "Dimension": "_graph.dimension",
+    "dimension_at_index": "_graph.dimension",
+    "dimension_value": "_graph.dimension",
+    "disable_eager_execution": "_surface.switches",
+    "disable_tensor_equality": "_surface.switches",
+    "disable_v2_behavior": "_surface.switches",
+    "disable_v2_tensorshape": "_surface.switches",
+    "enable_eager_execution": "_surface.switches",
+    "enable_tensor_equality": "_surface.switches",
+    "enable_v2_behavior": "_surface.switches",
+    "enable_v2_tensorshape": "_surface.switches",
+    "executing_eagerly": "_surface.switches",
 }
 """Names of TensorFlow 1, and the files they come from."""
 
@@ -112,10 +124,30 @@ def own_version(name: str, value: _Any) -> _Any:
     return wrapped(value)
 
 
+_EAGER = frozenset({"Variable", "constant", "control_dependencies", "device", "name_scope", "no_op"})
+"""Names for which the eager ones of `nbtf` stand after `enable_eager_execution`."""
+
+_KEPT = set[str]()
+"""Names that were fetched, and stand in the module's own namespace until something is switched."""
+
+
+def forget() -> None:
+    """Fetches all names again: something was switched."""
+    for name in _KEPT:
+        globals().pop(name, None)
+    _KEPT.clear()
+
+
 def _found(name: str) -> _Any:
     import nbtf
+    from nbtf.compat.v1._graph.process import process
 
-    if name in _FROM:
+    now = process()
+    if name == "TensorShape" and not now.v2_shapes:
+        from nbtf.compat.v1._graph.dimension import DimensionedShape
+
+        return DimensionedShape
+    if name in _FROM and not (now.eager and name in _EAGER and hasattr(nbtf, name)):
         return getattr(_import_module(_V1 + _FROM[name]), name)
     if name in _NAMESPACES:
         return _import_module(_V1 + name)
@@ -133,7 +165,9 @@ def _found(name: str) -> _Any:
 def __getattr__(name: str) -> _Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
-    return globals().setdefault(name, _found(name))
+    value = _found(name)
+    _KEPT.add(name)
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

@@ -44,6 +44,7 @@ _INPUTS: dict[str, tuple[HostInput, ...]] = {
     "RandomUniformInt": (HostInput("shape", "shape"), HostInput("minval", "min"), HostInput("maxval", "max")),
     "Split": (HostInput("axis", "split_dim", 0),),
     "SplitV": (HostInput("size_splits", "Const"), HostInput("axis", "split_dim")),
+    "StridedSlice": (HostInput("begin", "stack"), HostInput("end", "stack_1"), HostInput("strides", "stack_2")),
     "Sum": _AXES,
 }
 """Ops for which the names or places are not the plain ones: an attribute's own name, at the end."""

@@ -9,13 +9,42 @@ from nbtf._ops.comparison import greater, greater_equal, less, less_equal
 from nbtf._ops.division import floordiv, floormod, truediv
 from nbtf._ops.elementwise import add, multiply, negative, subtract
 from nbtf._ops.functions import pow
+from nbtf._ops.gathering import boolean_mask
+from nbtf._ops.indexing import Masks, StridedSlice, slice_spec
 from nbtf._ops.linalg import matmul
+from nbtf._ops.logic import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    invert,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+)
 from nbtf._ops.magnitude import abs
-from nbtf._ops.operators import OPERATORS
 from nbtf._runtime.conversion import as_tensor
+from nbtf._types import bool_
 from nbtf.compat.v1._graph.tensor import GraphTensor
 
 Function = Callable[..., Any]
+
+
+def _both(x: Any, y: Any, name: str) -> Any:
+    return (logical_and if x._dtype is bool_ else bitwise_and)(x, y, name=name)
+
+
+def _either(x: Any, y: Any, name: str) -> Any:
+    return (logical_or if x._dtype is bool_ else bitwise_or)(x, y, name=name)
+
+
+def _one_of(x: Any, y: Any, name: str) -> Any:
+    return (logical_xor if x._dtype is bool_ else bitwise_xor)(x, y, name=name)
+
+
+def _neither(x: Any) -> Any:
+    return (logical_not if x._dtype is bool_ else invert)(x)
+
 
 _NAMED: dict[str, tuple[Function, str]] = {
     "add": (add, "add"),
@@ -26,6 +55,9 @@ _NAMED: dict[str, tuple[Function, str]] = {
     "mod": (floormod, "mod"),
     "pow": (pow, "pow"),
     "matmul": (matmul, "matmul"),
+    "and": (_both, "and"),
+    "or": (_either, "or"),
+    "xor": (_one_of, "xor"),
 }
 """The operators that also stand after a value, and the names of their nodes."""
 
@@ -36,7 +68,7 @@ _PLAIN: dict[str, Function] = {
     "ge": greater_equal,
     "neg": negative,
     "abs": abs,
-    **{name: OPERATORS[f"__{name}__"] for name in ("and", "or", "xor", "invert", "getitem")},
+    "invert": _neither,
 }
 """The operators whose nodes are called after their op."""
 
@@ -51,20 +83,49 @@ def _plain(function: Function) -> Function:
 
 def _named(function: Function, name: str) -> Function:
     def operate(self: GraphTensor, other: Any) -> Any:
-        with self.graph.inside():
-            return function(self, other, name=name)
+        with self.graph.inside(), self.graph.name_scope(name) as scope:
+            return function(self, other, name=scope)
 
     return operate
 
 
 def _reflected(function: Function, name: str) -> Function:
     def operate(self: GraphTensor, other: Any) -> Any:
-        with self.graph.inside():
-            return function(as_tensor(other, self._dtype), self, name=name)
+        with self.graph.inside(), self.graph.name_scope(name) as scope:
+            return function(as_tensor(other, self._dtype), self, name=scope)
 
     return operate
 
 
+def getitem(self: GraphTensor, key: Any) -> Any:
+    """Returns a part of a tensor: what `tensor[key]` is.
+
+    Args:
+      self: the tensor.
+      key: an integer, a slice, `...`, None, an integer scalar tensor, several of them; or a bool tensor.
+
+    Raises:
+      TypeError: a part of the key is nothing of the above.
+    """
+    graph = self.graph
+    with graph.inside():
+        dtype = getattr(key, "dtype", None)
+        if key.__class__ is bool or (dtype is not None and dtype == "bool" and getattr(key, "shape", ())):
+            return boolean_mask(self, key)
+        begin, end, strides, masks = slice_spec(key)
+        ends = _ends_of_elements(begin, end, masks)
+        return StridedSlice(self, begin=begin, end=ends, strides=strides, masks=masks, name="strided_slice")
+
+
+def _ends_of_elements(begin: list[Any], end: list[Any], masks: Masks) -> list[Any]:
+    """Returns where the parts end; that of one element whose place only a run tells stands one further."""
+    return [
+        place + 1 if masks.shrink_axis >> number & 1 and isinstance(place, GraphTensor) else stop
+        for number, (place, stop) in enumerate(zip(begin, end, strict=True))
+    ]
+
+
+GraphTensor.__getitem__ = getitem
 for operator, plain in _PLAIN.items():
     setattr(GraphTensor, f"__{operator}__", _plain(plain))
 for operator, (named, name) in _NAMED.items():

@@ -64,15 +64,15 @@ def _computed(node: Operation) -> Any:
 
 def _one_of_a_shape(node: Operation) -> Any:
     """Returns an element of a shape that is known in part: `tf.shape(x)[1]`."""
-    whole = _computed(node)
+    whole: Any = _computed(node)
     if whole is not None:
         return whole
-    lengths = known_lengths(node.arguments[0])
+    lengths: Lengths | None = known_lengths(node.arguments[0])
     masks = node.attrs["masks"]
     if lengths is None or masks.shrink_axis != 1 or set(node.late_attrs) - set(node.attrs_known):
         return None
-    (place,) = node.attrs["begin"]
-    found = lengths[place] if -len(lengths) <= place < len(lengths) else None
+    place: int = node.attrs["begin"][0]
+    found: int | None = lengths[place] if -len(lengths) <= place < len(lengths) else None
     return None if found is None else np.array(found, node.outputs[0]._dtype.np_dtype)
 
 
@@ -138,7 +138,7 @@ def _joined(parts: Sequence[Any]) -> Lengths | None:
 
 def _cut(node: Operation) -> Lengths | None:
     """Returns the part of a shape that `tf.shape(x)[1:]` is."""
-    lengths = known_lengths(node.arguments[0])
+    lengths: Lengths | None = known_lengths(node.arguments[0])
     masks = node.attrs["masks"]
     if lengths is None or masks.shrink_axis or masks.new_axis or masks.ellipsis or len(node.attrs["begin"]) != 1:
         return None

@@ -91,17 +91,18 @@ def _summary(record: runtime.Recording) -> str:
 class CurrentDevice:
     """Where ops go that no `with tf.device` sends elsewhere, and why."""
 
-    def __init__(self, name: str, why: str) -> None:
-        """Takes the full name and the reason in words."""
-        self.name, self.why = name, why
+    def __init__(self, name: str, why: str, naming: str | None = None) -> None:
+        """Takes the full name, the reason in words, and for a real card all its names."""
+        self.name, self.why, self.naming = name, why, naming
 
     def to_dict(self) -> dict[str, str]:
-        """Returns name, label and reason as plain values."""
-        return {"device": self.name, "label": label(self.name), "why": self.why}
+        """Returns name, label and reason as plain values, and all names of a real card."""
+        told = {"device": self.name, "label": label(self.name), "why": self.why}
+        return told if self.naming is None else told | {"naming": self.naming}
 
     def __repr__(self) -> str:
         """Returns one line."""
-        return f"{label(self.name)}: {self.why}"
+        return f"{self.naming or label(self.name)}: {self.why}"
 
     def _repr_html_(self) -> str:
         """Returns one paragraph."""
@@ -119,7 +120,8 @@ def _device(session: Session, spec: tuple[str, str | None] | None) -> CurrentDev
     require(name, None, "tf.config.set_soft_device_placement(True) lets ops fall back.")
     before = runtime.get_default_device()
     runtime.set_default_device(name)
-    say(f"default device: {_named(name)} (was {_named(before)})")
+    naming = None if name is None else _naming(session, name)
+    say(f"default device: {_named(name)} (was {_named(before)}){f'; {naming}' if naming else ''}")
     return None
 
 
@@ -127,14 +129,25 @@ def _named(name: str | None) -> str:
     return AUTO if name is None else label(name)
 
 
+def _naming(session: Session, name: str) -> str | None:
+    """Returns all names of a real card; None for other devices."""
+    found = [device for device in runtime.devices() if device.name == short(name)]
+    return session.cards.numbered(found[0]).naming if found else None
+
+
 def _current(session: Session) -> CurrentDevice:
+    name, why = _chosen(session)
+    return CurrentDevice(name, why, _naming(session, name))
+
+
+def _chosen(session: Session) -> tuple[str, str]:
     of_cell = session.cell_devices[-1] if session.cell_devices else None
     default = runtime.get_default_device()
     if of_cell is not None:
-        return CurrentDevice(of_cell, "asked for by this cell")
+        return of_cell, "asked for by this cell"
     if default is not None:
-        return CurrentDevice(default, "the default device of this session")
+        return default, "the default device of this session"
     gpus = [device.name for device in runtime.devices() if device.device_type == "GPU"]
     if gpus:
-        return CurrentDevice(full_name(gpus[0]) or "", "automatic, the lowest-numbered GPU")
-    return CurrentDevice(full_name("CPU:0") or "", "automatic, there is no GPU")
+        return full_name(gpus[0]) or "", "automatic, the lowest-numbered GPU"
+    return full_name("CPU:0") or "", "automatic, there is no GPU"

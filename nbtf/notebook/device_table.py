@@ -54,7 +54,7 @@ def add_devices_magic(session: Session) -> None:
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.live:
         return live(session, "DeviceMap", lambda: logical(session))
-    return _physical() if chosen.physical else logical(session)
+    return _physical(session) if chosen.physical else logical(session)
 
 
 def logical(session: Session) -> Table:
@@ -62,7 +62,7 @@ def logical(session: Session) -> Table:
     ops: dict[str, int] = {}
     for (_, device, _), count in session.recorder.snapshot(0).ops.items():
         ops[short(device)] = ops.get(short(device), 0) + count
-    found = runtime.devices()
+    found = [session.cards.numbered(device) for device in runtime.devices()]
     rows: list[dict[str, Any]] = [
         {
             "device": device.name,
@@ -74,6 +74,7 @@ def logical(session: Session) -> Table:
             "in_use": device.in_use,
             "peak": device.peak,
             "ops": ops.get(device.name, 0),
+            **({} if device.cuda is None else {"cuda": device.cuda}),
         }
         for device in found
     ]
@@ -89,12 +90,13 @@ def _notes(found: Sequence[runtime.DeviceInfo]) -> list[str]:
         goes = f"Automatic placement prefers {gpus[0].name}." if gpus else "No GPU here: ops run on CPU:0."
     simulated = sum(device.simulated for device in gpus)
     kinds = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
-    return [goes, kinds] if simulated else [goes]
+    named = [device.naming for device in gpus if device.naming is not None]
+    return [goes, *([kinds] if simulated else []), *named]
 
 
-def _physical() -> Table:
+def _physical(session: Session) -> Table:
     used: dict[tuple[str, int | None], list[str]] = {}
-    for one in runtime.devices():
+    for one in map(session.cards.numbered, runtime.devices()):
         used.setdefault((one.device_type, one.card), []).append(one.name)
     rows: list[dict[str, Any]] = [
         {
@@ -106,6 +108,6 @@ def _physical() -> Table:
             "memory": one.memory,
             "devices": used.get((one.device_type, one.card), []) if one.visible else [],
         }
-        for one in runtime.physical_devices()
+        for one in map(session.cards.numbered, runtime.physical_devices())
     ]
     return Table(PHYSICAL, rows)

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbtf import runtime
 from nbtf.notebook import chunks, history
+from nbtf.notebook.card_use import CardUse
 from nbtf.notebook.device_names import kind, short
 from nbtf.notebook.session import Session
 from nbtf.notebook.steps import COLUMNS, EVENTS, REMEMBERED, Words, reason_in_words, steps
@@ -58,7 +59,7 @@ class Feed:
         return self._seen != self._look(self._session.recorder.snapshot(0).heard, runtime.devices(), busy)
 
     def _look(self, heard: int, found: list[runtime.DeviceInfo], busy: bool) -> object:
-        return heard, found, busy
+        return heard, found, busy, self._session.cards.of(found)
 
     def state(self, busy: bool, ended: bool = False) -> State:
         """Returns the state of this moment.
@@ -75,7 +76,7 @@ class Feed:
         self._note(snapshot.events, found, now)
         self._words = words = Words()
         rows = steps(snapshot.events, words, self._code_line, self._session.began)
-        counts = _counts(snapshot)
+        counts, uses = _counts(snapshot), self._session.cards.of(found)
         return {
             "schema": SCHEMA,
             "rev": self._rev,
@@ -85,7 +86,7 @@ class Feed:
             "ended": ended,
             "heard": snapshot.heard,
             "ops": snapshot.placed,
-            "devices": [self._device(device, counts.get(device.name, [])) for device in found],
+            "devices": [self._device(device, counts.get(device.name, []), uses.get(device.name)) for device in found],
             "since": self._session.began,
             "copies": [
                 [short(source), short(target), count, snapshot.copied_bytes[source, target]]
@@ -97,7 +98,9 @@ class Feed:
             "cells": self._cells(rows),
         }
 
-    def _device(self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]]) -> State:
+    def _device(
+        self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
+    ) -> State:
         most = nsmallest(KINDS_OF_OPS, counts, key=lambda one: (-one[1], one[0]))
         past = self._histories.get(device.name)
         memory = None
@@ -109,7 +112,7 @@ class Feed:
             "label": device.label,
             "kind": kind(device),
             "model": device.model,
-            "card": device.card,
+            "card": self._session.cards.numbered(device).card,
             "bus_id": device.bus_id,
             "card_memory": device.memory,
             "memory": memory,
@@ -119,7 +122,7 @@ class Feed:
             ],
             "more": len(counts) - len(most),
             "history": [] if past is None else list(past.points),
-            "real": None,  # nbtf pool, this process, whole card: they come with real GPUs
+            "real": None if use is None else use.to_dict(),
         }
 
     def _cells(self, rows: list[list[Any]]) -> list[list[Any]]:

@@ -36,7 +36,10 @@ COLUMNS = (
     Column("peak", "peak", size, number=True),
     Column("pool", "pool", size, number=True),
     Column("memory_limit", "limit", size, number=True),
+    Column("process", "this process", size, number=True),
+    Column("whole", "whole device", size, number=True),
 )
+"""The last two are of real cards: what this process took in all, and what `nvidia-smi` shows."""
 
 
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
@@ -76,16 +79,19 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
         return who(session, [gpu.name for gpu in _gpus(names)])
     if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
         return None  # what it has freed is said; nothing else was asked
-    return live(session, "MemoryView", lambda: table(names), names) if chosen.live else table(names)
+    if chosen.live:
+        return live(session, "MemoryView", lambda: table(session, names), names)
+    return table(session, names)
 
 
 def _gpus(names: Collection[str]) -> list[runtime.DeviceInfo]:
     return [one for one in runtime.devices() if one.device_type == "GPU" and (not names or one.name in names)]
 
 
-def table(names: Collection[str]) -> Table:
-    """Returns a row for each GPU, or only for some by their short names."""
+def table(session: Session, names: Collection[str]) -> Table:
+    """Returns a row for each GPU, or only for some by their short names; below it how each real card's use adds up."""
     gpus = _gpus(names)
+    uses = session.cards.of(runtime.devices(), age=0)
     rows: list[dict[str, Any]] = [
         {
             "device": gpu.name,
@@ -95,12 +101,14 @@ def table(names: Collection[str]) -> Table:
             "peak": gpu.peak,
             "pool": gpu.pool,
             "memory_limit": gpu.memory_limit,
+            **({"process": uses[gpu.name].process, "whole": uses[gpu.name].used} if gpu.name in uses else {}),
         }
         for gpu in gpus
     ]
     notes = [] if gpus else ["Only GPUs keep an account of their memory; none to show here."]
     if any(gpu.in_use is None for gpu in gpus):
         notes = ["Nothing is in use yet: the first op starts the devices."]
+    notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)
     return Table(COLUMNS, rows, notes)
 
 

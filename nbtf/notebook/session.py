@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from nbtf import config, runtime
+from nbtf.notebook.card_use import CardUses
 
 if TYPE_CHECKING:
     from nbtf.notebook.pump import Pump
@@ -39,6 +40,8 @@ class Session:
         """Changes nothing yet."""
         self.shell = shell
         self.recorder = runtime.Recorder()
+        self.monitor = runtime.CardMonitor()
+        self.cards = CardUses(self.monitor)
         self._undo: list[Undo] = []
         self._running: list[Any] = []
         self._endings: list[tuple[Any, Ending]] = []
@@ -52,6 +55,7 @@ class Session:
         self.began = time.time()
         default = runtime.get_default_device()
         self.on_stop(lambda: runtime.set_default_device(default))
+        self.on_stop(self.monitor.close)
         self.on_stop(runtime.start_recorder(self.recorder))
         self.on_stop(runtime.tell_code_lines(self.code_line))
         for event, hook in (

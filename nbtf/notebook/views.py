@@ -137,7 +137,7 @@ class MemoryView(View):
 
     def table(self) -> Table:
         """Returns the memory as `%gpu_memory` does."""
-        return memory.table(set(self.only))
+        return memory.table(self.session, set(self.only))
 
 
 def _session(name: str) -> Session:

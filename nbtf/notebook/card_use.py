@@ -1,0 +1,157 @@
+"""How does what `nvidia-smi` shows of a card add up: tensors, nbtf's pool, this process, the others?"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook.libraries import pools
+
+SECOND = 1.0
+"""While a view is open, cards are looked at so often at most."""
+
+_MIB = 1 << 20
+
+_NOT_CHARGED = "the driver does not tell the memory of single processes here"
+
+
+class CardUse(NamedTuple):
+    """What is taken of one real card, in bytes; None where the driver does not tell, and `why` says so.
+
+    `in_use` is what nbtf's tensors have of the `pool`, both of all logical GPUs on the card; `libraries` is what the
+    pools of other libraries in this process took, `context` what else the process took: CUDA's context, and
+    libraries without a pool. `rest` is what no process is charged with. `used` is the whole, as `nvidia-smi` shows it.
+    """
+
+    name: str
+    in_use: int
+    pool: int
+    libraries: tuple[tuple[str, int], ...]
+    process: int | None
+    context: int | None
+    others: int | None
+    other_processes: int
+    rest: int | None
+    used: int | None
+    total: int | None
+    utilization: int | None = None
+    temperature: int | None = None
+    watts: int | None = None
+    why: str = ""
+
+    def sum(self) -> str:
+        """Returns one sentence, in MiB as `nvidia-smi` shows them; its terms add up."""
+        if self.used is None:
+            return f"{self.name}: what nvidia-smi shows is not known. {self.why}."
+        used, terms = _mib(self.used), [(_mib(self.pool), "pool of nbtf")]
+        terms += [(_mib(nbytes), f"pool of {library}") for library, nbytes in self.libraries]
+        known = sum([mib for mib, _ in terms])
+        if self.process is None or self.others is None:
+            terms.append((used - known, "context of this process, and other processes"))
+            told = f" They cannot be told apart: {self.why}."
+        else:
+            process, others = _mib(self.process), _mib(self.others)
+            terms.append((process - known, "context and libraries of this process"))
+            processes = "1 other process" if self.other_processes == 1 else f"{self.other_processes} other processes"
+            terms.append((others, processes))
+            terms.append((used - process - others, "that no process is charged with"))
+            told = ""
+        parts = " + ".join(f"{mib:,} MiB {what}" for mib, what in terms if mib > 0 or what == terms[0][1])
+        of = "" if self.total is None else f" of {_mib(self.total):,}"
+        sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
+        return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {parts}.{told}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the figures as plain values."""
+        return self._asdict() | {"libraries": [list(one) for one in self.libraries]}
+
+
+class CardUses:
+    """Looks at the cards of devices, at most once a second for a view."""
+
+    def __init__(self, monitor: runtime.CardMonitor) -> None:
+        """Looks at nothing yet."""
+        self._monitor = monitor
+        self._last: tuple[float, object, dict[str, CardUse]] = (0.0, None, {})
+
+    def of(self, found: Sequence[runtime.DeviceInfo], age: float = SECOND) -> dict[str, CardUse]:
+        """Returns the use of the cards, by short names of the devices on them; of real ones only.
+
+        Args:
+          found: all devices, as `tf.runtime.devices()` tells them.
+          age: what is so many seconds old will do.
+        """
+        real = [one for one in found if one.cuda is not None]
+        if not real:
+            return {}
+        names = [one.name for one in real]
+        at, before, known = self._last
+        if before != names or time.monotonic() - at >= age:
+            cards: dict[int | None, list[runtime.DeviceInfo]] = {}
+            for one in real:
+                cards.setdefault(one.cuda, []).append(one)
+            known = {one.name: use for group in cards.values() for use in [self._use(group, age)] for one in group}
+            self._last = time.monotonic(), names, known
+        return known
+
+    def numbered(self, device: runtime.DeviceInfo) -> runtime.DeviceInfo:
+        """Returns a real device with its card's number as `nvidia-smi` has it, where the driver tells."""
+        if device.cuda is None:
+            return device
+        number = self._monitor.card(device.uuid, device.bus_id).number
+        return device if number is None else device._replace(card=number)
+
+    def _use(self, group: Sequence[runtime.DeviceInfo], age: float) -> CardUse:
+        first = group[0]
+        card = self._monitor.card(first.uuid, first.bus_id, age)
+        in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
+        libraries = tuple((one.library, one.taken) for one in pools(first.cuda or 0))
+        process, others, why = _shares(card, bool(pool))
+        known = pool + sum([taken for _, taken in libraries])
+        charged = None if process is None or others is None or card.used is None else process + others
+        number = first.card if card.number is None else card.number
+        return CardUse(
+            name=f"card {number} ({first.bus_id})" if number is not None else f"card {first.bus_id}",
+            in_use=in_use,
+            pool=pool,
+            libraries=libraries,
+            process=process,
+            context=None if process is None else max(0, process - known),
+            others=others,
+            other_processes=len([one for one in card.processes or () if one.pid != os.getpid()]),
+            rest=None if charged is None or card.used is None else max(0, card.used - charged),
+            used=card.used,
+            total=card.total if card.total is not None else first.memory,
+            utilization=card.utilization,
+            temperature=card.temperature,
+            watts=None if card.power is None else round(card.power),
+            why=card.missing.get("used") or why,
+        )
+
+
+def _account(device: runtime.DeviceInfo) -> tuple[int | None, int | None]:
+    return device.in_use, device.pool
+
+
+def _shares(card: runtime.CardReading, started: bool) -> tuple[int | None, int | None, str]:
+    """Returns what this process has of a card, what all others have, and why that is not known."""
+    if card.processes is None:
+        return None, None, card.missing.get("processes", _NOT_CHARGED)
+    own = [one.nbytes for one in card.processes if one.pid == os.getpid()]
+    others = [one.nbytes for one in card.processes if one.pid != os.getpid()]
+    if None in own or None in others:
+        return None, None, _NOT_CHARGED
+    if started and not own:
+        return None, None, "the driver does not list this process"
+    return _sum(own), _sum(others), ""
+
+
+def _sum(sizes: Collection[int | None]) -> int:
+    return sum([size or 0 for size in sizes])
+
+
+def _mib(nbytes: int) -> int:
+    return round(nbytes / _MIB)

@@ -1,0 +1,247 @@
+"""Are the figures of a real card apart from each other, and do they add up to what nvidia-smi shows?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from nbtf import runtime
+from nbtf._devices import nvml
+from nbtf.notebook import libraries
+from nbtf.notebook.feed import Feed
+from nbtf.notebook.libraries import Pool
+from nbtf.notebook.session import SESSIONS
+from tests.fake_nvml import GIB, MIB, FakeCard, NVMLError
+from tests.notebook.conftest import Shell
+from tests.notebook.real_cards import gpu, one_busy_card, started, use_cards
+
+# %gpu_memory
+
+
+def test_figures_of_a_real_card_stand_apart(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_busy_card(shell, monkeypatch)
+
+    [row] = shell.run("%gpu_memory").result.to_dict()["rows"]
+
+    assert [256 * MIB, GIB, 1400 * MIB, 2010 * MIB] == [row[name] for name in ("in_use", "pool", "process", "whole")]
+
+
+def test_memory_of_a_real_card_adds_up_to_what_nvidia_smi_shows(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_busy_card(shell, monkeypatch)
+
+    assert [
+        "card 5 (0000:85:00.0): nvidia-smi shows 2,010 of 24,576 MiB = 1,024 MiB pool of nbtf + "
+        "376 MiB context and libraries of this process + 600 MiB 2 other processes + "
+        "10 MiB that no process is charged with."
+    ] == shell.run("%gpu_memory").result.notes
+
+
+def test_pools_of_other_libraries_are_terms_of_their_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_busy_card(shell, monkeypatch)
+    monkeypatch.setattr("nbtf.notebook.card_use.pools", lambda ordinal: [Pool("PyTorch", 200 * MIB, MIB, "")])
+
+    [note] = shell.run("%gpu_memory").result.notes
+
+    assert "1,024 MiB pool of nbtf + 200 MiB pool of PyTorch + 176 MiB context and libraries" in note
+
+
+def test_two_gpus_on_a_card_make_one_sum(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = FakeCard(0, used=GIB, processes=[(os.getpid(), GIB)])
+    both = [gpu(number, card, cuda=0, **started(MIB, 100 * MIB)) for number in (0, 1)]
+    use_cards(shell, monkeypatch, both, card)
+
+    [note] = shell.run("%gpu_memory").result.notes
+
+    assert "= 200 MiB pool of nbtf + 824 MiB context and libraries of this process" in note
+
+
+def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_busy_card(shell, monkeypatch)
+    monkeypatch.setattr(nvml, "strange_pids", lambda: "this is a container with process numbers of its own")
+
+    [note] = shell.run("%gpu_memory").result.notes
+
+    assert note.endswith(
+        "= 1,024 MiB pool of nbtf + 986 MiB context of this process, and other processes. They cannot be told apart: "
+        "this is a container with process numbers of its own."
+    )
+
+
+@pytest.mark.parametrize(
+    ("processes", "why"),
+    [
+        ([(700_001, MIB)], "the driver does not list this process"),
+        ([(os.getpid(), None)], "the driver does not tell the memory of single processes here"),
+        (None, "Not Supported"),
+    ],
+)
+def test_process_that_the_driver_does_not_tell_is_no_guess(
+    processes: object, why: str, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = FakeCard(0, processes=processes)
+    use_cards(shell, monkeypatch, [gpu(0, card, **started(MIB, 2 * MIB))], card)
+
+    table = shell.run("%gpu_memory").result
+
+    assert None is table.rows[0]["process"]
+    assert table.notes[0].endswith(f"They cannot be told apart: {why}.")
+
+
+def test_figures_of_two_moments_that_do_not_add_up_say_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = FakeCard(0, used=GIB, processes=[(os.getpid(), 500 * MIB)])
+    use_cards(shell, monkeypatch, [gpu(0, card, **started(MIB, 600 * MIB))], card)
+
+    [note] = shell.run("%gpu_memory").result.notes
+
+    assert "shows 1,024 of 24,576 MiB ≈ 600 MiB pool of nbtf + 524 MiB that no process" in note
+
+
+def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, _ = one_busy_card(shell, monkeypatch)
+    monkeypatch.setattr(SESSIONS[shell.ip].monitor, "_load", runtime.CardMonitor()._load)
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+
+    table = shell.run("%gpu_memory").result
+
+    assert (device.in_use, None, None) == tuple(table.rows[0][name] for name in ("in_use", "process", "whole"))
+    assert table.notes[0].endswith('is not known. NVML\'s Python module is not installed: pip install "nbtf[nvml]".')
+
+
+def test_simulated_cards_are_shown_without_it(shell: Shell) -> None:
+    shell.run("x = tf.ones([4])")
+    table = shell.run("%gpu_memory").result
+
+    assert ([], False) == (table.notes, {"process", "whole"} <= set(table.rows[0]))
+
+
+# The view
+
+
+def test_view_of_a_real_card_is_told_its_figures(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_busy_card(shell, monkeypatch)
+
+    [_, told] = Feed(SESSIONS[shell.ip]).state(busy=False)["devices"]
+
+    real = told["real"]
+    assert (5, 2010 * MIB, 1400 * MIB, 376 * MIB) == (told["card"], real["used"], real["process"], real["context"])
+    assert (600 * MIB, 2, 10 * MIB, 34, 61, 72) == tuple(
+        real[name] for name in ("others", "other_processes", "rest", "utilization", "temperature", "watts")
+    )
+
+
+def test_view_hears_of_others_once_a_second_while_nothing_runs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, fake = one_busy_card(shell, monkeypatch)
+    feed, session, clock = Feed(SESSIONS[shell.ip]), SESSIONS[shell.ip], SimpleNamespace(now=50.0)
+    monkeypatch.setattr("nbtf.notebook.card_use.time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(session.monitor, "_clock", lambda: clock.now)
+
+    feed.state(busy=False)
+    fake.cards[1].used = 3 * GIB
+    at_once = feed.changed(busy=False)
+    clock.now += 1.0
+
+    assert (False, True) == (at_once, feed.changed(busy=False))
+
+
+def test_nobody_who_looks_means_nobody_who_reads(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, fake = one_busy_card(shell, monkeypatch)
+
+    shell.run("1")
+
+    assert {} == fake.calls
+
+
+# Names
+
+
+def test_answers_call_a_real_card_by_all_its_names(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_busy_card(shell, monkeypatch)
+
+    table = shell.run("%devices").result
+
+    named = "cuda:0 = GPU:0 here = card 5 (0000:85:00.0)"
+    assert named in table.notes
+    assert (5, 0) == (table.rows[1]["card"], table.rows[1]["cuda"])
+    assert f"{named}: automatic, the lowest-numbered GPU" == repr(shell.run("%device").result)
+    assert f"default device: GPU:0 (was auto); {named}\n" == shell.run("%device cuda:0").out
+    assert f"{named}: the default device of this session" == repr(shell.run("%device").result)
+
+
+# Other libraries
+
+
+class Torch:
+    """PyTorch's figures of one card, number 1."""
+
+    def __init__(self, begun: bool = True) -> None:
+        self.cuda = SimpleNamespace(
+            is_initialized=lambda: begun,
+            memory_reserved=lambda ordinal: 700 if ordinal == 1 else 0,
+            memory_allocated=lambda ordinal: 500 if ordinal == 1 else 0,
+        )
+
+
+class Cupy:
+    """CuPy on card 1; to enter another one would make a context there."""
+
+    def __init__(self) -> None:
+        self.cuda = SimpleNamespace(runtime=SimpleNamespace(getDevice=lambda: 1), Device=self.enter)
+        self.entered: list[int] = []
+
+    def enter(self, ordinal: int) -> None:
+        self.entered.append(ordinal)
+        raise RuntimeError("a context")
+
+    def get_default_memory_pool(self) -> SimpleNamespace:
+        return SimpleNamespace(total_bytes=lambda: 1024, used_bytes=lambda: 512)
+
+
+def test_pools_of_imported_libraries_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Torch())
+    monkeypatch.setitem(sys.modules, "cupy", Cupy())
+
+    assert [("PyTorch", 700, 500), ("CuPy", 1024, 512)] == [pool[:3] for pool in libraries.pools(1)]
+
+
+def test_library_that_has_not_begun_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Torch(begun=False))
+    monkeypatch.setitem(sys.modules, "cupy", None)
+
+    assert [] == libraries.pools(1)
+
+
+def test_card_that_cupy_has_not_begun_to_use_is_not_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "cupy", cupy := Cupy())
+    monkeypatch.setattr(libraries, "has_context", lambda ordinal: False)
+
+    assert ([], []) == (libraries.pools(0), cupy.entered)
+
+
+def test_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "cupy", None)
+
+    assert [] == libraries.pools(0)
+
+
+def test_driver_that_is_not_here_has_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr(libraries.ctypes, "CDLL", missing)
+
+    assert not libraries.has_context(0)
+
+
+def test_nvml_that_fails_leaves_the_magics_alone(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = FakeCard(0)
+    use_cards(shell, monkeypatch, [gpu(0, card)], card, broken=NVMLError("Driver Not Loaded"))
+
+    assert "what nvidia-smi shows is not known. Driver Not Loaded." in repr(shell.run("%gpu_memory").result)
+    assert "cuda:0 = GPU:0 here (0000:80:00.0)" in repr(shell.run("%devices").result)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from nbtf._devices.discovery import simulated_machine
 from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
+from nbtf._ops.creation import ones
+from nbtf._ops.linalg import matmul
 from nbtf._runtime.context import CURRENT, install
+from nbtf._runtime.device import device
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
 from nbtf._runtime.events import Event as Event
@@ -36,6 +41,9 @@ from nbtf._runtime.inventory import physical_devices as physical_devices
 from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Snapshot as Snapshot
+
+if TYPE_CHECKING:
+    from nbtf._runtime.gpu_use import GpuUse
 
 __all__ = [
     "Allocated",
@@ -65,6 +73,7 @@ __all__ = [
     "get_default_device",
     "holding",
     "in_words",
+    "is_gpu_in_use",
     "memory_map",
     "observe",
     "physical_devices",
@@ -324,6 +333,63 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
         CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 15 MB
 
     return stop
+
+
+def is_gpu_in_use() -> GpuUse:
+    """Tells whether a GPU is used, and if not, why: listed, visible, used by the last op, real, faster.
+
+    Of the ops that were recorded the last one counts; where none was, a small product is computed. Whether a real GPU
+    is faster is measured, with matrices of 1024 x 1024; a simulated one is NumPy on the CPU.
+
+    Returns:
+      What is true only where a real GPU is used, and prints as a sentence with a line for each question.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1)
+    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording():
+    ...     _ = tf.matmul([[1.0]], [[2.0]])
+    >>> tf.runtime.is_gpu_in_use()
+    No: MatMul ran on GPU:0, which is simulated (NumPy on this CPU)
+      listed  yes  1 simulated GPU
+      visible yes  this process uses 1 of them
+      used    yes  MatMul ran on GPU:0: lowest-numbered GPU
+      real    no   MatMul ran on GPU:0, which is simulated (NumPy on this CPU)
+      faster  –    not asked
+    """
+    from nbtf._runtime.gpu_use import gpu_use  # late: few programs ask
+
+    return gpu_use(_small_product, _compared_with_cpu)
+
+
+def _small_product() -> None:
+    with recording(10):
+        matmul([[1.0]], [[2.0]])
+
+
+def _compared_with_cpu(gpu: str) -> tuple[bool, str]:
+    """Returns whether a product is computed faster on a GPU than on the CPU, and both times in words."""
+    seconds = {name: _seconds_of_a_product(name) for name in (gpu, "CPU:0")}
+    told = " and ".join(f"{1000 * time:.1f} ms on {name}" for name, time in seconds.items())
+    return seconds[gpu] < seconds["CPU:0"], f"a product of {_SIDE} x {_SIDE} matrices took {told}, measured here"
+
+
+_SIDE = 1024
+
+
+def _seconds_of_a_product(name: str) -> float:
+    """Returns the shortest of some; the first ones load libraries."""
+    where = next(known for known in CURRENT.context.devices.devices if known.short_name == name)
+    times: list[float] = []
+    with device(name):
+        x = ones([_SIDE, _SIDE])
+        for _ in range(5):
+            where.synchronize()
+            start = perf_counter()
+            matmul(x, x)
+            where.synchronize()
+            times.append(perf_counter() - start)
+    return min(times)
 
 
 def tell_code_lines(told: Callable[[Site], str]) -> Callable[[], None]:

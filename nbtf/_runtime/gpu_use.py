@@ -1,0 +1,141 @@
+"""Is a GPU used? Five questions that one line of a log cannot answer: listed, visible, used, real, faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nbtf._devices.cuda_probe import hidden, probe
+from nbtf._devices.discovery import gpus
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.events import OpPlaced
+from nbtf._runtime.inventory import DeviceInfo, devices
+from nbtf._runtime.placement import in_words
+from nbtf._runtime.recorder import Recorder
+
+RUNGS = ("listed", "visible", "used", "real", "faster")
+
+# Ops that hand values over and compute nothing; where they ran says nothing.
+_COMPUTE_NOTHING = frozenset(
+    {"_EagerConst", "Identity", "ReadVariableOp", "VarHandleOp", "AssignVariableOp", "VarIsInitializedOp"}
+)
+
+
+class Rung(NamedTuple):
+    """One question and its answer; `holds` is None where it was not asked, and `why` says why not."""
+
+    name: str
+    holds: bool | None
+    why: str
+
+
+class GpuUse:
+    """The answer: true only where the last op ran on a real GPU. Prints as a sentence and the five rungs."""
+
+    def __init__(self, rungs: list[Rung]) -> None:
+        """Takes the rungs that were asked, in order; those above the first that does not hold are not asked."""
+        asked = [rung.name for rung in rungs]
+        self.rungs = (*rungs, *[Rung(name, None, "not asked") for name in RUNGS if name not in asked])
+
+    def __bool__(self) -> bool:
+        """Tells whether a real GPU is used; whether it is faster does not matter."""
+        return all([rung.holds for rung in self.rungs[:4]])
+
+    @property
+    def sentence(self) -> str:
+        """The answer and its reason: `No: this computer lists no GPU`."""
+        failed = next((rung for rung in self.rungs[:4] if not rung.holds), None)
+        return f"No: {failed.why}" if failed else f"Yes: {self.rungs[3].why}"
+
+    @property
+    def rung(self) -> str:
+        """The first rung that does not hold, or the last one."""
+        return next((rung.name for rung in self.rungs if not rung.holds), RUNGS[-1])
+
+    def __repr__(self) -> str:
+        """Returns the sentence, and a line for each rung."""
+        marks = {True: "yes", False: "no", None: "–"}
+        return "\n".join([self.sentence, *[f"  {rung.name:8}{marks[rung.holds]:4} {rung.why}" for rung in self.rungs]])
+
+
+def gpu_use(compute: Callable[[], object], compare: Callable[[str], tuple[bool, str]]) -> GpuUse:
+    """Climbs the ladder.
+
+    Args:
+      compute: runs a small product and has a recorder hear it; called where no op was recorded.
+      compare: gets the name of a real GPU; tells whether it is faster than the CPU, and the figures in words.
+    """
+    context = CURRENT.context
+    rungs = [_listed(context), _visible(context)]
+    if rungs[0].holds is False:
+        return GpuUse(rungs[:1])
+    if not rungs[1].holds:
+        return GpuUse(rungs)
+    placed = _last_op(context)
+    if placed is None:
+        compute()
+        placed = _last_op(context)
+    rungs.append(_used(placed))
+    if placed is None or not rungs[2].holds:
+        return GpuUse(rungs)
+    name = placed.device.rpartition("device:")[2]
+    device = next(known for known in devices() if known.name == name)
+    rungs.append(_real(placed.op, device))
+    if rungs[3].holds:
+        rungs.append(Rung("faster", *compare(name)))
+    return GpuUse(rungs)
+
+
+def _listed(context: Context) -> Rung:
+    configuration = context.configuration
+    seen = len(configuration.physical) - 1
+    if configuration.machine is not None:
+        return Rung("listed", True, _count(len(gpus(configuration.machine, {})), "simulated GPU"))
+    if seen:
+        return Rung("listed", True, _count(seen, "GPU"))
+    if hidden(configuration.environ):
+        return Rung("listed", None, "not asked: what a process may not see, it cannot count")
+    return Rung("listed", False, f"this computer lists no GPU: {probe(configuration.environ).reason}")
+
+
+def _visible(context: Context) -> Rung:
+    configuration = context.configuration
+    present = configuration.physical[1:]
+    used = configuration.used("GPU")
+    if used:
+        return Rung("visible", True, f"this process uses {len(used)} of them")
+    switched_off = hidden(configuration.environ)
+    if present:
+        why = "tf.config.set_visible_devices hides all GPUs"
+    elif switched_off:
+        why = switched_off
+    else:
+        why = f"CUDA_VISIBLE_DEVICES={configuration.environ.get('CUDA_VISIBLE_DEVICES', '')} leaves no GPU"
+    return Rung("visible", False, why)
+
+
+def _used(placed: OpPlaced | None) -> Rung:
+    if placed is None:
+        return Rung("used", False, "no op has run")
+    where, _, why = in_words(placed.op, placed.device, placed.reason).partition(": ")
+    return Rung("used", where.startswith("GPU"), f"{placed.op} ran on {where}: {why}")
+
+
+def _real(op: str, device: DeviceInfo) -> Rung:
+    if device.simulated:
+        return Rung("real", False, f"{op} ran on {device.name}, which is simulated (NumPy on this CPU)")
+    return Rung("real", True, f"{op} ran on {device.name}, {device.model} ({device.bus_id})")
+
+
+def _last_op(context: Context) -> OpPlaced | None:
+    """Returns what a recorder heard of the last op that computed something."""
+    listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
+    for recorder in filter(None, (*listening, context.last_recorder)):
+        for event in reversed(recorder.snapshot().events):
+            if isinstance(event, OpPlaced) and event.op not in _COMPUTE_NOTHING:
+                return event
+    return None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

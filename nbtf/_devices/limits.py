@@ -39,6 +39,7 @@ def memory_limit(
     compute_capability: tuple[int, int],
     fraction: float | None = None,
     logical_limit_mib: float | None = None,
+    unified: bool = False,
     environ: Mapping[str, str],
 ) -> int:
     """Returns how many bytes one logical GPU may map.
@@ -50,11 +51,12 @@ def memory_limit(
       fraction: `per_process_gpu_memory_fraction`, of `total`; None or 0 means the default, more than 1 means memory
         of the computer as well.
       logical_limit_mib: `memory_limit` of a logical device in MiB; its own fraction is dropped.
+      unified: take memory of the computer as well where the card has too little.
       environ: `TF_DEVICE_MIN_SYS_MEMORY_IN_MB` replaces reserve and fraction, not `memory_limit`.
 
     Raises:
       ValueError: the fraction is negative.
-      InternalError: the fraction is above 1 on a card that cannot use the computer's memory.
+      InternalError: the fraction is above 1, or memory unified, on a card that cannot use the computer's memory.
 
     >>> memory_limit(total=16384 << 20, free=16384 << 20, compute_capability=(7, 0), environ={}) >> 20
     15334
@@ -64,25 +66,30 @@ def memory_limit(
     if logical_limit_mib is not None:
         return int(logical_limit_mib) * _MIB
     if fraction:
-        limit = _fraction_of(total, fraction, compute_capability)
+        limit = _fraction_of(total, fraction)
     else:
         held_back = reserve(free, compute_capability)
         limit = free - held_back if held_back < free else free
+    if unified or (fraction or 0) > 1:
+        _check_unified(compute_capability)
     forced = _forced_reserve(free, environ)
     return limit if forced is None else free - forced
 
 
-def _fraction_of(total: int, fraction: float, compute_capability: tuple[int, int]) -> int:
-    if not 0 <= fraction < float("inf"):
-        raise ValueError(
-            f"per_process_gpu_memory_fraction is {fraction}; expected a part of the card's memory, such as 0.4."
-        )
-    if fraction > 1 and compute_capability < (6, 0):
+def _check_unified(compute_capability: tuple[int, int]) -> None:
+    if compute_capability < (6, 0):
         raise errors.InternalError(
             None,
             None,
             "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) does not support "
             "oversubscription.",
+        )
+
+
+def _fraction_of(total: int, fraction: float) -> int:
+    if not 0 <= fraction < float("inf"):
+        raise ValueError(
+            f"per_process_gpu_memory_fraction is {fraction}; expected a part of the card's memory, such as 0.4."
         )
     return int(total * fraction)
 

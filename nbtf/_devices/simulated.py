@@ -199,6 +199,16 @@ class SimulatedGPU(Device):
 
     # Memory
 
+    @property
+    def started(self) -> bool:
+        """Whether it has mapped memory; the first op does, if nobody did before."""
+        return self._scratch is not None
+
+    def use(self, allocator: BFCAllocator) -> None:
+        """Takes another allocator, before it has started."""
+        self.allocator = allocator
+        self.memory = SimulatedMemory(allocator)
+
     def start(self) -> None:
         """Maps the first memory as TensorFlow does, with its own buffer in front."""
         with self._starting:

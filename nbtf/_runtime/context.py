@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from time import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Runnable
-from nbtf._devices.bfc import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
-from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine
-from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
+from nbtf._devices.discovery import SimulatedMachine
 from nbtf._devices.names import full_name
-from nbtf._devices.simulated import SimulatedGPU
 from nbtf._devices.sites import whereabouts
-from nbtf._runtime.configuration import Configuration, LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
+from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
 from nbtf._runtime.events import Reason
+from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
 from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
@@ -80,6 +78,7 @@ class Context:
         self.configuration = Configuration(os.environ if environ is None else environ, machine)
         self.settings = settings or Settings()
         self.observers = Observers(self.settle)
+        self.gpus = GPUs(self.configuration)
         self.machine: Machine | None = None
         self.log: Callable[[str, str], object] | None = None
         self.watched = False
@@ -125,17 +124,55 @@ class Context:
         return found
 
     def freeze(self) -> Machine:
-        """Makes the devices. From now on `tf.config` refuses to change them."""
+        """Makes the devices, and has all GPUs map memory. From now on `tf.config` refuses to change them."""
         with self._lock:
             if self.machine is None:
-                growth = self.configuration.agreed_growth()
-                made = [*self._cpus(), *self._gpus(growth)]
-                self.configuration.frozen = True
-                self._announce()
-                priority = sorted(made, key=lambda device: device.type != "GPU")
-                self.machine = Machine(tuple(priority), {device.name: device for device in made}, made[0])
-                self.settle()
-            return self.machine
+                options = self._memory_options()
+                self._make(self.gpus.configured(), options)
+                self.gpus.start(len(self.gpus.made), options)  # as TensorFlow does, used or not
+        return self.devices
+
+    def session_gpus(self, wanted: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:
+        """Returns the GPUs of a session; those that nobody used before start with its options.
+
+        Args:
+          wanted: the GPUs that it numbers.
+          count: how many of them it uses.
+          options: how their memory is taken; what it leaves open is as in `tf.config`.
+
+        Raises:
+          AlreadyExistsError: it numbers them in another way than the process does already.
+        """
+        with self._lock:
+            ours = self._memory_options()
+            options = options._replace(fraction=options.fraction or ours.fraction, growth=options.growth or ours.growth)
+            if self.machine is None:
+                self._make(wanted, options)
+            elif len(wanted) > len(self.gpus.made):
+                self.gpus.make(wanted, options)
+                self._use([one for one in self.devices.by_name.values() if one.type == "CPU"])
+            else:
+                self.gpus.make(wanted, options)
+            self.gpus.start(min(count, len(wanted)), options)
+            return [*self.gpus.made[: len(wanted)][:count]]
+
+    def _memory_options(self) -> MemoryOptions:
+        return MemoryOptions(self.configuration.fraction, self.configuration.agreed_growth())
+
+    def _make(self, gpus: Sequence[LogicalGPU], options: MemoryOptions) -> None:
+        """Makes the devices for the first time."""
+        cpus = self._cpus()
+        self.gpus.make(gpus, options)
+        self.configuration.frozen = True
+        self._announce()
+        self._use(cpus)
+
+    def _use(self, cpus: list[Device]) -> None:
+        """Places ops on these CPUs and the GPUs that were made."""
+        gpus = self.gpus.made
+        self.made_from |= {gpu.name: self.gpus.made_from[gpu.index] for gpu in gpus}
+        self.machine = Machine((*gpus, *cpus), {device.name: device for device in (*cpus, *gpus)}, cpus[0])
+        self.settle()
 
     def _cpus(self) -> list[Device]:
         devices: list[Device] = []
@@ -159,44 +196,6 @@ class Context:
         """Tells whether a device is of this context, and not from before a restart."""
         name = device.name
         return self.devices.by_name.get(name) is device or self._more_cpus.get(name) is device
-
-    def _gpus(self, growth: bool | None) -> list[SimulatedGPU]:
-        devices: list[SimulatedGPU] = []
-        for physical in self.configuration.used("GPU"):
-            card = self.configuration.cards[physical]
-            driver = Driver(card.memory_bytes)
-            for wish in self.configuration.logical.get(physical, [None]):
-                devices.append(self._gpu(len(devices), card, driver, wish, growth))
-                self.made_from[devices[-1].name] = physical
-        for gpu in devices:  # TensorFlow maps the memory of all GPUs, used or not
-            gpu.start()
-        return devices
-
-    def _gpu(
-        self,
-        index: int,
-        card: PhysicalGPU,
-        driver: Driver,
-        wish: LogicalDeviceConfiguration | None,
-        growth: bool | None,
-    ) -> SimulatedGPU:
-        environ = self.configuration.environ
-        limit = memory_limit(
-            total=card.memory_bytes,
-            free=driver.free,
-            compute_capability=card.card.compute_capability,
-            fraction=self.configuration.fraction,
-            logical_limit_mib=None if wish is None else wish.memory_limit,
-            environ=environ,
-        )
-        allocator = BFCAllocator(
-            limit,
-            growth=resolve_growth(growth, environ),
-            garbage_collection=garbage_collection(environ),
-            driver=None if (self.configuration.fraction or 0) > 1 else driver,  # unified memory oversubscribes the card
-            name=f"GPU_{index}_bfc",
-        )
-        return SimulatedGPU(index, card, allocator)
 
     def _announce(self) -> None:
         """GPUs that only the environment asked for say once what they are."""

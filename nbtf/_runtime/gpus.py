@@ -1,0 +1,117 @@
+"""The GPUs of a process: made once, numbered for good. Who starts one decides how its memory is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
+from nbtf._devices.simulated import SimulatedGPU
+from nbtf._runtime.configuration import Configuration, LogicalDeviceConfiguration, PhysicalDevice
+from nbtf.errors import AlreadyExistsError
+
+
+class LogicalGPU(NamedTuple):
+    """A logical GPU to make: on which physical one, and with which part of its memory."""
+
+    physical: PhysicalDevice
+    wish: LogicalDeviceConfiguration | None = None
+
+
+class MemoryOptions(NamedTuple):
+    """How GPUs take memory: a part of the whole, growing or at once, the computer's too, and when blocks are split."""
+
+    fraction: float | None = None
+    growth: bool | None = None
+    unified: bool = False
+    fragmentation: float = 0.0
+
+
+class GPUs:
+    """The logical GPUs that were made so far; the list only grows.
+
+    As in TensorFlow a number stands for one card as long as the process lives, and the options of a GPU's memory
+    count when it is started, not later.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Starts without any."""
+        self.made: list[SimulatedGPU] = []
+        self.made_from: list[PhysicalDevice] = []
+        self._configuration = configuration
+        self._drivers: dict[PhysicalDevice, Driver] = {}
+        self._options: list[MemoryOptions] = []
+        self._wishes: list[LogicalDeviceConfiguration | None] = []
+
+    def configured(self) -> list[LogicalGPU]:
+        """Returns what `tf.config` asked for."""
+        configuration = self._configuration
+        return [
+            LogicalGPU(physical, wish)
+            for physical in configuration.used("GPU")
+            for wish in configuration.logical.get(physical, [None])
+        ]
+
+    def make(self, wanted: Sequence[LogicalGPU], options: MemoryOptions) -> None:
+        """Makes the GPUs that are not there yet; they have mapped no memory.
+
+        Raises:
+          AlreadyExistsError: a number stands for another card already.
+        """
+        for number, (one, physical) in enumerate(zip(wanted, self.made_from, strict=False)):
+            if one.physical != physical:
+                raise AlreadyExistsError(None, None, _mapped_twice(number, one.physical, physical))
+        new = wanted[len(self.made) :]
+        first = len(self.made)
+        allocators = [self._allocator(first + number, one, options) for number, one in enumerate(new)]
+        for one, allocator in zip(new, allocators, strict=True):
+            self.made.append(SimulatedGPU(len(self.made), self._configuration.cards[one.physical], allocator))
+            self.made_from.append(one.physical)
+            self._wishes.append(one.wish)
+            self._options.append(options)
+
+    def start(self, count: int, options: MemoryOptions) -> None:
+        """Has the first so many map their first memory; what has started stays as it is."""
+        waiting = [gpu for gpu in self.made[:count] if not gpu.started]
+        for gpu in waiting:
+            if self._options[gpu.index] != options:
+                wanted = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])
+                gpu.use(self._allocator(gpu.index, wanted, options))
+                self._options[gpu.index] = options
+        for gpu in waiting:
+            gpu.start()
+
+    def _allocator(self, number: int, wanted: LogicalGPU, options: MemoryOptions) -> BFCAllocator:
+        environ = self._configuration.environ
+        card = self._configuration.cards[wanted.physical]
+        driver = self._drivers.setdefault(wanted.physical, Driver(card.memory_bytes))
+        limit = memory_limit(
+            total=card.memory_bytes,
+            free=driver.free,
+            compute_capability=card.card.compute_capability,
+            fraction=options.fraction,
+            logical_limit_mib=None if wanted.wish is None else wanted.wish.memory_limit,
+            unified=options.unified,
+            environ=environ,
+        )
+        return BFCAllocator(
+            limit,
+            growth=resolve_growth(options.growth, environ),
+            garbage_collection=garbage_collection(environ),
+            fragmentation_fraction=options.fragmentation,
+            # Unified memory oversubscribes the card.
+            driver=None if options.unified or (options.fraction or 0) > 1 else driver,
+            name=f"GPU_{number}_bfc",
+        )
+
+
+def _mapped_twice(number: int, now: PhysicalDevice, before: PhysicalDevice) -> str:
+    cards = [device.name.rpartition(":")[2] for device in (now, before)]
+    return (
+        f"TensorFlow device (GPU:{number}) is being mapped to multiple devices ({cards[0]} now, and {cards[1]} "
+        "previously), which is not supported. This may be the result of providing different GPU configurations "
+        "(ConfigProto.gpu_options, for example different visible_device_list) when creating multiple Sessions in the "
+        "same process. This is not currently supported, see https://github.com/tensorflow/tensorflow/issues/19083\n"
+        "tf.runtime.restart() starts anew, without a new process."
+    )

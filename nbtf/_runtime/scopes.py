@@ -111,6 +111,16 @@ class NodeScope(Scope):
         self.node: str | None = node
         self.placed: tuple[Device, Reason] | None = (device, reason)
 
+    def with_(self, **changes: Any) -> Scope:
+        """Returns the scope of an open block in the node, in which another request counts again."""
+        inner = super().with_(**changes)
+        if "request" in changes or self.placed is None:
+            return inner
+        scope = NodeScope(self.node or "", *self.placed)
+        for name in Scope.__slots__:
+            setattr(scope, name, getattr(inner, name))
+        return scope
+
 
 def part_of(scope: Scope | None) -> Part:
     """Returns what events say besides the place in the program: the node or the replica that runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from nbtf._runtime.tensor import Tensor
@@ -28,6 +28,8 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
 
 
 def _element(fetch: Any, graph: Graph) -> Element:
+    if fetch.__class__ is GraphTensor and fetch.graph is graph:
+        return fetch
     told = f"Argument `fetch` = {fetch}"
     if fetch is None:
         raise TypeError(f'{told} has invalid type "NoneType". Cannot be None')
@@ -46,17 +48,17 @@ def _element(fetch: Any, graph: Graph) -> Element:
         raise ValueError(f"{told} cannot be interpreted as a Tensor. ({error})") from None
 
 
-def values_like(fetches: Any, values: list[Any]) -> Any:
-    """Returns the structure of the fetches with their values instead; takes those from the front of `values`."""
+def values_like(fetches: Any, values: Iterator[Any]) -> Any:
+    """Returns the structure of the fetches with their values instead, which are taken one by one."""
     if isinstance(fetches, Mapping):
         return _mapping_like(fetches, values)
     if isinstance(fetches, list | tuple):
         found = [values_like(item, values) for item in cast("list[Any]", fetches)]
         return found if isinstance(fetches, list) else _tuple_like(fetches, found)
-    return values.pop(0)
+    return next(values)
 
 
-def _mapping_like(like: Any, values: list[Any]) -> Any:
+def _mapping_like(like: Any, values: Iterator[Any]) -> Any:
     return like.__class__([(key, values_like(like[key], values)) for key in like])
 
 

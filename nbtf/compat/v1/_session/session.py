@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from copy import deepcopy
 from typing import Any
 
-from nbtf._devices.names import parse
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.conversion import constant_of
-from nbtf._runtime.execute import execute
+from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.placement import Machine
-from nbtf._runtime.scopes import SCOPE, Request, Scope, set_scope
-from nbtf._runtime.tensor import Tensor
 from nbtf.compat.v1._config.config_proto import ConfigProto
 from nbtf.compat.v1._graph.defaults import get_default_graph
 from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._session.colocation import is_generator
 from nbtf.compat.v1._session.defaults import as_default_session
-from nbtf.compat.v1._session.devices import requests_of
 from nbtf.compat.v1._session.feeds import fed_values
 from nbtf.compat.v1._session.fetches import elements_in, values_like
-from nbtf.compat.v1._session.plan import Step, plan
-from nbtf.compat.v1._variables.running import Values, outputs_on_variables, value_of
-from nbtf.errors import InvalidArgumentError
+from nbtf.compat.v1._session.log import Placed, SessionLog
+from nbtf.compat.v1._session.machine import machine_of
+from nbtf.compat.v1._session.placer import Placement, place_nodes
+from nbtf.compat.v1._session.plan import Plan, needed, plan
+from nbtf.compat.v1._session.running import Runner
+from nbtf.compat.v1._variables.running import Values
 
 _REMEMBERED = 256
 """Plans kept at most; a graph that grows in a loop must not fill the memory."""
@@ -37,7 +35,7 @@ class Session:
     Args:
       target: empty: this process.
       graph: the graph; by default the default one.
-      config: settings, which are copied. Of them `allow_soft_placement` counts.
+      config: settings, which are copied.
 
     Raises:
       TypeError: an argument is of another kind.
@@ -54,23 +52,42 @@ class Session:
         self._config = ConfigProto() if config is None else deepcopy(config)
         self._graph = graph or get_default_graph()
         self._closed = False
-        self._plans: dict[Any, list[Step]] = {}
-        self._requests: dict[Operation, Request | None] = {}
-        self._machine: Machine | None = None
+        self._plans: dict[Any, Plan] = {}
+        self._placed: dict[Operation, Placement] = {}
+        self._version = 0
+        """How many nodes the graph had when they were placed."""
+        self._runner = Runner()
         self._open: ExitStack | None = None
-        self.values: Values = {}
+        self._context: Context = CURRENT.context
+        self._machine: Machine = machine_of(self._config, self._context)
+        self._log = SessionLog() if self._config.log_device_placement else None
+        if self._log is not None:
+            self._log.mapping(self._machine)
 
     @property
     def graph(self) -> Graph:
         """The graph whose nodes it runs."""
         return self._graph
 
-    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+    @property
+    def values(self) -> Values:
+        """The values of variables, by the nodes that stand for them."""
+        return self._runner.values
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
         """Returns the values of tensors, and None for nodes, in the structure of the fetches.
 
         Args:
           fetches: a tensor, a node, the name of one, or lists, tuples and dictionaries of them.
           feed_dict: values for tensors, by tensor or name.
+          options: accepted and ignored; `tf.runtime.recording()` tells what happens.
+          run_metadata: accepted, and left as it is.
 
         Raises:
           RuntimeError: the session is closed, or its graph has no nodes.
@@ -84,53 +101,56 @@ class Session:
         fed = fed_values(feed_dict, self._graph)
         if not elements:
             return fetches
-        made = self._run(self._steps(elements, fed), fed)
-        return values_like(fetches, [_value(one, made) for one in elements])
+        found = self._runner.run(self._plan(elements, fed), fed, self._machine.host)
+        return values_like(fetches, iter(found))
 
-    def _steps(self, elements: list[Any], fed: Mapping[GraphTensor, Any]) -> list[Step]:
+    def _plan(self, elements: list[Any], fed: Collection[GraphTensor]) -> Plan:
+        if self._context is not CURRENT.context:
+            self._move_on()
+        pruned = self._config.graph_options.place_pruned_graph
+        if not pruned and self._version != self._graph.version:
+            self._place(self._graph.get_operations())
         key = tuple(elements), frozenset(fed)
-        steps = self._plans.get(key)
-        if steps is None:
+        known = self._plans.get(key)
+        if known is None:
             if len(self._plans) >= _REMEMBERED:
                 self._plans.clear()
-            steps = self._plans[key] = plan(elements, fed)
-        return steps
+            if pruned:
+                self._place(needed(elements, fed))
+            known = self._plans[key] = plan(elements, fed, self._placed, self._machine.host)
+        return known
 
-    def _run(self, steps: list[Step], fed: Mapping[GraphTensor, Any]) -> dict[GraphTensor, Tensor]:
-        """Runs steps in order, each in a scope of its own that says nothing but its device."""
-        machine = CURRENT.context.devices
-        self._place(machine)
-        before = SCOPE()
-        try:
-            set_scope(Scope(Request(machine.host.name, parse(machine.host.name))))
-            made = {tensor: constant_of(array, tensor._dtype) for tensor, array in fed.items()}
-            for node, done_with in steps:
-                request = self._requests[node]
-                set_scope(None if request is None else Scope(request))
-                for tensor, value in zip(node.outputs, _outputs(node, made, self.values), strict=True):
-                    made.setdefault(tensor, value)  # what is fed stays
-                for tensor in done_with:
-                    made.pop(tensor, None)
-        finally:
-            set_scope(before)
-        return made
+    def _place(self, nodes: list[Operation]) -> None:
+        """Places the whole graph, each time it has grown, whether nodes are fetched or not, as TensorFlow does.
 
-    def _place(self, machine: Machine) -> None:
-        """Finds devices for the nodes that came since the last run, whether they are fetched or not.
-
-        A node that cannot be placed makes every run fail, as in TensorFlow.
+        So a node that cannot be placed makes every run fail.
         """
-        if machine is not self._machine:  # another machine since: what was found there does not count
-            self._machine, self._requests = machine, {}
-        if len(self._requests) < self._graph.version:
-            new = self._graph.get_operations()[len(self._requests) :]
-            self._requests.update(requests_of(new, machine, self._config.allow_soft_placement))
+        self._version = 0
+        placed: dict[Operation, Placement] = {}
+        try:
+            place_nodes(nodes, self._machine, placed)
+        finally:
+            if self._log is not None:
+                self._log.placed([_line(node, placed[node]) for node in nodes if node in placed], self._machine)
+        if not self._config.graph_options.place_pruned_graph:
+            self._plans.clear()
+            self._version = len(nodes)
+        self._placed = placed
+
+    def _move_on(self) -> None:
+        """Takes the devices there are after a restart; what was on the old ones is gone."""
+        self._context = CURRENT.context
+        self._machine = machine_of(self._config, self._context)
+        self._runner = Runner()
+        self._plans.clear()
+        self._version = 0
 
     def close(self) -> None:
         """Refuses to run from now on and forgets the values of variables; closing twice is fine."""
         self._closed = True
-        self.values.clear()
+        self._runner = Runner()
         self._plans.clear()
+        self._placed = {}
 
     def as_default(self) -> AbstractContextManager[Session]:
         """Returns a block in which `eval` and `run` use this session; it is not closed afterwards."""
@@ -156,34 +176,7 @@ class Session:
         self.close()
 
 
-def _outputs(node: Operation, made: Mapping[GraphTensor, Tensor], values: Values) -> list[Tensor]:
-    """Returns what a node makes of its inputs."""
-    record = node.record
-    if node.on_variables:
-        return outputs_on_variables(node, made, values)
-    if record is CONST:
-        return [constant_of(node.attrs["value"], node.outputs[0].dtype)]
-    if record is NO_OP:
-        return []
-    if record is PLACEHOLDER:
-        if node.outputs[0] in made:
-            return [made[node.outputs[0]]]
-        raise InvalidArgumentError(None, None, _not_fed(node))
-    inputs = [[made[one] for one in value] if value.__class__ is list else made[value] for value in node.arguments]
-    result = execute(record, inputs, node.attrs_with(made), node.name)
-    return result if record.many else [result]
-
-
-def _not_fed(node: Operation) -> str:
-    (tensor,) = node.outputs
-    shape = ""
-    if tensor.shape.dims:
-        shape = f" and shape [{','.join('?' if one is None else str(one) for one in tensor.shape)}]"
-    return (
-        f"You must feed a value for placeholder tensor '{node.name}' with dtype {tensor.dtype.c_name}{shape}\n"
-        f"\t [[{{{{node {node.name}}}}}]]"
-    )
-
-
-def _value(element: GraphTensor | Operation, made: Mapping[GraphTensor, Tensor]) -> Any:
-    return value_of(made[element], element.op.name).numpy() if isinstance(element, GraphTensor) else None
+def _line(node: Operation, placement: Placement) -> Placed:
+    """Returns what the log tells of a node."""
+    sources = [tensor.op.name for tensor in node.inputs] + [one.name for one in node.control_inputs]
+    return Placed(node.name, node.type, placement.device.name, is_generator(node), tuple(sources))

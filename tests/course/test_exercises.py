@@ -1,0 +1,72 @@
+"""Do the exercises of the tutorials accept their solutions, and nothing else? Each notebook runs once, in one kernel.
+
+At an exercise the likely wrong answers are tried first, then the solution, each followed by the check, as a reader does.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
+nbclient = pytest.importorskip("nbclient", reason='needs the extra "lab"')
+
+from nbtf.cli.execution import kernel  # noqa: E402
+from nbtf.cli.exercises import Exercise, exercises  # noqa: E402
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+LESSONS = [path for path in sorted(FOLDER.glob("*.ipynb")) if exercises(nbformat.read(path, as_version=4))]
+
+
+def said(cell: Any) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs if output.output_type == "stream")
+
+
+def told(client: Any, notebook: Any, exercise: Exercise, answer: str) -> str:
+    """Puts an answer into the cell of its exercise and returns what the check says to it."""
+    cell, check = copy.deepcopy(notebook.cells[exercise.cell]), copy.deepcopy(notebook.cells[exercise.check])
+    cell.source = answer
+    client.execute_cell(cell, exercise.cell)
+    client.execute_cell(check, exercise.check)
+    return said(check)
+
+
+def answers(path: Path) -> list[tuple[Exercise, str, str]]:
+    """Runs a notebook and returns for each answer tried: the exercise, the answer, and what the check said."""
+    notebook = nbformat.read(path, as_version=4)
+    known = {exercise.cell: exercise for exercise in exercises(notebook)}
+    client = nbclient.NotebookClient(notebook, km=kernel(), timeout=120, coalesce_streams=True)
+    tried: list[tuple[Exercise, str, str]] = []
+    with client.setup_kernel(cwd=str(FOLDER), cleanup_kc=True):
+        for index, cell in enumerate(notebook.cells):
+            client.execute_cell(cell, index)
+            if index in known:
+                exercise = known[index]
+                for answer in (*exercise.wrong, exercise.solution):
+                    tried.append((exercise, answer, told(client, notebook, exercise, answer)))
+    return tried
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_check_says_right_to_the_solution_and_to_nothing_else(path: Path) -> None:
+    for exercise, answer, verdict in answers(path):
+        wanted = "Right: " if answer == exercise.solution else "Not yet: "
+
+        assert verdict.startswith(wanted), f"{exercise.name}: the check said {verdict!r} to\n{answer}"
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_check_was_recorded_before_the_exercise_was_solved(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+
+    recorded = {exercise.name: said(notebook.cells[exercise.check]) for exercise in exercises(notebook)}
+
+    assert [name for name, verdict in recorded.items() if not verdict.startswith("Not yet: ")] == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_each_exercise_has_a_likely_wrong_answer(path: Path) -> None:
+    assert [exercise.name for exercise in exercises(nbformat.read(path, as_version=4)) if not exercise.wrong] == []

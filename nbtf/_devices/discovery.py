@@ -42,7 +42,8 @@ class SimulatedMachine(NamedTuple):
 class PhysicalGPU(NamedTuple):
     """One card that the process sees.
 
-    `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has.
+    `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has. `ordinal` is
+    CUDA's number of a real card.
     """
 
     card: Card
@@ -51,6 +52,7 @@ class PhysicalGPU(NamedTuple):
     uuid: str
     simulated: bool
     memory_bytes: int
+    ordinal: int = -1
 
 
 def simulated_machine(count: int, model: str | None = None, memory: float | str | None = None) -> SimulatedMachine:
@@ -126,17 +128,21 @@ def gpus(machine: SimulatedMachine | None, environ: Mapping[str, str]) -> tuple[
 
     Args:
       machine: the simulated machine, or None for the real one.
-      environ: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are obeyed for both.
+      environ: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are obeyed for both; for real cards by CUDA itself.
     """
-    present = _real_cards() if machine is None else _simulated_cards(machine)
+    if machine is None or machine.count == 0:
+        return real_cards(environ)
+    present = _simulated_cards(machine)
     order = visibility.enumeration([gpu.card.peak_flops for gpu in present], [gpu.bus_id for gpu in present], environ)
     numbered = [present[number] for number in order]
     return tuple(numbered[number] for number in visibility.visible([gpu.uuid for gpu in numbered], environ))
 
 
-def _real_cards() -> tuple[PhysicalGPU, ...]:
-    """Returns this computer's own GPUs: none yet, they come with the CUDA device."""
-    return ()
+def real_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
+    """Returns this computer's own GPUs, as CUDA numbers them for this process."""
+    from nbtf._devices.cuda_probe import probe  # late: only who asks for devices pays for it
+
+    return probe(environ).cards
 
 
 def _simulated_cards(machine: SimulatedMachine) -> tuple[PhysicalGPU, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from nbtf._devices.base import Label, told
+from nbtf._devices.base import Label, MemoryStats, told
 from nbtf._devices.bfc import AllocatorStats, BFCAllocator
 from nbtf._devices.bfc_chunks import rounded
 from nbtf._devices.sites import WORDING
@@ -58,6 +59,43 @@ def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes
     )
 
 
+def real_card_is_full(
+    request: Request,
+    who: str,
+    allocator: str,
+    stats: MemoryStats,
+    free: int | None,
+    holders: Iterable[tuple[object, int]],
+) -> str:
+    """Returns the whole message when a real GPU has no room.
+
+    Args:
+      request: what could not be had; 0 bytes where only the kernel knows.
+      who: the device as people should read it, `GPU:0 (NVIDIA H200)`.
+      allocator: the name of what manages its memory.
+      stats: the account of the device.
+      free: bytes that nobody has taken on the card; None where it does not say.
+      holders: what is in use, each label with its bytes.
+    """
+    asked = f"{gib(request.nbytes)} asked for, " if request.nbytes else ""
+    inside = stats.limit - stats.in_use
+    if request.nbytes > stats.limit:
+        why, do = f" Its limit is {gib(stats.limit)}.", "Use a smaller tensor, or raise the limit"
+    elif free is not None and free < request.nbytes and stats.limit - stats.pool >= request.nbytes:
+        why, do = f" The card has {gib(free)} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
+    elif request.nbytes and inside >= request.nbytes:
+        why, do = f" {gib(inside)} are free, but not in one piece, or a kernel needed more meanwhile.", "Free a tensor"
+    else:
+        why, do = "", "Free a tensor"
+    return "\n".join(
+        (
+            in_tensorflows_words(request, allocator),
+            f"{who}: {asked}in use {part_of(stats.in_use, stats.limit)}.{why} {do}, or use a smaller batch.",
+            *_table(holders),
+        )
+    )
+
+
 def _reason(need: int, stats: AllocatorStats) -> str:
     """Says why it does not fit where the sum suggests that it does; nothing where the sum says it all."""
     free = stats.bytes_limit - stats.bytes_in_use
@@ -79,12 +117,16 @@ def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:
 
 
 def _holders(allocator: BFCAllocator) -> list[str]:
-    """Returns a table of what is in use, the largest first, equal ones together."""
+    """Returns a table of what is in use in an allocator."""
+    chunks = [chunk for region in allocator.snapshot() for chunk in region.chunks if chunk.in_use]
+    return _table([(told(chunk.label), chunk.size) for chunk in chunks])
+
+
+def _table(pieces: Iterable[tuple[object, int]]) -> list[str]:
+    """Returns a table of labels and sizes, the largest first, equal ones together."""
     counts: dict[object, list[int]] = {}
-    for region in allocator.snapshot():
-        for chunk in region.chunks:
-            if chunk.in_use:
-                counts.setdefault(told(chunk.label), []).append(chunk.size)
+    for label, size in pieces:
+        counts.setdefault(label, []).append(size)
     if not counts:
         return ["Nothing is in use."]
     ranked = sorted(counts.items(), key=lambda item: -sum(item[1]))

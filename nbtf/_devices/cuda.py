@@ -1,0 +1,525 @@
+"""A real GPU, by CuPy."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+from weakref import WeakSet
+
+import numpy as np
+
+from nbtf._devices import cuda_errors, exhausted
+from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.cuda_first_use import FirstUse
+from nbtf._devices.cuda_guard import Events, Guard, stream_for
+from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, PoolMemory, What, plan_for
+from nbtf._devices.cuda_probe import FORKED
+from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.exhausted import Request
+from nbtf._devices.names import full_name
+from nbtf._devices.sites import Site, Where
+from nbtf._types import as_dtype
+from nbtf.errors import FailedPreconditionError, OpError, ResourceExhaustedError
+
+SYNC = "NBTF_SYNC"
+_OFF = frozenset({"", "0", "false", "off", "no"})
+
+
+def load_cupy() -> Any:
+    """Imports CuPy: the only place that does."""
+    import cupy  # pyright: ignore[reportMissingImports]  # it need not be there
+
+    return cupy  # pyright: ignore[reportUnknownVariableType]
+
+
+class CudaGPU(Device):
+    """One logical GPU on a real card, or on a part of one.
+
+    Nothing is asked of CUDA before its first op. Then it has a stream, a memory pool and a limit of its own; a thread
+    is switched to them for the time of a call, and given back as it was.
+    """
+
+    type = "GPU"
+
+    def __init__(
+        self, index: int, card: PhysicalGPU, plan: Plan, alone: bool = True, sync: bool = False, cupy: Any = None
+    ) -> None:
+        """Makes `GPU:index`.
+
+        Args:
+          index: the number of the logical device.
+          card: the physical GPU it is on.
+          plan: how it takes memory.
+          alone: whether it is the only one on its card.
+          sync: waits for every op, for those who look for a fault.
+          cupy: CuPy.
+        """
+        self.index, self.card = index, card
+        self.name = full_name("GPU", index)
+        self.constants = {}
+        self.xp = cupy or load_cupy()
+        self.ordinal = card.ordinal
+        self.account = self.memory = CudaMemory(
+            plan, plan.limit(card.memory_bytes, card.memory_bytes, card.card.compute_capability)
+        )
+        self.first_use = FirstUse(self.short_name)
+        self.lane = not sync
+        self._plan, self._alone, self._sync = plan, alone, sync
+        self._array: type[Any] = self.xp.ndarray
+        self._runtime = self.xp.cuda.runtime
+        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._guard: Guard | None = None
+        self._lost: OpError | None = None
+        self._opening = threading.RLock()
+        _DEVICES.add(self)
+
+    # Opening
+
+    @property
+    def opened(self) -> bool:
+        """Whether it has been used: there is a CUDA context then."""
+        return self._guard is not None
+
+    @property
+    def state(self) -> str:
+        """`unopened`, `ready`, or `lost: ` and why."""
+        if self._lost is not None:
+            return f"lost: {self._lost.message}"
+        return "ready" if self.opened else "unopened"
+
+    def open(self) -> Guard:
+        """Returns the guard; the first call takes the card."""
+        if self._lost is not None:
+            raise type(self._lost)(None, None, self._lost.message)
+        with self._opening:
+            if self._guard is None:
+                try:
+                    self._guard = self._opened()
+                except Exception as error:
+                    if cuda_errors.is_out_of_memory(error):
+                        text = f"{self._who()} has no memory left to start with: {error}"
+                        raise cuda_errors.no_memory(text, "Other programs may hold it: see nvidia-smi.") from error
+                    self._raise(error)
+            return self._guard
+
+    def _opened(self) -> Guard:
+        """Takes stream and memory, with the card current; leaves the thread as it was."""
+        cuda, runtime = self.xp.cuda, self._runtime
+        before = runtime.getDevice()
+        runtime.setDevice(self.ordinal)
+        try:
+            self.stream = stream_for(self.xp, self._alone)
+            guard = Guard(self.xp, self.ordinal, self.stream, None)
+            entered = guard.enter()
+            try:
+                if self._plan.preallocate:
+                    with suppress(Exception):  # what is missing is said when a product needs it
+                        cuda.get_cublas_handle()
+                free, total = runtime.memGetInfo()
+                limit = self._plan.limit(total, free, self.card.card.compute_capability)
+                kind = self._manager(limit)
+            finally:
+                guard.leave(entered)
+        finally:
+            runtime.setDevice(before)
+        self.events = Events(self.xp, self.stream)
+        self.account.use(kind)
+        self._kind = kind
+        return Guard(self.xp, self.ordinal, self.stream, kind.allocate)
+
+    def _manager(self, limit: int) -> Kind:
+        name = f"GPU_{self.index}_{'bfc' if self._plan.bfc else 'pool'}"
+        if not self._plan.bfc:
+            return PoolMemory(self.xp, self.ordinal, limit, self._plan, name)
+        from nbtf._devices.cuda_region import RegionMemory
+
+        return RegionMemory(self.xp, self.ordinal, limit, self._plan, name)
+
+    # Data
+
+    def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
+        """Copies a host array in; CuPy has taken it down when this returns, the card may still be reading."""
+        guard = self._guard or self.open()
+        source, before = _unpinned(array), guard.enter()
+        try:
+            made = self.xp.asarray(source)
+            return buffer_of(made, self._kind.hold(made, What(*_cause(label))))
+        except Exception as error:
+            raise self._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+        finally:
+            guard.leave(before)
+
+    def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
+        """Copies a buffer out; waits until its value is there."""
+        guard = self._guard or self.open()
+        if self._lost is not None:
+            self.open()
+        array = buffer._array
+        before = guard.enter()
+        try:
+            return array.get(stream=self.stream)
+        except Exception as error:
+            raise self._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+        finally:
+            guard.leave(before)
+
+    def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
+        """Copies a buffer of another device to this one, without waiting where both are real cards."""
+        if not isinstance(source, CudaGPU):
+            return self.put(source.get(buffer), label)
+        try:
+            return self._copied_between(source, buffer._array, label)
+        except _NotReachable:
+            return self.put(source.get(buffer), label)
+
+    def _copied_between(self, source: CudaGPU, array: Any, label: Label | None) -> Buffer:
+        """Copies between streams; each waits for the other where it must, the host for none.
+
+        The last wait keeps the source from using its memory again before the copy has read it.
+        """
+        own, other = self._guard or self.open(), source._guard or source.open()
+        ordered = self.ordinal == source.ordinal and self.stream.ptr == source.stream.ptr
+        there = other.enter()
+        try:
+            array = self.xp.ascontiguousarray(array)
+            written = None if ordered else source.events.record()
+        except Exception as error:
+            raise source._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+        finally:
+            other.leave(there)
+        here = own.enter()
+        try:
+            made = self.xp.empty(array.shape, array.dtype)
+            if written is not None:
+                self.events.wait(written)
+            self._send(array, made, source.ordinal)
+            read = None if ordered else self.events.record()
+            held = self._kind.hold(made, What(*_cause(label)))
+        except _NotReachable:
+            raise
+        except Exception as error:
+            raise self._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+        finally:
+            own.leave(here)
+        if read is not None and written is not None:
+            there = other.enter()
+            try:
+                source.events.wait(read)
+            finally:
+                other.leave(there)
+            source.events.give_back(written)
+            self.events.give_back(read)
+        return buffer_of(made, held)
+
+    def _send(self, array: Any, made: Any, ordinal: int) -> None:
+        if not array.nbytes:
+            return
+        runtime = self._runtime
+        if ordinal != self.ordinal:
+            _connect(runtime, self.ordinal, ordinal)
+        size, any_way = array.nbytes, runtime.memcpyDefault
+        try:
+            runtime.memcpyAsync(made.data.ptr, array.data.ptr, size, any_way, self.stream.ptr)
+        except Exception as error:
+            if ordinal != self.ordinal and getattr(error, "status", None) in _NO_WAY:
+                raise _NotReachable from None
+            raise
+
+    # Running
+
+    def run(
+        self,
+        op: Runnable,
+        buffers: Sequence[Any],
+        attrs: Mapping[str, Any],
+        specs: Sequence[Spec] | None = None,
+        site: Site | Where = None,
+    ) -> list[Buffer]:
+        """Runs a kernel with CuPy; returns when it has been started."""
+        guard = self._guard or self.open()
+        if self._lost is not None:
+            self.open()
+        arrays = arrays_of(buffers)
+        key = (op, *[None if one.__class__ is list else (one.dtype, one.ndim) for one in arrays])
+        new = key not in self.first_use.seen
+        before = guard.enter()
+        try:
+            if new:
+                self.first_use.start(op.type)
+            results = op.kernel(self.xp, *arrays, **attrs)
+            if results.__class__ is not tuple and results.__class__ is not list:
+                results = (results,)
+            what = What(op.type, site)
+            made = [self._buffer(array, arrays, buffers, op.shares_memory, what) for array in results]
+            if self._sync:
+                self.stream.synchronize()
+            if new:
+                self.first_use.finish(key)
+            return made
+        except Exception as error:
+            self.first_use.give_up()
+            raise self._explained(error, op.type, *_wanted(specs)) from self._shown(error)
+        finally:
+            guard.leave(before)
+
+    def quick(self, op: Any, arrays: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Is the express lane: returns the one array that an op makes, and what holds its memory.
+
+        Raises:
+          LookupError: the road must do it: an op or arrays it has not seen, or arrays of another kind.
+        """
+        guard = self._guard
+        key = (op, *[(one.dtype, one.ndim) for one in arrays])
+        if guard is None or self._lost is not None or key not in self.first_use.seen:
+            raise LookupError
+        for one in arrays:
+            if one.__class__ is not self._array:
+                raise LookupError
+        function = self._functions.get(op)
+        if function is None:
+            function = self._functions[op] = self._bound(op)
+        before = guard.enter()
+        try:
+            array = function(*arrays, *attrs)
+            memory = array.data.mem
+            for one in arrays:
+                if one.data.mem is memory and array.nbytes:
+                    raise LookupError
+            return array, self._kind.hold(array, What(op.type))
+        finally:
+            guard.leave(before)
+
+    def _bound(self, op: Any) -> Callable[..., Any]:
+        """Returns the function behind an op, found once."""
+        if op.function:
+            return getattr(self.xp, op.function)
+        kernel, xp = op.kernel, self.xp
+        return lambda *given: kernel(xp, *given)
+
+    def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, what: What) -> Buffer:
+        """Returns a buffer for a result: in memory of its own, or in that of an input which it may show."""
+        if array.__class__ is not self._array:
+            array = self.xp.asarray(array)
+        memory = array.data.mem
+        if array.nbytes:
+            for one, buffer in _flat(arrays, buffers):
+                if one.data.mem is memory:
+                    if shares:
+                        return buffer_of(array, buffer._hold)
+                    array = array.copy()
+                    break
+            else:
+                if array.base is not None and memory.size >= array.nbytes + _WASTED:
+                    array = array.copy()  # a part of something larger, which it would keep
+        return buffer_of(array, self._kind.hold(array, what))
+
+    # Ending
+
+    def synchronize(self) -> None:
+        """Waits for everything that was started; raises errors that were pending."""
+        guard = self._guard
+        if guard is None and self._lost is None:
+            return
+        if guard is None or self._lost is not None:
+            self.open()
+            return
+        before = guard.enter()
+        try:
+            self.stream.synchronize()
+        except Exception as error:
+            self._raise(error)
+        finally:
+            guard.leave(before)
+
+    def close(self) -> None:
+        """Gives idle memory back to the card; what tensors still hold goes with them."""
+        guard, self.lane = self._guard, False
+        if guard is None or self._lost is not None:
+            return
+        with suppress(Exception):
+            before = guard.enter()
+            try:
+                self._kind.close()
+            finally:
+                guard.leave(before)
+
+    def mem_info(self) -> tuple[int, int] | None:
+        """Returns free and total bytes of the card, as CUDA sees them; None before there is a context."""
+        guard = self._guard
+        if guard is None or self._lost is not None:
+            return None
+        before = guard.enter()
+        try:
+            return self._runtime.memGetInfo()
+        except Exception:
+            return None
+        finally:
+            guard.leave(before)
+
+    def lose(self, error: OpError) -> None:
+        """Lets every later call fail with an error, at once."""
+        self._lost, self.lane = error, False
+
+    # Errors
+
+    def _who(self) -> str:
+        return f"{self.short_name} ({self.card.card.name})"
+
+    def _raise(self, error: Exception) -> NoReturn:
+        found = cuda_errors.meaning(error, self._who())
+        if found.lost and isinstance(found.error, OpError):
+            for device in list(_DEVICES):  # such an error is one of the process, not of a card
+                device.lose(found.error)
+        raise found.error from self._shown(error)
+
+    def _shown(self, error: BaseException) -> BaseException | None:
+        """Returns what to show as the cause: not an error that is passed on, nor one that keeps memory alive."""
+        return None if isinstance(error, OpError) or self._is_out_of_memory(error) else error
+
+    def _is_out_of_memory(self, error: BaseException) -> bool:
+        if type(error).__name__ != "CUBLASError":
+            return cuda_errors.is_out_of_memory(error)
+        info = self.mem_info()
+        return cuda_errors.is_out_of_memory(error, None if info is None else info[0])
+
+    def _explained(
+        self,
+        error: Exception,
+        op: str,
+        nbytes: int = 0,
+        shape: tuple[int, ...] = (),
+        dtype: Any = np.float32,
+        copied: bool = False,
+    ) -> Exception:
+        """Returns nbtf's error; for memory that ran out with how it stands and who holds it."""
+        if not self._is_out_of_memory(error):
+            try:
+                self._raise(error)
+            except Exception as found:
+                return found
+        # A notebook keeps the last traceback: the frames of the kernel must not keep its arrays.
+        traceback.clear_frames(error.__traceback__)
+        error.__traceback__ = None
+        try:
+            c_name = as_dtype(dtype).c_name
+        except TypeError:
+            c_name = str(dtype)
+        request = Request(nbytes, tuple(shape), c_name, self.name, copied)
+        info = self.mem_info()
+        text = exhausted.real_card_is_full(
+            request,
+            self._who(),
+            self._kind.name,
+            self.account.stats(),
+            None if info is None else info[0],
+            [(label, piece.nbytes) for piece, label in self.account.pieces()],
+        )
+        return ResourceExhaustedError(None, None, text)
+
+
+_WASTED = 512
+"""Bytes of a larger array that a result may keep without being copied: what the pool rounds up to."""
+
+
+class _NotReachable(Exception):  # noqa: N818  # never leaves this file
+    """One card cannot read the other's memory."""
+
+
+def _cause(label: Label | None) -> tuple[str, Any]:
+    return ("copy", None) if label is None else (label.op, label.site)
+
+
+def _wanted(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
+    """Returns bytes, shape and dtype of the first result, for messages."""
+    if not specs or None in specs[0].shape:
+        return 0, (), np.float32
+    shape: Any = specs[0].shape
+    return int(np.prod(shape, dtype=np.int64)) * specs[0].dtype.size, shape, specs[0].dtype
+
+
+def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
+    found: list[tuple[Any, Any]] = []
+    for array, buffer in zip(arrays, buffers, strict=True):
+        found += zip(array, buffer, strict=True) if array.__class__ is list else ((array, buffer),)
+    return found
+
+
+def _unpinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array that CuPy copies before it returns: from pinned memory it would go on reading."""
+    root: Any = array
+    while isinstance(root, np.ndarray) and root.base is not None:
+        root = root.base  # pyright: ignore[reportUnknownMemberType]
+    return array if isinstance(root, np.ndarray) else array.copy()
+
+
+# cudaErrorInvalidValue, cudaErrorPeerAccessUnsupported, cudaErrorPeerAccessNotEnabled. Source: as in cuda_errors.
+_NO_WAY = frozenset({1, 217, 705})
+_ASKED: set[tuple[int, int]] = set()
+
+
+def _connect(runtime: Any, device: int, peer: int) -> None:
+    """Opens the direct way from one card to another once, where there is one.
+
+    Without it the driver goes through the computer's memory by itself; a few machines refuse even that.
+    """
+    if (device, peer) not in _ASKED:
+        _ASKED.add((device, peer))
+        with suppress(Exception):  # there is none, or somebody has opened it already
+            if runtime.deviceCanAccessPeer(device, peer):
+                runtime.deviceEnablePeerAccess(peer)
+
+
+# Making them, and the end of the process
+
+_DEVICES: WeakSet[CudaGPU] = WeakSet()
+
+
+def cuda_gpus(
+    first: int,
+    card: PhysicalGPU,
+    limits: Sequence[float | None],
+    growth: bool | None,
+    fraction: float | None,
+    environ: Mapping[str, str],
+) -> list[CudaGPU]:
+    """Returns the logical GPUs of one card; asks nothing of CUDA.
+
+    Args:
+      first: the number of the first of them.
+      card: the card.
+      limits: the `memory_limit` of each, in MiB; None where nothing was said.
+      growth: whether memory grows with use; None where nothing was said.
+      fraction: of the card, for the process.
+      environ: settings.
+    """
+    sync = environ.get(SYNC, "").strip().lower() not in _OFF
+    made: list[CudaGPU] = []
+    for limit in limits:
+        plan = plan_for(limit, fraction, growth, environ)
+        made.append(CudaGPU(first + len(made), card, plan, len(limits) == 1, sync))
+    return made
+
+
+def _end() -> None:
+    """Waits for the cards before Python takes CuPy apart; what is finalised later is on its own."""
+    for device in list(_DEVICES):
+        with suppress(Exception):
+            device.synchronize()
+        device.close()
+
+
+def _after_fork() -> None:
+    """CUDA does not survive a fork: what was opened is lost in the child."""
+    for device in list(_DEVICES):
+        if device.opened:
+            device.lose(FailedPreconditionError(None, None, FORKED))
+
+
+atexit.register(_end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

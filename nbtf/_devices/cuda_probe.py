@@ -1,0 +1,180 @@
+"""Which real GPUs does this process have, and if none, why? Asked without a sound: nothing is printed or raised."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from nbtf._devices.catalog import CARDS, Card
+from nbtf._devices.discovery import PhysicalGPU
+
+SWITCH = "NBTF_GPU"
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+OLDEST_CUPY = 14
+
+# Source: NVIDIA, CUDA C++ Programming Guide, section CUDA Environment Variables; the last is what batch systems write.
+_HIDES_ALL = frozenset({"", "-1", "NoDevFiles"})
+_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+# Every card of the machine, whatever this process may see. Source: README of NVIDIA's driver for Linux.
+_ALL_CARDS = "/proc/driver/nvidia/gpus"
+
+
+class Probe(NamedTuple):
+    """What was found. `reason` says why there are no cards, or what they were found with.
+
+    `warnings` are what CuPy warned of while it was imported; nobody has seen them yet.
+    """
+
+    cards: tuple[PhysicalGPU, ...]
+    reason: str
+    warnings: tuple[str, ...] = ()
+
+
+def probe(environ: Mapping[str, str]) -> Probe:
+    """Returns the real GPUs that the process sees, in CUDA's order; creates no CUDA context.
+
+    What takes time is done once in a process. Switches are obeyed each time: `NBTF_GPU=off`, or a
+    `CUDA_VISIBLE_DEVICES` that hides every GPU.
+    """
+    switched_off = hidden(environ)
+    if switched_off:
+        return Probe((), switched_off)
+    with _LOCK:
+        if _FOUND.probe is None:
+            _FOUND.probe, _FOUND.process = look(), os.getpid()
+    found = _FOUND.probe
+    if found.cards and _FOUND.process != os.getpid():
+        return found._replace(cards=(), reason=FORKED)
+    return found
+
+
+FORKED = (
+    "CUDA cannot be used here: this process was forked from one that had asked for its GPUs. "
+    'Start it with multiprocessing.get_context("spawn").'
+)
+
+
+class _Found:
+    """What one process has found."""
+
+    probe: Probe | None = None
+    process = 0
+
+
+_FOUND = _Found()
+_LOCK = threading.Lock()
+
+
+def forget() -> None:
+    """Lets the next question be asked anew; for tests."""
+    _FOUND.probe = None
+
+
+def hidden(environ: Mapping[str, str]) -> str:
+    """Returns which setting hides all real GPUs; nothing where none does.
+
+    >>> hidden({"CUDA_VISIBLE_DEVICES": "-1"}), hidden({"CUDA_VISIBLE_DEVICES": "0"})
+    ("CUDA_VISIBLE_DEVICES is '-1', which hides every GPU.", '')
+    """
+    switch = environ.get(SWITCH, "auto").strip().lower()
+    if switch == "off":
+        return f"{SWITCH} is off."
+    mask = environ.get(VISIBLE)
+    if mask is not None and mask.strip() in _HIDES_ALL:
+        return f"{VISIBLE} is {mask!r}, which hides every GPU."
+    return ""
+
+
+def _load() -> Any:
+    """Imports CuPy; its place is the file of the device."""
+    from nbtf._devices.cuda import load_cupy
+
+    return load_cupy()
+
+
+def look(load: Callable[[], Any] = _load, driver: Callable[[str], object] = ctypes.CDLL) -> Probe:
+    """Climbs from what costs nothing to what costs most, and stops at the first no.
+
+    Args:
+      load: returns CuPy.
+      driver: loads a library of the system.
+    """
+    try:
+        installed = find_spec("cupy") is not None
+    except (ImportError, ValueError):  # a half-removed package
+        installed = False
+    if not installed:
+        return Probe((), "CuPy is not installed.")
+    try:
+        driver(_DRIVER)  # a hundredth of the time that importing CuPy takes
+    except OSError:
+        return Probe((), f"There is no NVIDIA driver: {_DRIVER} cannot be loaded.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            cupy = load()
+        except Exception as error:  # whatever is broken there must not break a program that wants no GPU
+            return Probe((), f"CuPy cannot be imported: {type(error).__name__}: {error}")
+        found = _ask(cupy)
+    return found._replace(warnings=tuple(dict.fromkeys(str(one.message) for one in caught)))
+
+
+def _ask(cupy: Any) -> Probe:
+    """Asks CuPy for cards; only what needs no context."""
+    version = str(getattr(cupy, "__version__", "?"))
+    number = re.match(r"[0-9]+", version)
+    if number and int(number[0]) < OLDEST_CUPY:
+        return Probe((), f"CuPy {version} is too old: nbtf needs CuPy {OLDEST_CUPY} or newer.")
+    try:
+        runtime = cupy.cuda.runtime
+        if not cupy.cuda.is_available():
+            return Probe((), f"CuPy {version} finds no GPU{_why(runtime)}.")
+        cards = [_card(runtime, ordinal) for ordinal in range(runtime.getDeviceCount())]
+    except Exception as error:
+        return Probe((), f"CuPy {version} cannot list the GPUs: {type(error).__name__}: {error}")
+    everything = _bus_ids_of_the_machine() or sorted(card.bus_id for card in cards)
+    numbers = {bus_id: number for number, bus_id in enumerate(everything)}
+    placed = [card._replace(machine_index=numbers.get(card.bus_id, card.ordinal)) for card in cards]
+    return Probe(tuple(placed), f"CuPy {version} sees {len(cards)} GPU{'' if len(cards) == 1 else 's'}.")
+
+
+def _why(runtime: Any) -> str:
+    try:
+        runtime.getDeviceCount()
+    except Exception as error:
+        return f": {error}"
+    return ""
+
+
+def _card(runtime: Any, ordinal: int) -> PhysicalGPU:
+    properties = runtime.getDeviceProperties(ordinal)
+    name = properties["name"]
+    name = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+    capability, memory = (properties["major"], properties["minor"]), int(properties["totalGlobalMem"])
+    unknown = float("nan")
+    known = next((card for card in CARDS if card.name == name), None)
+    card = known or Card(name, memory, capability, unknown, unknown, unknown, "its driver; rates are not known")
+    card = card._replace(memory_bytes=memory, compute_capability=capability)
+    bus_id = str(runtime.deviceGetPCIBusId(ordinal)).lower()
+    return PhysicalGPU(card, ordinal, bus_id, _uuid(properties.get("uuid", b"")), False, memory, ordinal)
+
+
+def _uuid(raw: bytes) -> str:
+    """Returns the identifier as nvidia-smi writes it; nothing where the runtime does not say."""
+    text = bytes(raw[:16]).hex()
+    return f"GPU-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}" if len(text) == 32 else ""
+
+
+def _bus_ids_of_the_machine() -> list[str]:
+    """Returns the addresses of all cards in the order of nvidia-smi; nothing where the system does not list them."""
+    try:
+        return sorted(name.lower() for name in os.listdir(_ALL_CARDS))
+    except OSError:
+        return []

@@ -1,0 +1,122 @@
+"""TensorFlow's own allocator on a real card: `NBTF_GPU_ALLOCATOR=bfc` shows its map, as simulated GPUs do."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+from nbtf._devices.base import Label, Piece, told
+from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.bfc_chunks import Chunk, Region
+from nbtf._devices.cuda_errors import is_out_of_memory
+from nbtf._devices.cuda_memory import Plan, What
+from nbtf._devices.simulated import SimulatedMemory
+
+
+class RealDriver(Driver):
+    """Memory of a card that exists; asked for one region at a time, with its device current."""
+
+    def __init__(self, cupy: Any) -> None:
+        """Asks CuPy, which asks CUDA."""
+        super().__init__(0)
+        self._make = cupy.cuda.Memory
+        self.granted: Any = None
+
+    def request(self, nbytes: int) -> bool:
+        """Takes memory from the card; says whether there was enough."""
+        try:
+            self.granted = self._make(nbytes)
+        except Exception as error:
+            if is_out_of_memory(error):
+                return False
+            raise
+        return True
+
+    def release(self, nbytes: int) -> None:
+        """Does nothing: memory goes back when nobody refers to it any more."""
+
+
+class RegionAllocator(BFCAllocator):
+    """The allocator of simulated GPUs, with addresses that mean something."""
+
+    def __init__(self, limit: int, driver: RealDriver, plan: Plan, name: str) -> None:
+        """Makes one that has taken nothing yet."""
+        collects = plan.collects
+        super().__init__(limit, growth=not plan.preallocate, garbage_collection=collects, driver=driver, name=name)
+        self._real = driver
+        self.memories: dict[int, Any] = {}
+
+    def _map(self, size: int) -> None:
+        """Adds a region where the driver gave one."""
+        memory = self._real.granted
+        self._next_address = memory.ptr
+        self.memories[self._regions_made] = memory
+        super()._map(size)
+
+    def _drop(self, idle: list[Region]) -> int:
+        """Gives regions back: arrays that still lie in one keep it, as nobody else does."""
+        nbytes = super()._drop(idle)
+        for region in idle:
+            self.memories.pop(region.number, None)
+        return nbytes
+
+
+class RegionMemory(SimulatedMemory):
+    """Hands pieces of its regions to CuPy."""
+
+    def __init__(self, cupy: Any, ordinal: int, limit: int, plan: Plan, name: str) -> None:
+        """Makes an allocator for a device, which must be current."""
+        self.allocator = RegionAllocator(limit, RealDriver(cupy), plan, name)
+        super().__init__(self.allocator)
+        self.name = name
+        self._ordinal = ordinal
+        self._pointer = cupy.cuda.MemoryPointer
+        self._unowned: Any = cupy.cuda.UnownedMemory
+        self._lies_in: type[Any] = type("MemoryOfChunk", (cupy.cuda.UnownedMemory,), {"chunk": None})
+        self._error = cupy.cuda.memory.OutOfMemoryError
+        self._for = threading.local()
+
+    def allocate(self, nbytes: int) -> Any:
+        """Returns a pointer, whose memory goes back to the allocator when the last array in it dies.
+
+        Like CuPy's pool it has the collector look for garbage before it gives up.
+        """
+        if nbytes <= 0:
+            return self._pointer(self._unowned(0, 0, None, self._ordinal), 0)
+        allocator = self.allocator
+        chunk = allocator.allocate(nbytes)
+        if chunk is None:
+            gc.collect()
+            chunk = allocator.allocate(nbytes)
+        if chunk is None:
+            raise self._error(nbytes, allocator.level()[1], allocator.limit)
+        owner = chunk, allocator.memories[chunk.region]
+        memory = self._lies_in(chunk._block.address, chunk.size, owner, self._ordinal)
+        memory.chunk = chunk
+        return self._pointer(memory, 0)
+
+    def hold(self, array: Any, what: What) -> Any:
+        """Returns the chunk that an array lies in, after writing on it what it is for."""
+        chunk = getattr(array.data.mem, "chunk", None) if array.nbytes else None
+        if chunk is not None:
+            chunk._block.label = what.label(array.dtype, array.shape)
+        return chunk
+
+    def pieces(self) -> list[tuple[Piece, Label | None]]:
+        """Returns what is in use, with what it is for; None for what a kernel holds for itself."""
+        found: list[tuple[Piece, Label | None]] = []
+        for region in self.allocator.snapshot():
+            for chunk in region.chunks:
+                if chunk.in_use:
+                    label: Any = told(chunk.label)
+                    found.append((Piece(region.region, chunk.offset, chunk.size, chunk.requested), label))
+        return found
+
+    def piece(self, hold: object) -> Piece | None:
+        """Returns where a chunk is; None when it has been given back."""
+        return super().piece(hold) if isinstance(hold, Chunk) else None
+
+    def close(self) -> None:
+        """Gives idle regions back; those with arrays in them go with the last one."""
+        self.allocator.trim()

@@ -15,7 +15,7 @@ SECOND = 1.0
 
 _MIB = 1 << 20
 
-_NOT_CHARGED = "the driver does not tell the memory of single processes here"
+_NOT_TOLD = "what single processes have is not told"
 
 
 class CardUse(NamedTuple):
@@ -45,7 +45,7 @@ class CardUse(NamedTuple):
     def sum(self) -> str:
         """Returns one sentence, in MiB as `nvidia-smi` shows them; its terms add up."""
         if self.used is None:
-            return f"{self.name}: what nvidia-smi shows is not known. {self.why}."
+            return f"{self.name}: what nvidia-smi shows is not known: {self.why}."
         used, terms = _mib(self.used), [(_mib(self.pool), "pool of nbtf")]
         terms += [(_mib(nbytes), f"pool of {library}") for library, nbytes in self.libraries]
         known = sum([mib for mib, _ in terms])
@@ -128,7 +128,7 @@ class CardUses:
             utilization=card.utilization,
             temperature=card.temperature,
             watts=None if card.power is None else round(card.power),
-            why=card.missing.get("used") or why,
+            why=why if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
         )
 
 
@@ -139,11 +139,11 @@ def _account(device: runtime.DeviceInfo) -> tuple[int | None, int | None]:
 def _shares(card: runtime.CardReading, started: bool) -> tuple[int | None, int | None, str]:
     """Returns what this process has of a card, what all others have, and why that is not known."""
     if card.processes is None:
-        return None, None, card.missing.get("processes", _NOT_CHARGED)
+        return None, None, f"{_NOT_TOLD} ({card.missing.get('processes', '')})"
     own = [one.nbytes for one in card.processes if one.pid == os.getpid()]
     others = [one.nbytes for one in card.processes if one.pid != os.getpid()]
     if None in own or None in others:
-        return None, None, _NOT_CHARGED
+        return None, None, _NOT_TOLD
     if started and not own:
         return None, None, "the driver does not list this process"
     return _sum(own), _sum(others), ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nbtf.notebook.card_use import CardUse
 from tests.browser.lab import Lab
 from tests.browser.lab_server import LabServer
 from tests.browser.references import differences, frozen
@@ -104,6 +105,55 @@ def test_axe_finds_nothing(new_lab: Pages, server: LabServer, saved: Saved, them
             found += [f"{view} {press}: {problem}" for problem in lab.axe(view)]
 
     assert [] == found
+
+
+def make_real(state: State) -> None:
+    """Makes a GPU one of a real card, which NVML tells of."""
+    use = CardUse(
+        "card 5 (0000:8a:00.0)",
+        2 << 30,
+        3 << 30,
+        (("CuPy", 1 << 30),),
+        5 << 30,
+        1 << 30,
+        4 << 30,
+        2,
+        0,
+        9 << 30,
+        24 << 30,
+    )
+    for device in state["devices"]:
+        if device["name"] == "GPU:1":
+            device |= {"kind": "real", "real": use._replace(utilization=34, watts=72).to_dict()}
+            device.pop("map", None)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_real_card_adds_up_to_what_nvidia_smi_shows(
+    new_lab: Pages, server: LabServer, saved: Saved, theme: str
+) -> None:
+    server.theme(theme)
+    lab = opened(new_lab(viewport={"width": 1000, "height": 2400}), saved.changed(make_real))
+    card = lab.page.locator(f"{MEMORY} .nbtf-mem-real:visible")
+
+    figures = card.locator(".nbtf-mem-value").all_inner_texts()
+    terms = card.locator("li").all_inner_texts()
+    facts = card.inner_text()
+    problems, overflow = lab.axe(MEMORY), lab.overflow(MEMORY)
+    lab.press(MEMORY, "Table")
+
+    assert ["9 GiB", "5 GiB", "3 GiB", "2 GiB"] == figures
+    assert [
+        "tensors 2 GiB",
+        "free in nbtf's pool 1 GiB",
+        "pools of CuPy 1 GiB",
+        "context and libraries of this process 1 GiB",
+        "2 other processes 4 GiB",
+        "free 15 GiB",
+    ] == terms
+    assert "34 % busy, 72 W" in facts
+    assert "9,663,676,416 B" in lab.page.locator(f"{MEMORY} .nbtf-tables").inner_text()
+    assert ([], 0) == (problems, overflow)
 
 
 def test_finger_on_a_narrow_screen_opens_a_room_and_a_chunk(new_lab: Pages, saved: Saved) -> None:

@@ -66,7 +66,7 @@ def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypa
 
     assert note.endswith(
         "= 1,024 MiB pool of nbtf + 986 MiB context of this process, and other processes. They cannot be told apart: "
-        "this is a container with process numbers of its own."
+        "what single processes have is not told (this is a container with process numbers of its own)."
     )
 
 
@@ -74,8 +74,8 @@ def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypa
     ("processes", "why"),
     [
         ([(700_001, MIB)], "the driver does not list this process"),
-        ([(os.getpid(), None)], "the driver does not tell the memory of single processes here"),
-        (None, "Not Supported"),
+        ([(os.getpid(), None)], "what single processes have is not told"),
+        (None, "what single processes have is not told (Not Supported)"),
     ],
 )
 def test_process_that_the_driver_does_not_tell_is_no_guess(
@@ -109,7 +109,8 @@ def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
     table = shell.run("%gpu_memory").result
 
     assert (device.in_use, None, None) == tuple(table.rows[0][name] for name in ("in_use", "process", "whole"))
-    assert table.notes[0].endswith('is not known. NVML\'s Python module is not installed: pip install "nbtf[nvml]".')
+    why = 'NVML\'s Python module is not installed: pip install "nbtf[nvml]"'
+    assert table.notes[0].endswith(f"is not known: the card's memory is not told ({why}).")
 
 
 def test_simulated_cards_are_shown_without_it(shell: Shell) -> None:
@@ -243,5 +244,7 @@ def test_nvml_that_fails_leaves_the_magics_alone(shell: Shell, monkeypatch: pyte
     card = FakeCard(0)
     use_cards(shell, monkeypatch, [gpu(0, card)], card, broken=NVMLError("Driver Not Loaded"))
 
-    assert "what nvidia-smi shows is not known. Driver Not Loaded." in repr(shell.run("%gpu_memory").result)
+    assert "what nvidia-smi shows is not known: the card's memory is not told (Driver Not Loaded)." in repr(
+        shell.run("%gpu_memory").result
+    )
     assert "cuda:0 = GPU:0 here (0000:80:00.0)" in repr(shell.run("%devices").result)

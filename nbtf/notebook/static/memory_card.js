@@ -1,8 +1,9 @@
 // A card that several logical GPUs share: what each of them may take of it, to scale.
 
 import { attr, h, keyed, put } from "./dom.js";
-import { percentOf, setStyle } from "./memory_device.js";
+import { percentOf, setStyle } from "./memory_figure.js";
 import { inUnits } from "./memory_moment.js";
+import { makeReal, updateReal } from "./memory_real.js";
 import { WORDS, fill } from "./words.js";
 
 export function makeMemoryCard() {
@@ -11,18 +12,21 @@ export function makeMemoryCard() {
     bar: h("div", { class: "nbtf-mem-card-bar", role: "img" }),
     text: h("p", { class: "nbtf-mem-share" }),
     devices: h("div", { class: "nbtf-mem-devices" }),
+    real: makeReal(),
   };
-  const root = h("div", { class: "nbtf-mem-card" }, parts.title, parts.bar, parts.text, parts.devices);
+  const root = h("div", { class: "nbtf-mem-card" }, parts.title, parts.bar, parts.text, parts.devices, parts.real);
   root.nbtf = parts;
   return root;
 }
 
 // `shares`: [{name, limit, pool, in_use}] of the devices on it, null where not known.
-export function updateMemoryCard(root, devices, shares) {
+export function updateMemoryCard(root, devices, shares, replayed) {
   const said = WORDS.memory;
   const { title, bar, text } = root.nbtf;
   const many = devices.length > 1;
   attr(root, "data-many", many ? "" : null);
+  attr(root, "data-real", devices[0].kind === "real" ? "" : null);
+  updateReal(root.nbtf.real, devices[0], replayed);
   title.hidden = bar.hidden = text.hidden = !many;
   if (!many) return;
   const [first] = devices;

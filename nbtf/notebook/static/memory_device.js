@@ -1,6 +1,7 @@
 // One device in the memory view: tensors in use inside the pool inside the limit, in figures and as nested bars.
 
-import { attr, exact, h, keyed, put } from "./dom.js";
+import { attr, h, keyed, put } from "./dom.js";
+import { makeFigure, percentOf, setStyle, updateFigure } from "./memory_figure.js";
 import { makeHistory, updateHistory } from "./memory_history.js";
 import { makeMap, updateMap } from "./memory_map.js";
 import { inUnits } from "./memory_moment.js";
@@ -8,7 +9,6 @@ import { WORDS, fill } from "./words.js";
 
 const FULL = 0.9;
 const FIGURES = ["in_use", "peak", "pool", "limit"];
-const REAL = ["nbtf_pool", "process", "card"];
 
 export function makeMemoryDevice(device, view) {
   const said = WORDS.memory;
@@ -20,8 +20,6 @@ export function makeMemoryDevice(device, view) {
     bar: makeBar(),
     share: h("p", { class: "nbtf-mem-share" }),
     history: makeHistory(),
-    real: h("dl", { class: "nbtf-mem-figures" }),
-    places: h("div", { class: "nbtf-mem-real", hidden: "" }),
     why: h("span", { class: "nbtf-mem-why" }),
     view,
     map: null, // made when the device has one
@@ -47,9 +45,7 @@ export function makeMemoryDevice(device, view) {
     { class: "nbtf-mem-device", role: "group", "data-device": device.name, "data-kind": device.kind },
     head,
     parts.account,
-    parts.places,
   );
-  parts.places.append(parts.real, h("p", { class: "nbtf-mem-why" }, said.realWhy));
   root.nbtf = parts;
   return root;
 }
@@ -70,7 +66,6 @@ export function updateMemoryDevice(root, device, show) {
   parts.why.hidden = !why;
   put(parts.why, why);
   if (moment) showAccount(parts, device, moment, share, show.replayed);
-  showReal(parts, device);
   if (parts.map) parts.map.hidden = !device.map;
   if (!device.map) return;
   if (!parts.map) root.append((parts.map = makeMap(device.name, parts.view)));
@@ -125,33 +120,6 @@ function showAccount(parts, device, moment, share, replayed) {
   updateHistory(parts.history, device.name, moment);
 }
 
-function makeFigure({ key }) {
-  const parts = {
-    label: h("span"),
-    value: h("span", { class: "nbtf-mem-value" }),
-    exact: h("span", { class: "nbtf-mem-exact" }),
-    more: h("span", { class: "nbtf-mem-exact" }),
-  };
-  const node = h(
-    "div",
-    { class: "nbtf-mem-figure" },
-    h("dt", null, h("span", { class: "nbtf-mem-swatch", "data-of": key, "aria-hidden": "true" }), parts.label),
-    h("dd", null, parts.value, parts.exact, parts.more),
-  );
-  node.nbtf = parts;
-  return node;
-}
-
-function updateFigure(node, { label, value, more, absent }) {
-  const { label: name, value: shown, exact: all, more: asked } = node.nbtf;
-  const known = value !== null && value !== undefined;
-  put(name, label);
-  put(shown, known ? inUnits(value) : absent || "–");
-  attr(shown, "data-absent", known ? null : "");
-  put(all, known && inUnits(value) !== exact(value) ? exact(value) : "");
-  put(asked, more === null || more === undefined ? "" : fill(WORDS.memory.asked, { n: exact(more) }));
-}
-
 // bars
 
 function makeBar() {
@@ -175,28 +143,4 @@ function updateBar(root, moment) {
   attr(pool, "data-some", moment.pool > 0 ? "" : null);
   attr(used, "data-some", moment.in_use > 0 ? "" : null);
   peak.hidden = !moment.peak;
-}
-
-// As a browser writes it back, so that `setStyle` sees what is unchanged.
-export function percentOf(part, whole) {
-  return `${+Math.min(100, (100 * part) / whole).toFixed(3)}%`;
-}
-
-export function setStyle(node, name, value) {
-  if (node.style[name] !== value) node.style[name] = value;
-}
-
-// Real GPUs: three figures that are often taken for each other.
-
-function showReal({ places, real }, device) {
-  places.hidden = device.kind !== "real";
-  if (places.hidden) return;
-  const said = WORDS.memory;
-  const shown = REAL.map((key) => ({
-    key,
-    label: said.real[key],
-    value: device.real?.[key],
-    absent: said.notMeasured,
-  }));
-  keyed(real, shown, (figure) => figure.key, makeFigure, updateFigure);
 }

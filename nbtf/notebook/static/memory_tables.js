@@ -2,6 +2,7 @@
 
 import { exact } from "./dom.js";
 import { readChunks } from "./memory_chunks.js";
+import { realRow } from "./memory_real.js";
 import { WORDS, fill } from "./words.js";
 
 const CHANGES = 20;
@@ -48,13 +49,7 @@ function accountNotes(state, replayed) {
 }
 
 function realRows(state) {
-  const figure = (device, key) =>
-    device.real?.[key] === null || device.real?.[key] === undefined
-      ? WORDS.memory.notMeasured
-      : exact(device.real[key]);
-  return state.devices
-    .filter((device) => device.kind === "real")
-    .map((device) => [device.name, ...["nbtf_pool", "process", "card"].map((key) => figure(device, key))]);
+  return state.devices.filter((device) => device.kind === "real").map(realRow);
 }
 
 function changeRows(state) {

@@ -52,6 +52,7 @@ export const memoryView = {
           card,
           group.devices,
           group.devices.map((device) => ({ ...moments.get(device), name: device.name })),
+          position !== null,
         );
         keyed(
           card.nbtf.devices,

@@ -1,6 +1,6 @@
 """Do the exercises of the tutorials accept their solutions, and nothing else? Each notebook runs once, in one kernel.
 
-At an exercise the likely wrong answers are tried first, then the solution, each followed by the check, as a reader does.
+At an exercise the likely wrong answers are tried first, then the solution, each followed by the check: as readers do.
 """
 
 from __future__ import annotations

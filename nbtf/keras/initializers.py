@@ -218,17 +218,21 @@ class VarianceScaling(RandomInitializer):
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns random values."""
+        kind, width = standardized(dtype), self.width(shape)
+        if self.distribution == "uniform":
+            return stateless_uniform(shape, self._pair, -width, width, kind)
+        draw = stateless_normal if self.distribution == "untruncated_normal" else stateless_truncated_normal
+        return draw(shape, self._pair, 0.0, width, kind)
+
+    def width(self, shape: Any) -> float:
+        """Returns the limit of uniform values for a shape, or the standard deviation of normal ones."""
         inputs, outputs = fans(shape)
         divisor = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, divisor)
-        kind = standardized(dtype)
         if self.distribution == "uniform":
-            limit = math.sqrt(3.0 * variance)
-            return stateless_uniform(shape, self._pair, -limit, limit, kind)
-        if self.distribution == "untruncated_normal":
-            return stateless_normal(shape, self._pair, 0.0, math.sqrt(variance), kind)
+            return math.sqrt(3.0 * variance)
         # What is cut off makes the spread smaller by this factor.
-        return stateless_truncated_normal(shape, self._pair, 0.0, math.sqrt(variance) / 0.87962566103423978, kind)
+        return math.sqrt(variance) / (0.87962566103423978 if self.distribution == "truncated_normal" else 1.0)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""

@@ -90,6 +90,17 @@ def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = Fal
     return _change(ref, ops.SCATTER_ND_SUB, [indices, updates], name, {"use_locking": use_locking})
 
 
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> GraphTensor:
+    """Returns a tensor whose run adds one to a variable and gives the value before.
+
+    Args:
+      ref: the variable, a whole number.
+      limit: the value at which a run fails.
+      name: what the node is to be called.
+    """
+    return ref.count_up_to(limit, name)
+
+
 def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs: Mapping[str, Any]) -> Any:
     if ref.__class__ is GraphTensor and ref._link == "reference":
         return changing_node(ref.graph, record, ref, values, name or record.type, attrs).outputs[0]

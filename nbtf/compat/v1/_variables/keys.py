@@ -1,6 +1,11 @@
-"""What the collections of a graph are called that TensorFlow 1 fills by itself."""
+"""What the collections of a graph are called that TensorFlow 1 fills by itself, and those of the default graph."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from nbtf.compat.v1._graph.defaults import get_default_graph
 
 
 class GraphKeys:
@@ -39,3 +44,23 @@ class GraphKeys:
     VARIABLES = "variables"
     WEIGHTS = "weights"
     WHILE_CONTEXT = "while_context"
+
+
+def add_to_collection(name: Hashable, value: Any) -> None:
+    """Puts a value into a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Puts a value into several collections of the default graph; into each once, however often it is named."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
+    """Returns the values of a collection of the default graph; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Hashable) -> list[Any]:
+    """Returns the list of a collection of the default graph itself, which can be changed."""
+    return get_default_graph().get_collection_ref(key)

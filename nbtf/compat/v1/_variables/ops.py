@@ -6,7 +6,6 @@ here stand their names and what they take. They are not in the table, since only
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -22,25 +21,40 @@ from nbtf._ops.resource_parts import (
     ResourceScatterUpdate,
 )
 from nbtf._shapes import TensorShape
-from nbtf._types import ALL, NUMBERS, as_dtype, bool_, int32, string
+from nbtf._types import ALL, NUMBERS, DType, as_dtype, bool_, int32, int64, string
 
 
 def _first(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
     return resource
 
 
+def _value(ref: Spec, value: Spec) -> Spec:
+    return value
+
+
+def _handle(dtype: DType) -> Spec:
+    return Spec((0,), dtype)
+
+
+def _truth(xp: Any, ref: Any) -> Any:
+    return xp.asarray(True)
+
+
+def _either(xp: Any, ref: Any, initial: Any, is_there: Any) -> Any:
+    return ref
+
+
 def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
     """Returns the op that does to a reference what another does to a resource."""
     record = Op(type, like.kernel, rule, names.split(), resource=True, shares_memory=True, sets=sets)
-    record.infer(_first if like is not AssignVariableOp else lambda ref, value: value)
+    record.infer(_first if like is not AssignVariableOp else _value)
     record.no_gradient = True
     return record
 
 
 def _asking(type: str, name: str) -> Op:
     """Returns an op that tells whether a variable has a value: it never looks at the value."""
-    kernel: Callable[..., Any] = lambda xp, ref: xp.asarray(True)  # noqa: E731
-    record = Op(type, kernel, "T -> bool", [name], resource=True, sets={"T": ALL})
+    record = Op(type, _truth, "T -> bool", [name], resource=True, sets={"T": ALL})
     record.no_gradient = True
     return record
 
@@ -55,7 +69,7 @@ VARIABLE = Op(
     cpu_only=frozenset({int32, string}),
     sets={},
 )
-VARIABLE.infer(lambda dtype: Spec((0,), dtype))
+VARIABLE.infer(_handle)
 VARIABLE.no_gradient = True
 
 ASSIGN = _assigning("Assign", AssignVariableOp, "T T -> T", "ref value", T=ALL)
@@ -75,7 +89,7 @@ HANDLE_IS_INITIALIZED = _asking("VarIsInitializedOp", "resource")
 
 INITIALIZED_VALUE = Op(
     "Merge",
-    lambda xp, ref, initial, is_there: ref,
+    _either,
     "T T bool -> T",
     ["ref", "initial", "is_there"],
     resource=True,
@@ -87,6 +101,9 @@ INITIALIZED_VALUE.infer(_first)
 
 TRUTH = [(TensorShape(()), bool_)]
 """What the ops that ask give: shape and dtype."""
+
+COUNT_UP_TO = _assigning("CountUpTo", AssignAddVariableOp, "T T -> T", "ref value", T=frozenset({int32, int64}))
+"""Adds one, up to a limit; what it gives is the value before."""
 
 RESOURCE_OPS: dict[Op, Op] = {
     ASSIGN: AssignVariableOp,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -49,7 +49,7 @@ class ResourceVariable(Variable):
                 self._element = self.value()
 
     @contextmanager
-    def _beside(self) -> Iterator[None]:
+    def _beside(self) -> Generator[None]:
         with self._graph.colocate_with(None, ignore_existing=True), self._graph.device(self._op.device):
             yield
 

@@ -18,9 +18,10 @@ from nbtf._runtime.execute import execute
 from nbtf._runtime.host_values import host_array
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import bool_
-from nbtf.compat.v1._graph.operation import Operation
-from nbtf.compat.v1._variables.ops import ASKS, ASSIGNS, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
-from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from nbtf.compat.v1._graph.deferred import Deferred
+from nbtf.compat.v1._graph.operation import Operation, flat
+from nbtf.compat.v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
 
 Values = dict[Operation, "SessionVariable"]
 """The variables of a session, by the nodes that stand for them."""
@@ -87,6 +88,19 @@ class SessionVariable(Variable):
         self.tensor(updater.name)
         self._update(updater.record, *changes, name=updater.name)
 
+    def count(self, counter: Operation) -> Tensor:
+        """Adds one and returns the value before.
+
+        Raises:
+          OutOfRangeError: the limit is reached.
+        """
+        before, limit = self.tensor(counter.name), counter.attrs["limit"]
+        if int(before.numpy()) >= limit:
+            text = f"Reached limit of {limit}\n\t [[{{{{node {counter.name}}}}}]]"
+            raise OutOfRangeError(None, None, text)
+        self._update(counter.record, constant_of(host_array(1, self._dtype)[0], self._dtype), name=counter.name)
+        return before
+
 
 def _missing(name: str) -> str:
     return f"Container localhost does not exist. (Could not find resource: localhost/{name})"
@@ -123,6 +137,8 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
         return [variable.tensor(node.name) if variable.initialized else value_of(made[node.inputs[1]], node.name)]
     if record in ASSIGNS:
         variable.assign_value(value_of(made[node.inputs[1]], node.name), node)
+    elif record is COUNT_UP_TO:
+        return [variable.count(node)]
     elif record in UPDATES:
         variable.update_value([value_of(made[one], node.name) for one in node.inputs[1:]], node)
     else:
@@ -151,6 +167,8 @@ def _read(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
         [value_of(made[one], name) for one in value] if value.__class__ is list else value_of(made[value], name)
         for value in node.arguments
     ]
+    if record.__class__ is Deferred:
+        return record.run(name, flat(inputs))
     result = execute(record, inputs, node.attrs, name)
     if record is Identity and node.outputs[0]._link == "alias":
         variable = made[node.arguments[0]]

@@ -17,8 +17,9 @@ from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor, shape_text
 from nbtf.compat.v1._session.defaults import evaluated, get_default_session
 from nbtf.compat.v1._variables import ops
-from nbtf.compat.v1._variables.changes import Changes
+from nbtf.compat.v1._variables.changes import Changes, check_dtypes
 from nbtf.compat.v1._variables.keys import GraphKeys
+from nbtf.compat.v1._variables.scope_state import scope_uses_resources
 
 
 class _Kinds(type):
@@ -60,7 +61,7 @@ _ARGUMENTS = (
 
 def _make(use_resource: bool | None = None, **arguments: Any) -> Variable:
     if use_resource is None:
-        use_resource = getattr(get_default_graph(), "use_resource", None)
+        use_resource = scope_uses_resources(get_default_graph())
     if use_resource is None:
         use_resource = _Kinds.resource_by_default
     return (_Kinds.resource if use_resource else _Kinds.reference)(**arguments)
@@ -258,6 +259,16 @@ class Variable(Changes, metaclass=_Kinds):
             raise ValueError("Either session argument should be provided or default session should be established")
         chosen.run(self.initializer, {self.initializer.inputs[1]: value})
 
+    def count_up_to(self, limit: int, name: str | None = None) -> GraphTensor:
+        """Returns a tensor whose run adds one to it and gives the value before; fails when that is `limit`."""
+        graph, target = self._graph, self._op.outputs[0]
+        with graph.inside():
+            check_dtypes(ops.COUNT_UP_TO, [target, target])
+            known = [(self.shape, self._dtype)]
+            attrs = {"limit": limit}
+            node = graph.add_known(ops.COUNT_UP_TO, [target], attrs, name or "CountUpTo", lambda name: known)
+        return node.outputs[0]
+
     def initialized_value(self) -> GraphTensor:
         """Returns a tensor with the value, or with the initial one in a session that has none yet."""
         with self._graph.inside():
@@ -278,7 +289,8 @@ class Variable(Changes, metaclass=_Kinds):
 
     def __getitem__(self, key: Any) -> GraphTensor:
         """Returns a part of the value."""
-        return self.value()[key]
+        value: Any = self.value()
+        return value[key]
 
     def __iter__(self) -> Any:
         """Refuses: there are no values."""

@@ -24,8 +24,11 @@ StreamName = tuple[int, int]
 Clock = dict[StreamName, int]
 
 
-class RaceError(AssertionError):
-    """Two accesses to the same memory, one of them a write, that may happen in any order."""
+class RaceError(BaseException):
+    """Two accesses to the same memory, one of them a write, that may happen in any order.
+
+    Not an `Exception`: the device must not take it for one of CUDA's.
+    """
 
 
 class Access(NamedTuple):

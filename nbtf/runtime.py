@@ -38,6 +38,7 @@ from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
 from nbtf._runtime.inventory import devices as devices
 from nbtf._runtime.inventory import memory_map as memory_map
 from nbtf._runtime.inventory import physical_devices as physical_devices
+from nbtf._runtime.log_styles import STYLES
 from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Snapshot as Snapshot
@@ -77,6 +78,7 @@ __all__ = [
     "memory_map",
     "observe",
     "physical_devices",
+    "placement_log_style",
     "recording",
     "restart",
     "set_default_device",
@@ -178,6 +180,37 @@ def get_default_device() -> str | None:
     """
     request = CURRENT.context.settings.default_device
     return None if request is None else request.name
+
+
+def placement_log_style(style: str | None = None) -> str | None:
+    """Says how sessions print where nodes are placed; the names are those of releases that printed it so.
+
+    The form is that of `tf.compat.v1` sessions with `log_device_placement`; it can be changed at any time. Old forms
+    name a simulated card as the release would have named a real one.
+
+    Args:
+      style: `"2.21"`, the form of today. `"1.4"`: that of 1.4 to 1.15, nodes in the order in which a graph was rebuilt.
+        `"1.0"`: that of 1.0 to 1.3, with devices spelled `/gpu:0`. `"0.12"`: that of 0.5 to 0.12, without op types.
+        None changes nothing.
+
+    Returns:
+      The style in use where none was given, else None.
+
+    Raises:
+      ValueError: another style.
+
+    >>> tf.runtime.placement_log_style("0.12")
+    >>> tf.runtime.placement_log_style()
+    '0.12'
+    >>> tf.runtime.placement_log_style("2.21")
+    """
+    context = CURRENT.context
+    if style is None:
+        return context.settings.placement_log_style
+    if style not in STYLES:
+        raise ValueError(f"A placement log style is one of {', '.join(map(repr, STYLES))}. Got {style!r}")
+    context.settings.placement_log_style = style
+    return None
 
 
 def cell_device(name: str) -> Callable[[], None]:

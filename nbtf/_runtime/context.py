@@ -18,6 +18,7 @@ from nbtf._devices.sites import whereabouts
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
 from nbtf._runtime.events import Reason
 from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
+from nbtf._runtime.log_styles import CURRENT_STYLE
 from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
@@ -48,7 +49,7 @@ class Settings:
     default_device: Request | None = None
     inter_op_threads: int = 0
     intra_op_threads: int = 0
-    placement_log_style: str = "2.21"
+    placement_log_style: str = CURRENT_STYLE
 
 
 class Context:
@@ -215,8 +216,10 @@ class Context:
             self.watched = bool(self.observers.all) or self.log is not None
             quiet = not self.watched and not self._cells and self.settings.default_device is None
             if CURRENT.context is self:
-                one_kind = machine is not None and machine.first.type == "CPU"
-                HERE.device = machine.first if machine is not None and one_kind and quiet else None
+                first = machine.first if machine is not None and quiet else None
+                HERE.device = first if first is not None and first.type == "CPU" else None
+                HERE.gpus = frozenset([one for one in self.gpus.made if one.lane]) if quiet else frozenset()
+                HERE.first = first if first is HERE.device or first in HERE.gpus else None
 
     def set_log(self, log: Callable[[str, str], object] | None) -> None:
         """Has a function called with type and device of each op that is placed, or no longer."""
@@ -297,7 +300,7 @@ class Context:
         else:
             request = merged(name, outer.request or self._cells.get(threading.get_ident()))
         scope = outer.with_(request=request) if outer is not EMPTY else Scope(request)
-        if HERE.device is not None and scope.plain:
+        if HERE.first is not None and scope.plain:
             scope.lane = self.lane_of(request)
         return scope
 
@@ -305,9 +308,9 @@ class Context:
         """Returns the device whose lane may serve plain ops under a request, if any."""
         machine = self.devices
         if request is None or request.name is None:
-            return HERE.device
+            return HERE.first
         device = machine.by_name.get(request.name)
-        return device if device is HERE.device else None
+        return device if device is HERE.device or device in HERE.gpus else None
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
         """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
@@ -375,7 +378,7 @@ def install(context: Context) -> None:
     """Makes a context the one in use."""
     with Context._lock:
         CURRENT.context = context
-        HERE.device = None
+        HERE.device, HERE.gpus, HERE.first = None, frozenset(), None
         context.settle()
 
 

@@ -184,7 +184,7 @@ _FROM = {
 }
 """Names of TensorFlow 1, and the files they come from."""
 
-_NAMESPACES = frozenset({"initializers"})
+_NAMESPACES = frozenset({"device_lib", "initializers", "logging"})
 """Namespaces that are modules here: `nbtf/compat/v1/train` and the like."""
 
 _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {

@@ -7,13 +7,32 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from nbtf.compat.v1._graph.process import process
+
 _OPEN: ContextVar[tuple[Any, ...]] = ContextVar("nbtf sessions", default=())
 
 
 def get_default_session() -> Any:
-    """Returns the session of the innermost open block, or None."""
-    sessions = _OPEN.get()
+    """Returns the session of the innermost open block, the last interactive one where there is no block, or None."""
+    sessions = _OPEN.get() or process().sessions
     return sessions[-1] if sessions else None
+
+
+def add_default_session(session: Any) -> None:
+    """Makes a session the default one of the process, for as long as it is not dropped.
+
+    Not a block: a notebook closes what a cell has opened, and the session must live on.
+    """
+    process().sessions.append(session)
+    if _OPEN.get():
+        _OPEN.set((*_OPEN.get(), session))
+
+
+def drop_default_session(session: Any) -> None:
+    """Undoes `add_default_session`, in whatever order sessions are closed."""
+    sessions = process().sessions
+    sessions[:] = [one for one in sessions if one is not session]
+    _OPEN.set(tuple([one for one in _OPEN.get() if one is not session]))
 
 
 @contextmanager

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from nbtf._devices.base import Device
+from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.sites import warn
 from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.log_styles import STYLES, LogStyle
 from nbtf._runtime.placement import Machine
 
 
@@ -22,17 +25,16 @@ class Placed(NamedTuple):
 
 
 class SessionLog:
-    """The placement log of one session, in the style that `tf.runtime.placement_log_style` says."""
+    """The placement log of one session, in the style that `tf.runtime.placement_log_style` says at the moment."""
 
     def mapping(self, machine: Machine) -> None:
         """Prints which card each GPU is; where there is none, says so on stderr."""
-        context = CURRENT.context
-        style = context.settings.placement_log_style
+        context, style = CURRENT.context, _style()
         lines = [_mapping_line(device, context, style) for device in machine.by_name.values() if device.type == "GPU"]
         if lines:
-            sys.stdout.write("".join([f"{line}\n" for line in ("Device mapping:", *lines)]))
+            _write(sys.stdout, ["Device mapping:", *lines])
         else:
-            sys.stderr.write("Device mapping: no known devices.\n")
+            _write(sys.stderr, ["Device mapping: no known devices."])
 
     def placed(self, nodes: Sequence[Placed], machine: Machine) -> None:
         """Prints a line for each node.
@@ -41,43 +43,73 @@ class SessionLog:
           nodes: all nodes of the graph, in the order of their creation.
           machine: where they were placed.
         """
-        style = CURRENT.context.settings.placement_log_style
-        sys.stdout.write("".join([f"{_node_line(node, style)}\n" for node in _in_order(nodes, style)]))
+        style = _style()
+        _write(sys.stdout, [_node_line(node, style) for node in _in_order(nodes, style)])
 
 
-def _spelled(device: str, style: str) -> str:
+def card_in_words(device: Device, context: Context) -> str:
+    """Returns which card a GPU is on: `device: 0, name: Tesla K40c, pci bus id: 0000:05:00.0, compute capability: 3.5`.
+
+    The number is that of the card among those that the process sees. A simulated card is called so.
+    """
+    card = _card(device, context)
+    return _described(device, context, STYLES["2.21"]) + (" (simulated)" if card.simulated else "")
+
+
+def _style() -> LogStyle:
+    return STYLES[CURRENT.context.settings.placement_log_style]
+
+
+def _write(stream: TextIO | None, lines: list[str]) -> None:
+    """Writes lines at once, so that nothing comes between them."""
+    try:
+        if stream is not None:  # a program without a window has none
+            stream.write("".join([f"{line}\n" for line in lines]))
+    except (OSError, ValueError) as error:  # full or closed: no reason to stop computing
+        warn(f"the placement log of a session could not be written: {type(error).__name__}: {error}")
+
+
+def _spelled(device: str, style: LogStyle) -> str:
     """Returns a full name as a release wrote it: before 1.4 `/gpu:0`."""
-    if style not in ("0.12", "1.0"):
+    if not style.short_devices:
         return device
     task, _, own = device.rpartition("/device:")
     return f"{task}/{own.lower()}"
 
 
-def _mapping_line(device: Device, context: Context, style: str) -> str:
-    physical = context.made_from[device.name]
-    card = context.configuration.cards[physical]
-    number = physical.name.rpartition(":")[2]
-    line = f"{_spelled(device.name, style)} -> device: {number}, name: {card.card.name}, pci bus id: {card.bus_id}"
-    if style not in ("0.12", "1.0"):
-        line += f", compute capability: {'.'.join(map(str, card.card.compute_capability))}"
-    return f"{line} (simulated)" if card.simulated and style == "2.21" else line
+def _card(device: Device, context: Context) -> PhysicalGPU:
+    return context.configuration.cards[context.made_from[device.name]]
 
 
-def _node_line(node: Placed, style: str) -> str:
-    kind = "" if style == "0.12" else f"({node.type}): "
+def _described(device: Device, context: Context, style: LogStyle) -> str:
+    card = _card(device, context)
+    number = context.made_from[device.name].name.rpartition(":")[2]
+    text = f"device: {number}, name: {card.card.name}, pci bus id: {card.bus_id}"
+    if style.capability:
+        text += f", compute capability: {'.'.join(map(str, card.card.compute_capability))}"
+    return text
+
+
+def _mapping_line(device: Device, context: Context, style: LogStyle) -> str:
+    text = card_in_words(device, context) if style.simulated else _described(device, context, style)
+    return f"{_spelled(device.name, style)} -> {text}"
+
+
+def _node_line(node: Placed, style: LogStyle) -> str:
+    kind = f"({node.type}): " if style.op_types else ""
     return f"{node.name}: {kind}{_spelled(node.device, style)}"
 
 
-def _in_order(nodes: Sequence[Placed], style: str) -> list[Placed]:
-    """Returns nodes in the order in which a release placed them: generators last, but in 0.12."""
-    rebuilt = list(nodes) if style == "2.21" else _as_rebuilt(nodes)
-    return rebuilt if style == "0.12" else sorted(rebuilt, key=lambda node: node.generator)
+def _in_order(nodes: Sequence[Placed], style: LogStyle) -> list[Placed]:
+    """Returns nodes in the order in which a release placed them."""
+    ordered = list(nodes) if style.creation_order else _as_rebuilt(nodes)
+    return sorted(ordered, key=lambda node: node.generator) if style.generators_last else ordered
 
 
 def _as_rebuilt(nodes: Sequence[Placed]) -> list[Placed]:
-    """Returns nodes in the order in which older releases rebuilt a graph: of those that can be made the last one.
+    """Returns nodes in the order in which older releases rebuilt a graph: of those that can be made, the last one.
 
-    Source: GraphConstructor of TensorFlow 0.x and early 1.x, whose list of ready nodes is a stack.
+    Source: the list of ready nodes in GraphConstructor of TensorFlow 0.x and early 1.x, which is a stack.
     """
     waiting = {node.name: len(set(node.inputs)) for node in nodes}
     readers: dict[str, list[Placed]] = {}

@@ -11,6 +11,7 @@ from nbtf._runtime.gpus import LogicalGPU, MemoryOptions
 from nbtf._runtime.placement import Machine
 from nbtf.compat.v1._config.config_proto import ConfigProto
 from nbtf.compat.v1._config.gpu_options import GPUOptions
+from nbtf.compat.v1._graph.defaults import building
 from nbtf.errors import InternalError, InvalidArgumentError, NotFoundError, UnknownError
 
 # Rules and texts of this file: gpu_device.cc and device_id_utils.cc of TensorFlow 2.
@@ -20,7 +21,8 @@ def config_of(context: Context) -> ConfigProto:
     """Returns the settings of a session that was given none: those of `tf.config` and `tf.debugging`."""
     config = ConfigProto(log_device_placement=context.log is not None)
     said = vars(context.settings)
-    config.allow_soft_placement = bool(said.get("soft_placement"))  # where nothing was said, graphs have none
+    # Where nothing was said, graphs have none.
+    config.allow_soft_placement = bool(said.get("soft_placement", building() is None))
     config.inter_op_parallelism_threads = context.settings.inter_op_threads
     config.intra_op_parallelism_threads = context.settings.intra_op_threads
     for device in context.devices.by_name.values():
@@ -29,8 +31,8 @@ def config_of(context: Context) -> ConfigProto:
     return config
 
 
-def machine_of(config: ConfigProto | None, context: Context) -> Machine:
-    """Returns the devices of a session with these settings; all of the process where it has none.
+def machine_of(config: ConfigProto, context: Context) -> Machine:
+    """Returns the devices of a session with these settings.
 
     The first session decides how the memory of GPUs is taken, unless ops ran before.
 
@@ -41,8 +43,6 @@ def machine_of(config: ConfigProto | None, context: Context) -> Machine:
       UnknownError: virtual devices for other GPUs than there are.
       InternalError: the card cannot take memory in this way.
     """
-    if config is None:
-        return context.devices
     cpus = config.device_count.get("CPU", 1)
     if cpus < 1:
         raise NotFoundError(None, None, "No CPU devices are available in this process")

@@ -16,14 +16,16 @@ from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._session.colocation import is_generator
 from nbtf.compat.v1._session.defaults import as_default_session
+from nbtf.compat.v1._session.device_attributes import DeviceAttributes, devices_of
 from nbtf.compat.v1._session.feeds import fed_values
 from nbtf.compat.v1._session.fetches import elements_in, values_like
 from nbtf.compat.v1._session.log import Placed, SessionLog
-from nbtf.compat.v1._session.machine import machine_of
+from nbtf.compat.v1._session.machine import config_of, machine_of
 from nbtf.compat.v1._session.placer import Placement, place_nodes
 from nbtf.compat.v1._session.plan import Plan, needed, plan
 from nbtf.compat.v1._session.running import Runner
 from nbtf.compat.v1._variables.running import Values
+from nbtf.errors import CancelledError
 
 _REMEMBERED = 256
 """Plans kept at most; a graph that grows in a loop must not fill the memory."""
@@ -35,21 +37,27 @@ class Session:
     Args:
       target: empty: this process.
       graph: the graph; by default the default one.
-      config: settings, which are copied.
+      config: settings, which are copied; those of `tf.config` when None.
 
     Raises:
       TypeError: an argument is of another kind.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
+    def __init__(
+        self, target: str | bytes | None = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
         """Takes a graph as it is; nodes that are added later can be run as well."""
-        if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
-            raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        if not isinstance(target, str | bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            asked = '. Did you do "Session(config)" instead of "Session(config=config)"?'
+            raise TypeError(
+                f'Argument `target` must be a string, but got "{type(target).__name__}"'
+                + (asked if isinstance(target, ConfigProto) else "")
+            )
         if graph is not None and not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         if config is not None and not isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
-        self._config = ConfigProto() if config is None else deepcopy(config)
+        self._config = config_of(CURRENT.context) if config is None else deepcopy(config)
         self._graph = graph or get_default_graph()
         self._closed = False
         self._plans: dict[Any, Plan] = {}
@@ -144,6 +152,18 @@ class Session:
         self._runner = Runner()
         self._plans.clear()
         self._version = 0
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Returns its devices: `name`, `device_type`, `memory_limit_bytes`, and a random `incarnation`.
+
+        Raises:
+          CancelledError: the session is closed.
+        """
+        if self._closed:
+            raise CancelledError(None, None, "Session has been closed.")
+        if self._context is not CURRENT.context:
+            self._move_on()
+        return devices_of(self._machine)
 
     def close(self) -> None:
         """Refuses to run from now on and forgets the values of variables; closing twice is fine."""

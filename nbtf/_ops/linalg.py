@@ -79,7 +79,8 @@ def matmul(
         a, b = cast(a, output_type), cast(b, output_type)
     x, y = MatMul.convert((a, b))
     swap_x, swap_y = transpose_a or adjoint_a, transpose_b or adjoint_b
-    if x.shape.rank > 2 or y.shape.rank > 2:
+    ranks = x.shape.rank, y.shape.rank
+    if None in ranks or max(ranks) > 2:  # what a graph does not know may have more axes
         # Its op knows only adjoints: what is to be transposed alone is conjugated first.
         x, y = conj(x) if transpose_a else x, conj(y) if transpose_b else y
         return BatchMatMulV2(x, y, adj_x=swap_x, adj_y=swap_y, name=name)

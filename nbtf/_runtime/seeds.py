@@ -56,7 +56,7 @@ class Seeds:
             self._seed = seed
             self._op_seeds = Random(seed if isinstance(seed, str | int | float | None) else int(seed))
             self._streams: dict[Hashable, Stream] = {}
-            self._unseeded = Stream(*_unforeseeable())
+            self._unseeded = Stream(*unforeseeable())
 
     def pair(self, op_seed: int | None) -> tuple[int, int] | None:
         """Returns the two seeds that an op's numbers start from, or None where no seed is set at all.
@@ -82,5 +82,6 @@ class Seeds:
             return self._streams.setdefault((kind, pair), Stream(*pair))
 
 
-def _unforeseeable() -> tuple[int, int]:
+def unforeseeable() -> tuple[int, int]:
+    """Returns two numbers to start from that nobody can foretell."""
     return int.from_bytes(os.urandom(8)), int.from_bytes(os.urandom(8))

@@ -29,6 +29,7 @@ _FROM = {
     "control_dependencies": "_graph.defaults",
     "device": "_graph.defaults",
     "get_default_graph": "_graph.defaults",
+    "group": "_graph.grouping",
     "name_scope": "_graph.defaults",
     "no_op": "_graph.defaults",
     "placeholder": "_graph.defaults",

@@ -6,9 +6,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-import numpy as np
-
-from nbtf._ops.op import find_op
 from nbtf._runtime.execute import OpRecord
 from nbtf._runtime.scopes import EMPTY, SCOPE, ScopeStack
 from nbtf._runtime.tensor import Tensor
@@ -19,18 +16,11 @@ from nbtf.compat.v1._graph.collections import Collections
 from nbtf.compat.v1._graph.controls import ControlBlock, to_wait_for
 from nbtf.compat.v1._graph.devices import DeviceBlock, ask_for_devices
 from nbtf.compat.v1._graph.elements import element_of
-from nbtf.compat.v1._graph.host_inputs import (
-    REDUCTIONS,
-    Read,
-    as_array,
-    holds_tensors,
-    host_inputs_of,
-    read_attrs,
-    spliced,
-)
+from nbtf.compat.v1._graph.host_inputs import host_inputs_of, late_attrs, read_attrs, spliced
 from nbtf.compat.v1._graph.names import Names, check_node_name, check_scope_name, default_name
 from nbtf.compat.v1._graph.operation import CONST, Operation, flat
 from nbtf.compat.v1._graph.reference_types import Link
+from nbtf.compat.v1._graph.seeds import seeds_of
 from nbtf.compat.v1._graph.shape_errors import misfit
 from nbtf.compat.v1._graph.shapes import Known, outputs_of
 from nbtf.compat.v1._graph.tensor import GraphTensor
@@ -102,10 +92,13 @@ class Graph(Collections):
         self._check_open()
         whole = self.scoped_name(name or default_name(op.type))
         check_node_name(whole)
-        self._name_constants(arguments, whole, getattr(op, "inputs", ()))
         read = read_attrs(op, attrs)
-        late = self._late_attrs(op, arguments, attrs, read, whole)
-        everything = spliced(flat(arguments), host_inputs_of(op), late)
+        hosts = host_inputs_of(op)
+        front, behind = [one for one in hosts if one.place == 0], [one for one in hosts if one.place != 0]
+        late = late_attrs(self, op, arguments, attrs, read, whole, front)
+        self._name_constants(arguments, whole, getattr(op, "inputs", ()))
+        late |= late_attrs(self, op, arguments, attrs, read, whole, behind)
+        everything = spliced(flat(arguments), hosts, late)
         try:
             known = outputs_of(op, arguments, read.attrs, read.unknown)
         except InvalidArgumentError as error:
@@ -114,36 +107,6 @@ class Graph(Collections):
         node.late_attrs = late
         node.attrs_known = frozenset(late).difference(read.unknown)
         return list(node.outputs) if op.many else node.outputs[0]
-
-    def _late_attrs(
-        self, op: Any, arguments: Sequence[Any], given: Mapping[str, Any], read: Read, node: str
-    ) -> dict[str, GraphTensor]:
-        """Returns the tensors that stand for attributes of a new node: those given, constants of the others."""
-        found: dict[str, GraphTensor] = {}
-        for host in host_inputs_of(op):
-            value = given[host.attr]
-            if isinstance(value, GraphTensor):
-                found[host.attr] = value
-            elif holds_tensors(value):
-                found[host.attr] = read.attrs[host.attr] = self._packed(value, f"{node}/{host.name}")
-            elif value is not None:
-                dtype = read.attrs.get("dtype") if op.type in ("Range", "RandomUniformInt") else None
-                of_dtype = dtype if host.name != "shape" else None
-                name = (
-                    self.unique_name(host.name) if host.name == "Const" else self._names.unique(f"{node}/{host.name}")
-                )
-                found[host.attr] = self._constant_named(name, as_array(read.attrs[host.attr], value, of_dtype))
-            elif op.type in REDUCTIONS and arguments[0]._shape.rank is not None:
-                axes = np.arange(arguments[0]._shape.rank, dtype=np.int32)
-                found[host.attr] = self._constant_named(self.unique_name("Const"), axes)
-            elif host.attr == "perm" and arguments[0]._shape.rank is not None:
-                axes = np.arange(arguments[0]._shape.rank, dtype=np.int32)[::-1]
-                found[host.attr] = self._constant_named(self._names.unique(f"{node}/perm"), axes)
-        return found
-
-    def _packed(self, values: Sequence[Any], name: str) -> GraphTensor:
-        """Returns a vector of numbers, some of which only a run tells: a node of its own."""
-        return find_op("Pack")(list(values), axis=0, name=f"{name}/")
 
     def _constant_named(self, name: str, array: Any) -> GraphTensor:
         tensor = GraphTensor(self, as_dtype(array.dtype), TensorShape(array.shape))
@@ -207,6 +170,13 @@ class Graph(Collections):
         for tensor in unnamed:
             self._make_constant(tensor, self.scoped_name("Const"))
 
+    def name_constant(self, tensor: GraphTensor, name: str) -> None:
+        """Gives a constant that no op has taken a node of this name, inside the open scope."""
+        whole = self.scoped_name(name)
+        check_node_name(whole)
+        self._unnamed = [one for one in self._unnamed if one is not tensor]
+        self._make_constant(tensor, whole)
+
     def _name_constants(self, arguments: Sequence[Any], node: str, names: Sequence[str]) -> None:
         """Names the constants that a node takes after it, such as `add/y`; others that wait become `Const`."""
         if not self._unnamed:
@@ -214,7 +184,8 @@ class Graph(Collections):
         taken: dict[GraphTensor, str] = {}
         for value, name in zip(arguments, names, strict=True):
             if value.__class__ is list:
-                taken.update({one: f"{name}_{number}" for number, one in enumerate(value)})
+                stem = "" if name == "values" and len(arguments) == 1 and len(names) == 1 else f"{name}_"
+                taken.update({one: f"{stem}{number}" for number, one in enumerate(value)})
             else:
                 taken.setdefault(value, name)
         unnamed, self._unnamed = self._unnamed, []
@@ -445,6 +416,10 @@ class Graph(Collections):
         """A number that grows with each node; 0 for an empty graph."""
         self.settle()
         return len(self._nodes)
+
+    def seeds_for(self, op_seed: int | None) -> tuple[int | None, int | None]:
+        """Returns the two seeds of a random op that is made now; two None where no seed is set."""
+        return seeds_of(self.seed, op_seed, self.version if self.seed is not None else 0)
 
     # What may be done with it
 

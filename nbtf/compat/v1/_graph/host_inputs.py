@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtf._types import DType, as_dtype
+from nbtf._ops.op import find_op
+from nbtf._types import as_dtype, int32, int64
 from nbtf.compat.v1._graph.static import constant_value
 from nbtf.compat.v1._graph.tensor import GraphTensor
 
@@ -98,16 +99,37 @@ def read_attrs(op: Any, attrs: dict[str, Any]) -> Read:
     return Read({name: attrs[name] if name in unknown else value for name, value in plain.items()}, unknown)
 
 
-def as_array(value: Any, given: Any, dtype: DType | None) -> Any:
-    """Returns the value of an attribute as its node has it: int32, unless an array of int64 was given."""
-    if dtype is not None:
-        return np.asarray(value, dtype.np_dtype)
-    own = getattr(given, "dtype", None)
-    return np.asarray(value, np.int64 if own is not None and np.dtype(np.int64) == _np_dtype(own) else np.int32)
+_DEFAULTS = {("GatherV2", "axis"): 0, ("ArgMax", "axis"): 0, ("ArgMin", "axis"): 0}
+"""What stands for attributes that nobody gave, besides the axes of reductions and the order of `Transpose`."""
 
 
-def _np_dtype(dtype: Any) -> Any:
-    return as_dtype(dtype).np_dtype
+def array_of(op: Any, host: HostInput, arguments: Sequence[Any], attrs: Mapping[str, Any], given: Any) -> Any:
+    """Returns the value that the constant of an attribute has: int32, unless int64 was given.
+
+    Args:
+      op: the op.
+      host: which attribute.
+      arguments: the op's inputs.
+      attrs: its attributes, normalised.
+      given: the attribute as the program gave it.
+
+    Returns:
+      An array; None where nobody gave a value and the shapes do not tell.
+    """
+    if given is not None:
+        own = getattr(given, "dtype", None)
+        dtype = int32 if own is None or as_dtype(own) is not int64 else int64
+        if op.type in ("Range", "RandomUniformInt") and host.attr != "shape":
+            dtype = attrs["dtype"]
+        return np.asarray(attrs[host.attr], dtype.np_dtype)
+    known = _DEFAULTS.get((op.type, host.attr))
+    if known is not None:
+        return np.asarray(known, np.int32)
+    rank = arguments[0]._shape.rank if op.type in REDUCTIONS or host.attr == "perm" else None
+    if rank is None:
+        return None
+    axes = np.arange(rank, dtype=np.int32)
+    return axes if op.type in REDUCTIONS else axes[::-1]
 
 
 def spliced(inputs: Sequence[GraphTensor], hosts: Sequence[HostInput], made: Mapping[str, GraphTensor]) -> list[Any]:
@@ -117,3 +139,50 @@ def spliced(inputs: Sequence[GraphTensor], hosts: Sequence[HostInput], made: Map
         if host.attr in made:
             found.insert(len(found) if host.place is None else host.place, made[host.attr])
     return found
+
+
+def late_attrs(
+    graph: Any,
+    op: Any,
+    arguments: Sequence[Any],
+    given: Mapping[str, Any],
+    read: Read,
+    node: str,
+    hosts: Sequence[HostInput],
+) -> dict[str, GraphTensor]:
+    """Returns the tensors that stand for attributes of a new node: those given, constants of the others.
+
+    Args:
+      graph: the graph, in which constants are made.
+      op: the op.
+      arguments: its inputs.
+      given: the attributes as the program gave them.
+      read: what they are; a list with tensors in it becomes one tensor there.
+      node: the node's name.
+      hosts: the attributes that are wanted.
+    """
+    found: dict[str, GraphTensor] = {}
+    for host in hosts:
+        value = given[host.attr]
+        if isinstance(value, GraphTensor):
+            found[host.attr] = value
+        elif holds_tensors(value):
+            found[host.attr] = read.attrs[host.attr] = _packed(graph, value, f"{node}/{host.name}")
+        else:
+            array = array_of(op, host, arguments, read.attrs, value)
+            if array is not None:
+                by_itself = host.name == "Const" or (value is None and op.type in REDUCTIONS)
+                name = graph.unique_name("Const") if by_itself else graph._names.unique(f"{node}/{host.name}")
+                found[host.attr] = graph._constant_named(name, array)
+    return found
+
+
+def _packed(graph: Any, values: Sequence[Any], name: str) -> GraphTensor:
+    """Returns a vector of numbers, some of which only a run tells: a node of its own."""
+    waiting: list[GraphTensor] = graph._unnamed
+    graph._unnamed = []
+    try:
+        return find_op("Pack")(list(values), axis=0, name=f"{graph._names.unique(name)}/")
+    finally:
+        left: list[GraphTensor] = graph._unnamed
+        graph._unnamed = waiting + left

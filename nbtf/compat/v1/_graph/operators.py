@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf._ops.comparison import greater, greater_equal, less, less_equal
 from nbtf._ops.division import floordiv, floormod, truediv
-from nbtf._ops.elementwise import add, multiply, negative, subtract
+from nbtf._ops.elementwise import add, multiply, negative, preferring, subtract
 from nbtf._ops.functions import pow
 from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.indexing import Masks, StridedSlice, slice_spec
@@ -30,6 +30,15 @@ from nbtf.compat.v1._graph.tensor import GraphTensor
 Function = Callable[..., Any]
 
 
+def _quotient(x: Any, y: Any, name: str) -> Any:
+    """Returns `x / y`; integers are cast in nodes of their own, after the constant that one of them may be."""
+    second = preferring(y, x._dtype)
+    for value, letter in ((x, "x"), (second, "y")):
+        if isinstance(value, GraphTensor):
+            value.called(letter)
+    return truediv(x, second, name=name)
+
+
 def _both(x: Any, y: Any, name: str) -> Any:
     return (logical_and if x._dtype is bool_ else bitwise_and)(x, y, name=name)
 
@@ -50,7 +59,7 @@ _NAMED: dict[str, tuple[Function, str]] = {
     "add": (add, "add"),
     "sub": (subtract, "sub"),
     "mul": (multiply, "mul"),
-    "truediv": (truediv, "truediv"),
+    "truediv": (_quotient, "truediv"),
     "floordiv": (floordiv, "floordiv"),
     "mod": (floormod, "mod"),
     "pow": (pow, "pow"),

@@ -67,6 +67,8 @@ def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> 
         if found is None or (found.__class__ is list and None in found):
             return None
         specs.append(found)
+    if op.type in _ALIKE:
+        specs = [_merged(specs[0])]
     try:
         return op.specs(specs, attrs)
     except _UNDECIDED:
@@ -78,6 +80,21 @@ def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> 
 def _spec_of(tensor: GraphTensor) -> Spec | None:
     dims = tensor._shape.dims  # of a variable's own output those of its value
     return None if dims is None else Spec(tuple(dims), tensor._dtype)
+
+
+_ALIKE = frozenset({"AddN", "Pack"})
+"""Ops whose inputs have one shape, of which each may say a part."""
+
+
+def _merged(specs: Sequence[Spec]) -> list[Spec]:
+    """Returns specs of one shape that says what all of them say; as they are where they contradict."""
+    shape = TensorShape(specs[0].shape)
+    try:
+        for spec in specs[1:]:
+            shape = shape.merge_with(TensorShape(spec.shape))
+    except ValueError:
+        return list(specs)
+    return [Spec(tuple(shape.as_list()), spec.dtype) for spec in specs]
 
 
 _UNDECIDED = (TypeError, ValueError, ArithmeticError, IndexError)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from nbtf._ops.operators import OPERATORS
+from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
+from nbtf.compat.v1._graph.dimension import DimensionedShape, shown_shape
+from nbtf.compat.v1._graph.lengths import LengthsShape
+from nbtf.compat.v1._graph.process import process
 from nbtf.compat.v1._graph.reference_types import Link, shown_dtype
 from nbtf.compat.v1._session.defaults import evaluated
 from nbtf.errors import OperatorNotAllowedInGraphError
@@ -66,7 +71,14 @@ class GraphTensor:
     @property
     def shape(self) -> TensorShape:
         """The lengths of its axes, as far as the graph knows them."""
-        return TensorShape(()) if self._link == "handle" else self._shape
+        return shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
+
+    @property
+    def _array(self) -> Any:
+        """What has its lengths as an array would have them, where a gradient is on trial; there are no values."""
+        if not isinstance(self._shape, LengthsShape):
+            raise AttributeError(f"{self!r} has no values before a session runs the graph")
+        return self._shape
 
     @property
     def ndim(self) -> int | None:
@@ -80,11 +92,17 @@ class GraphTensor:
 
     def get_shape(self) -> TensorShape:
         """Returns `shape`."""
-        return self.shape
+        return shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
 
     def set_shape(self, shape: Any) -> None:
         """Adds what is known of the shape; `ValueError` if it contradicts."""
-        self._shape = self._shape.merge_with(shape)
+        self._shape = self._shape.merge_with(TensorShape(DimensionedShape(shape)))
+
+    def called(self, name: str | None) -> GraphTensor:
+        """Returns itself; a constant that waits for its name gets this one."""
+        if self._node is None:
+            self._graph.name_constant(self, name or "Const")
+        return self
 
     def consumers(self) -> list[Operation]:
         """Returns the nodes that take it."""
@@ -147,9 +165,36 @@ class GraphTensor:
             f"{_HELP.format(instead='use a function of tf instead of one of NumPy')}"
         )
 
-    # As in TensorFlow 1 `==` is identity: no `__eq__`.
+    @property
+    def not_yet(self) -> TypeError:
+        """What an op that runs at once raises for it; absent where a graph is built."""
+        scope = SCOPE()
+        if scope is not None and scope.graph is not None:
+            raise AttributeError("not_yet")
+        return TypeError(
+            f"{self!r} belongs to a graph: it has no value before a session runs. Functions of `nbtf` run at once; "
+            "those of `import nbtf.compat.v1 as tf` add ops to the graph, as does `with graph.as_default():`."
+        )
 
-    if TYPE_CHECKING:  # set by graph_operators.py, which needs this class
+    def __eq__(self, other: object) -> Any:
+        """Tells whether it is the same tensor; compares elements after `enable_tensor_equality`."""
+        if not process().tensor_equality:
+            return self is other
+        return self._compared("__eq__", other)
+
+    def __ne__(self, other: object) -> Any:
+        """Tells whether it is another tensor; compares elements after `enable_tensor_equality`."""
+        if not process().tensor_equality:
+            return self is not other
+        return self._compared("__ne__", other)
+
+    __hash__ = object.__hash__
+
+    def _compared(self, how: str, other: object) -> Any:
+        with self.graph.inside():
+            return OPERATORS[how](self, other)
+
+    if TYPE_CHECKING:  # set by operators.py, which needs this class
         __add__: Any
         __radd__: Any
         __sub__: Any
@@ -181,4 +226,4 @@ class GraphTensor:
 
 def shape_text(shape: TensorShape) -> str:
     """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
-    return str(shape).replace("None", "?")
+    return str(shape) if process().v2_shapes else str(shape).replace("None", "?")

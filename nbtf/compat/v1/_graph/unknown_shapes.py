@@ -63,6 +63,11 @@ def _scalar(arguments: Sequence[Any], attrs: Mapping[str, Any], unknown: frozens
     return []
 
 
+def _places(arguments: Sequence[Any], attrs: Mapping[str, Any], unknown: frozenset[str]) -> Dims:
+    rank = arguments[0]._shape.rank
+    return [None, rank]
+
+
 def _image(arguments: Sequence[Any], attrs: Mapping[str, Any], unknown: frozenset[str]) -> Dims:
     return [None] * 4
 
@@ -167,6 +172,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("Reshape", "BroadcastTo", "ScatterNd"), _as_asked("shape")),
     **dict.fromkeys(("ArgMax", "ArgMin"), _one_axis_less),
     "Fill": _as_asked("dims"),
+    "Where": _places,
     "ExpandDims": _one_axis_more,
     "TopKV2": _last_open,
     "Multinomial": _last_open,

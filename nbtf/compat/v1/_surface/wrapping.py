@@ -75,7 +75,7 @@ class Namespace(ModuleType):
     def _find(self, name: str) -> Any:
         module = self._own.get(name)
         if module is not None:
-            return getattr(import_module(module), name)
+            return getattr(import_module(f"{self._root.__name__}.{module}"), name)
         value = getattr(self._source, name)
         return self._root.own_version(name, value)
 

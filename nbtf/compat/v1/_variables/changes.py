@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.op import Op
-from nbtf._ops.specs import bracketed
+from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat.v1._graph.graph import Graph
@@ -109,7 +109,10 @@ def changing_node(
       ValueError: it has another shape.
     """
     with graph.inside():
-        arguments = list(record.convert([target, *values]))
+        arguments = [
+            target,
+            *[_converted(record, target, *pair) for pair in zip(record.tokens[1:], values, strict=True)],
+        ]
         check_dtypes(record, arguments)
         whole = attrs.get("validate_shape", True)
 
@@ -119,6 +122,13 @@ def changing_node(
 
         link = "reference" if target._link == "reference" else None
         return graph.add_known(record, arguments, attrs, name, known, link)
+
+
+def _converted(record: Op, target: GraphTensor, token: str, value: Any) -> Any:
+    """Returns a value as a tensor; what is one keeps its dtype, which is looked at afterwards."""
+    if value.__class__ is GraphTensor:
+        return value
+    return as_tensor(value, target._dtype if token == record.tokens[0] else None)
 
 
 def check_dtypes(record: Op, arguments: Sequence[GraphTensor]) -> None:
@@ -165,4 +175,4 @@ def _shape_after(record: Op, arguments: Sequence[GraphTensor], node: str, attrs:
 
 
 def _text(shape: TensorShape) -> str:
-    return bracketed(tuple(["?" if one is None else one for one in shape]))
+    return f"[{','.join(['?' if one is None else str(one) for one in shape])}]"

@@ -9,7 +9,8 @@ from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.joining import stack
 from nbtf._ops.logic import logical_not
 from nbtf._types import string
-from nbtf.compat.v1._graph.defaults import constant, get_default_graph, no_op
+from nbtf.compat.v1._graph.defaults import constant, get_default_graph
+from nbtf.compat.v1._graph.grouping import group
 from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._variables.keys import GraphKeys
@@ -59,15 +60,7 @@ def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> O
       name: what the node is to be called.
     """
     initializers = [variable.initializer for variable in var_list]
-    graph = initializers[0].graph if initializers else get_default_graph()
-    with graph.inside():
-        return group(*initializers, name=name)
-
-
-def group(*inputs: Any, name: str) -> Operation:
-    """Returns a node that does nothing but wait for others."""
-    with get_default_graph().control_dependencies(inputs):
-        return no_op(name)
+    return group(*initializers, name=name)
 
 
 def global_variables_initializer() -> Operation:

@@ -94,8 +94,7 @@ class ResourceVariable(Variable):
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
         with self._graph.inside():
             converted = [_converted(one, self._dtype if last else None) for one, last in _marked(values)]
-        whole = attrs.get("validate_shape") and record is ops.ASSIGN
-        if whole and not self.shape.is_compatible_with(converted[0].shape):
+        if record is ops.ASSIGN and not self.shape.is_compatible_with(converted[0].shape):
             raise ValueError(
                 f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape {self.shape}, "
                 f"and the assigned value shape {converted[0].shape} are incompatible."

@@ -37,6 +37,7 @@ from nbtf._runtime.holding import holding as holding
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
 from nbtf._runtime.inventory import devices as devices
 from nbtf._runtime.inventory import memory_map as memory_map
+from nbtf._runtime.inventory import memory_pieces as memory_pieces
 from nbtf._runtime.inventory import physical_devices as physical_devices
 from nbtf._runtime.log_styles import STYLES
 from nbtf._runtime.placement import in_words as in_words
@@ -76,6 +77,7 @@ __all__ = [
     "in_words",
     "is_gpu_in_use",
     "memory_map",
+    "memory_pieces",
     "observe",
     "physical_devices",
     "placement_log_style",

@@ -185,7 +185,10 @@ def test_memory_map_takes_full_names() -> None:
     ("device", "message"),
     [
         ("GPU:7", "No matching devices found for 'GPU:7'"),
-        ("CPU:0", "CPU:0 has no memory map: only simulated GPUs know theirs"),
+        (
+            "CPU:0",
+            "CPU:0 has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc",
+        ),
     ],
 )
 def test_memory_map_of_another_device_is_refused(device: str, message: str) -> None:

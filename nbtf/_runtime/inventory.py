@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nbtf._devices.base import Device
+from nbtf._devices.base import Device, Label, Piece
 from nbtf._runtime.context import CURRENT, Context
 
 
@@ -121,8 +121,7 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
         "bus_id": card.bus_id,
         "uuid": card.uuid,
         "memory": card.memory_bytes,
-        # The cards of a process are listed in the order in which CUDA numbers them there.
-        "cuda": None if card.simulated else int(physical.name.rpartition(":")[2]),
+        "cuda": None if card.simulated else card.ordinal,
     }
     return DeviceInfo(name, device_type, **known, **memory)
 
@@ -140,11 +139,46 @@ def memory_map(device: str) -> Any:
     Raises:
       ValueError: no such device, or one whose allocator has no map.
     """
-    context = CURRENT.context
-    for known in () if context.machine is None else context.machine.devices:
-        if device in (known.name, known.short_name):
-            found = None if known.memory is None else known.memory.map()
-            if found is not None:
-                return found
-            raise ValueError(f"{device} has no memory map: only simulated GPUs know theirs")
-    raise ValueError(f"No matching devices found for '{device}'")
+    known = _started(device)
+    found = None if known.memory is None else known.memory.map()
+    if found is None:
+        raise ValueError(
+            f"{device} has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc"
+        )
+    return found
+
+
+def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
+    """Returns the pieces of a device's memory that are in use, and what each was made for.
+
+    Where there is no account there are none.
+
+    Args:
+      device: a name, `"GPU:0"`.
+
+    Returns:
+      For each piece its region, its offset and its bytes, and op, dtype, shape and code line where they are known.
+
+    Raises:
+      ValueError: no such device.
+    """
+    memory = _started(device).memory
+    if memory is None:
+        return []
+    told = getattr(memory, "pieces", None)
+    if told is not None:
+        return told()
+    return [
+        (Piece(region.region, chunk.offset, chunk.size, chunk.requested), chunk.label)
+        for region in memory.map() or ()
+        for chunk in region.chunks
+        if chunk.in_use
+    ]
+
+
+def _started(name: str) -> Device:
+    machine = CURRENT.context.machine
+    for known in () if machine is None else machine.devices:
+        if name in (known.name, known.short_name):
+            return known
+    raise ValueError(f"No matching devices found for '{name}'")

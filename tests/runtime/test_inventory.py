@@ -21,6 +21,18 @@ def test_second_gpu_of_a_card_is_not_called_by_the_cards_name() -> None:
     assert "GPU:1 here is on cuda:0 = card 5 (0000:8a:00.0)" == REAL._replace(cuda=0).naming
 
 
+def test_pieces_in_use_are_told_with_what_they_are_for() -> None:
+    with machine(1):
+        x = tf.ones([10])
+        pieces = tf.runtime.memory_pieces("GPU:0")
+        held = tf.runtime.holding(x)
+
+        assert held is not None
+        found = [label for piece, label in pieces if (piece.region, piece.offset) == (held.region, held.offset)]
+        assert [((10,), "float32")] == [(label.shape, label.dtype) for label in found if label is not None]
+        assert [] == tf.runtime.memory_pieces("CPU:0")
+
+
 def test_simulated_gpu_and_cpu_have_no_cuda_name() -> None:
     with machine(2):
         assert {(None, None)} == {(device.cuda, device.naming) for device in tf.runtime.devices()}

@@ -147,6 +147,8 @@ class Device(ABC):
     memory: Memory | None = None
     """None where memory is not accounted (the CPU)."""
     simulated: bool = False
+    lane: bool = False
+    """Whether it has a `quick` for express lanes. Those of the CPU are NumPy itself."""
     constants: dict[Any, Any]
     """Scalars that an express lane remembers; they go with the device."""
 

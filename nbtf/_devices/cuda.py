@@ -8,6 +8,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NoReturn
 from weakref import WeakSet
 
@@ -17,7 +18,7 @@ from nbtf._devices import cuda_errors, exhausted
 from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.cuda_first_use import FirstUse
 from nbtf._devices.cuda_guard import Events, Guard, stream_for
-from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, PoolMemory, What, plan_for
+from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, PoolMemory, What
 from nbtf._devices.cuda_probe import FORKED
 from nbtf._devices.discovery import PhysicalGPU
 from nbtf._devices.exhausted import Request
@@ -46,9 +47,7 @@ class CudaGPU(Device):
 
     type = "GPU"
 
-    def __init__(
-        self, index: int, card: PhysicalGPU, plan: Plan, alone: bool = True, sync: bool = False, cupy: Any = None
-    ) -> None:
+    def __init__(self, index: int, card: PhysicalGPU, plan: Plan, alone: bool = True, cupy: Any = None) -> None:
         """Makes `GPU:index`.
 
         Args:
@@ -56,20 +55,18 @@ class CudaGPU(Device):
           card: the physical GPU it is on.
           plan: how it takes memory.
           alone: whether it is the only one on its card.
-          sync: waits for every op, for those who look for a fault.
-          cupy: CuPy.
+          cupy: CuPy, which is imported when None.
         """
         self.index, self.card = index, card
         self.name = full_name("GPU", index)
         self.constants = {}
         self.xp = cupy or load_cupy()
         self.ordinal = card.ordinal
-        self.account = self.memory = CudaMemory(
-            plan, plan.limit(card.memory_bytes, card.memory_bytes, card.card.compute_capability)
-        )
+        self.use(plan)
         self.first_use = FirstUse(self.short_name)
-        self.lane = not sync
-        self._plan, self._alone, self._sync = plan, alone, sync
+        self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for those who look for a fault
+        self.lane = not self._sync
+        self._alone = alone
         self._array: type[Any] = self.xp.ndarray
         self._runtime = self.xp.cuda.runtime
         self._functions: dict[Any, Callable[..., Any]] = {}
@@ -80,8 +77,18 @@ class CudaGPU(Device):
 
     # Opening
 
+    def use(self, plan: Plan) -> None:
+        """Takes memory in this way, when it comes to that."""
+        card = self.card
+        limit = plan.limit(card.memory_bytes, card.memory_bytes, card.card.compute_capability)
+        self._plan = plan
+        self.account = self.memory = CudaMemory(plan, limit)
+
+    def start(self) -> None:
+        """Does nothing: a real card is taken by the first op on it, and not before."""
+
     @property
-    def opened(self) -> bool:
+    def started(self) -> bool:
         """Whether it has been used: there is a CUDA context then."""
         return self._guard is not None
 
@@ -90,7 +97,7 @@ class CudaGPU(Device):
         """`unopened`, `ready`, or `lost: ` and why."""
         if self._lost is not None:
             return f"lost: {self._lost.message}"
-        return "ready" if self.opened else "unopened"
+        return "ready" if self.started else "unopened"
 
     def open(self) -> Guard:
         """Returns the guard; the first call takes the card."""
@@ -267,39 +274,41 @@ class CudaGPU(Device):
         finally:
             guard.leave(before)
 
-    def quick(self, op: Any, arrays: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
+    def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
         """Is the express lane: returns the one array that an op makes, and what holds its memory.
 
         Raises:
-          LookupError: the road must do it: an op or arrays it has not seen, or arrays of another kind.
+          LookupError: the road must do it: an op or arrays it has not seen, arrays of another kind, any error.
         """
         guard = self._guard
+        arrays = [one._array for one in inputs]
         key = (op, *[(one.dtype, one.ndim) for one in arrays])
         if guard is None or self._lost is not None or key not in self.first_use.seen:
             raise LookupError
         for one in arrays:
             if one.__class__ is not self._array:
                 raise LookupError
-        function = self._functions.get(op)
-        if function is None:
-            function = self._functions[op] = self._bound(op)
+        function = self._functions.get(op) or self._bound(op)
         before = guard.enter()
         try:
             array = function(*arrays, *attrs)
             memory = array.data.mem
-            for one in arrays:
-                if one.data.mem is memory and array.nbytes:
-                    raise LookupError
+            for one in inputs:
+                if one._array.data.mem is memory and array.nbytes:
+                    if not op.shares_memory:
+                        raise LookupError
+                    return array, one._hold
             return array, self._kind.hold(array, What(op.type))
+        except Exception:  # the road says what it means
+            raise LookupError from None
         finally:
             guard.leave(before)
 
     def _bound(self, op: Any) -> Callable[..., Any]:
         """Returns the function behind an op, found once."""
-        if op.function:
-            return getattr(self.xp, op.function)
-        kernel, xp = op.kernel, self.xp
-        return lambda *given: kernel(xp, *given)
+        kernel = getattr(self.xp, op.function) if op.function else partial(op.kernel, self.xp)
+        self._functions[op] = kernel
+        return kernel
 
     def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, what: What) -> Buffer:
         """Returns a buffer for a result: in memory of its own, or in that of an input which it may show."""
@@ -474,35 +483,9 @@ def _connect(runtime: Any, device: int, peer: int) -> None:
                 runtime.deviceEnablePeerAccess(peer)
 
 
-# Making them, and the end of the process
+# The end of the process
 
 _DEVICES: WeakSet[CudaGPU] = WeakSet()
-
-
-def cuda_gpus(
-    first: int,
-    card: PhysicalGPU,
-    limits: Sequence[float | None],
-    growth: bool | None,
-    fraction: float | None,
-    environ: Mapping[str, str],
-) -> list[CudaGPU]:
-    """Returns the logical GPUs of one card; asks nothing of CUDA.
-
-    Args:
-      first: the number of the first of them.
-      card: the card.
-      limits: the `memory_limit` of each, in MiB; None where nothing was said.
-      growth: whether memory grows with use; None where nothing was said.
-      fraction: of the card, for the process.
-      environ: settings.
-    """
-    sync = environ.get(SYNC, "").strip().lower() not in _OFF
-    made: list[CudaGPU] = []
-    for limit in limits:
-        plan = plan_for(limit, fraction, growth, environ)
-        made.append(CudaGPU(first + len(made), card, plan, len(limits) == 1, sync))
-    return made
 
 
 def _end() -> None:
@@ -516,7 +499,7 @@ def _end() -> None:
 def _after_fork() -> None:
     """CUDA does not survive a fork: what was opened is lost in the child."""
     for device in list(_DEVICES):
-        if device.opened:
+        if device.started:
             device.lose(FailedPreconditionError(None, None, FORKED))
 
 

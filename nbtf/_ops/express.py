@@ -13,11 +13,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtf import _types
+from nbtf._devices.base import Label
 from nbtf._devices.cpu import CPU
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import ALWAYS, LASTING, PLAIN
-from nbtf._runtime.tensor import Tensor
+from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf.errors import OpError
 
 if TYPE_CHECKING:
@@ -60,8 +61,22 @@ def {name}({params}):
                 if scope is not None and (tape := scope.tape) is not None and ({watched}):
 {heard}
                 return result
-    except HANDED_OVER: pass
+{on_gpu}    except HANDED_OVER: pass
     return road({args})
+"""
+
+# The same on a real GPU, which looks after its own stream and memory.
+ON_GPU = """\
+        elif device in HERE.gpus and device is {others}device and {dtypes}:
+            scope = SCOPE()
+            if device is (HERE.first if scope is None else scope.lane):
+                array, hold = device.quick(op, ({inputs},), ({given}))
+                result = Tensor()
+                result._array = array; result._dtype = {result}; result._device = device; result._watch = None
+                if hold is not None: result._hold = hold
+                if scope is not None and (tape := scope.tape) is not None and ({watched}):
+{heard}
+                return result
 """
 
 HEARD = "                    tape.hear(op, ({inputs},), {attrs}, result)"
@@ -97,7 +112,7 @@ def constant_like(x: Any, value: float) -> Any:
     remembered.
     """
     device = getattr(x, "_device", None)
-    if device is None or device is not HERE.device:
+    if device is None or (device is not HERE.device and device not in HERE.gpus):
         return value
     key = (x._dtype, value or str(value), value.__class__)
     known = device.constants.get(key)
@@ -105,13 +120,26 @@ def constant_like(x: Any, value: float) -> Any:
         return known
     if value != value or not _exact(x._dtype, value):
         return value
-    known = Tensor()
-    known._array, known._dtype = host_array(value, x._dtype)
-    known._device = device
-    known._watch = None
+    if device in HERE.gpus:
+        known = _constant_on_gpu(x, value)
+        if known is None:
+            return value
+    else:
+        known = Tensor()
+        known._array, known._dtype = host_array(value, x._dtype)
+        known._device = device
+        known._watch = None
     if len(device.constants) < 1000:  # a loop over floats must not fill the memory
         device.constants[key] = known
     return known
+
+
+def _constant_on_gpu(x: Any, value: float) -> Tensor | None:
+    """Returns a scalar on the GPU of `x`: copied there once, and not for every use; None for what it does not keep."""
+    if x._dtype in _types.HOST_DTYPES:
+        return None
+    array, dtype = host_array(value, x._dtype)
+    return tensor_of(x._device.put(array, Label("_EagerConst", dtype.name, array.shape)), dtype, x._device)
 
 
 def _exact(dtype: _types.DType, value: float) -> bool:
@@ -157,19 +185,29 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
     inputs = names[: len(op.inputs)]
     arrays = [f"{x}._array" for x in inputs]
     call = ", ".join(arrays) if op.function else ", ".join(["xp", *arrays, *op.attrs])
+    parts = {
+        "others": "".join(f"{x}._device is " for x in inputs[1:]),
+        "dtypes": " and ".join([_dtype_test(op, inputs), *_not_given(op, road, names)]),
+        "result": _result(op, inputs),
+        "watched": " or ".join(f"{x}._watch is not None" for x in inputs),
+        "heard": _heard(op, inputs),
+    }
+    given = "".join(f"{attr}, " for attr in op.attrs)
     return LANE.format(
         name=road.__name__,
         params=", ".join(names),
         scalar=SCALAR if inputs == ("x", "y") and len(set(op.tokens)) == 1 and op.tokens[0] in op.sets else "",
         first=inputs[0],
-        others="".join(f"{x}._device is " for x in inputs[1:]),
-        dtypes=" and ".join([_dtype_test(op, inputs), *_not_given(op, road, names)]),
         call=f"kernel({call})",
-        result=_result(op, inputs),
-        watched=" or ".join(f"{x}._watch is not None" for x in inputs),
-        heard=_heard(op, inputs),
+        on_gpu=ON_GPU.format(inputs=", ".join(inputs), given=given, **parts) if _has_gpu_lane(op) else "",
         args=", ".join(names),
+        **parts,
     )
+
+
+def _has_gpu_lane(op: Op) -> bool:
+    """Tells whether an op always runs where its inputs are, if that is a GPU."""
+    return not op._cpu_only and not op.host_outputs
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:

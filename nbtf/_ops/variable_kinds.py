@@ -51,7 +51,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Generator[No
     """
     outer = SCOPE() or EMPTY
     inner = outer.with_(creators=(*outer.creators, variable_creator))
-    if HERE.device is not None and inner.plain:
+    if HERE.first is not None and inner.plain:
         inner.lane = CURRENT.context.lane_of(inner.request)
     stack = ScopeStack()
     stack.enter(inner)

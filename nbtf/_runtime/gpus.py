@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtf._devices.bfc import BFCAllocator, Driver
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.configuration import Configuration, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf.errors import AlreadyExistsError
+
+if TYPE_CHECKING:
+    from nbtf._devices.cuda import CudaGPU
 
 
 class LogicalGPU(NamedTuple):
@@ -37,7 +40,7 @@ class GPUs:
 
     def __init__(self, configuration: Configuration) -> None:
         """Starts without any."""
-        self.made: list[SimulatedGPU] = []
+        self.made: list[SimulatedGPU | CudaGPU] = []
         self.made_from: list[PhysicalDevice] = []
         self._configuration = configuration
         self._drivers: dict[PhysicalDevice, Driver] = {}
@@ -64,9 +67,10 @@ class GPUs:
                 raise AlreadyExistsError(None, None, _mapped_twice(number, one.physical, physical))
         new = wanted[len(self.made) :]
         first = len(self.made)
-        allocators = [self._allocator(first + number, one, options) for number, one in enumerate(new)]
-        for one, allocator in zip(new, allocators, strict=True):
-            self.made.append(SimulatedGPU(len(self.made), self._configuration.cards[one.physical], allocator))
+        memories = [self._memory(first + number, one, options) for number, one in enumerate(new)]
+        cards = [one.physical for one in wanted]
+        for one, memory in zip(new, memories, strict=True):
+            self.made.append(self._gpu(one.physical, memory, cards.count(one.physical) == 1))
             self.made_from.append(one.physical)
             self._wishes.append(one.wish)
             self._options.append(options)
@@ -77,14 +81,28 @@ class GPUs:
         for gpu in waiting:
             if self._options[gpu.index] != options:
                 wanted = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])
-                gpu.use(self._allocator(gpu.index, wanted, options))
+                gpu.use(self._memory(gpu.index, wanted, options))
                 self._options[gpu.index] = options
         for gpu in waiting:
             gpu.start()
 
-    def _allocator(self, number: int, wanted: LogicalGPU, options: MemoryOptions) -> BFCAllocator:
+    def _gpu(self, physical: PhysicalDevice, memory: Any, alone: bool) -> SimulatedGPU | CudaGPU:
+        card = self._configuration.cards[physical]
+        if card.simulated:
+            return SimulatedGPU(len(self.made), card, memory)
+        from nbtf._devices.cuda import CudaGPU
+
+        return CudaGPU(len(self.made), card, memory, alone)
+
+    def _memory(self, number: int, wanted: LogicalGPU, options: MemoryOptions) -> Any:
+        """Returns what looks after the memory of a GPU: an allocator, or for a real card a plan to have one."""
         environ = self._configuration.environ
         card = self._configuration.cards[wanted.physical]
+        if not card.simulated:
+            from nbtf._devices.cuda_memory import plan_for
+
+            limit = None if wanted.wish is None else wanted.wish.memory_limit
+            return plan_for(limit, options.fraction, options.growth, environ)
         driver = self._drivers.setdefault(wanted.physical, Driver(card.memory_bytes))
         limit = memory_limit(
             total=card.memory_bytes,

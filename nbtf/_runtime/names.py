@@ -45,7 +45,7 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
         name = self._name
         whole = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
         inner = outer.with_(names=whole)
-        if HERE.device is not None and inner.plain:
+        if HERE.first is not None and inner.plain:
             inner.lane = CURRENT.context.lane_of(inner.request)
         self.enter(inner)
         return whole

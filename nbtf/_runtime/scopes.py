@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import cache
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
@@ -100,6 +101,11 @@ class Scope:
         return scope
 
 
+@cache
+def _request_of(device: str) -> Request:
+    return Request(device, parse(device))
+
+
 class NodeScope(Scope):
     """The scope in which a session runs one node: where it runs is decided already."""
 
@@ -107,7 +113,7 @@ class NodeScope(Scope):
 
     def __init__(self, node: str, device: Device, reason: Reason) -> None:
         """Takes the name of the node, and where it was placed."""
-        super().__init__(Request(device.name, parse(device.name)))
+        super().__init__(_request_of(device.name))
         self.node: str | None = node
         self.placed: tuple[Device, Reason] | None = (device, reason)
 
@@ -147,13 +153,19 @@ EMPTY = Scope()
 
 
 class Here:
-    """The device whose express lane is open in this process, or None; written by `Context.settle` alone."""
+    """The devices whose express lanes are open in this process; written by `Context.settle` alone.
 
-    __slots__ = ("device",)
+    `device` is the CPU that plain ops go to, or None. `gpus` are real GPUs, none of them where there is no lane.
+    `first` is the device that plain ops go to if it has a lane of either kind.
+    """
+
+    __slots__ = ("device", "first", "gpus")
 
     def __init__(self) -> None:
         """Starts closed."""
         self.device: Device | None = None
+        self.gpus: frozenset[Device] = frozenset()
+        self.first: Device | None = None
 
 
 HERE = Here()

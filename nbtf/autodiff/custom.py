@@ -95,7 +95,7 @@ def _heard_by(watcher: _Watcher, function: Function, args: Any, kwargs: Any) -> 
     """Calls a function with one more tape open, which learns what variables it uses."""
     outer = SCOPE()
     scope = outer or EMPTY
-    lane = None if scope.tapes else HERE.device if outer is None else outer.lane
+    lane = None if scope.tapes else HERE.first if outer is None else outer.lane
     set_scope(scope.with_tapes((*scope.tapes, watcher), lane))
     try:
         result, backward = function(*args, **kwargs)

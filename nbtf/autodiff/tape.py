@@ -85,7 +85,7 @@ class GradientTape:
         self._recording = True
         outer = self._outer = SCOPE()
         if outer is None:
-            scope = EMPTY.with_tapes((tape,), HERE.device)
+            scope = EMPTY.with_tapes((tape,), HERE.first)
         else:
             tapes = (*outer.tapes, tape)
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)

@@ -232,6 +232,6 @@ def across(strategy: Strategy, outer: Scope) -> Scope:
 
 def opened(scope: Scope) -> Scope:
     """Returns a scope whose express lane is open if it may be."""
-    if HERE.device is not None and scope.plain:
+    if HERE.first is not None and scope.plain:
         scope.lane = CURRENT.context.lane_of(scope.request)
     return scope

@@ -20,14 +20,26 @@ _FIELDS = ("jobs", "replicas", "tasks", "types", "ids")
 class Group:
     """Nodes that stand together."""
 
-    __slots__ = ("members", "rank", "requested", "types")
+    __slots__ = ("_first", "_others", "rank", "requested", "types")
 
     def __init__(self, node: Operation, requested: Fields, types: Types) -> None:
         """Starts with one node."""
-        self.members = [node]
+        self._first = node
+        self._others: list[Operation] | None = None  # most groups are one node: a list for each would be slow
         self.rank = 0
         self.requested = requested
         self.types = types
+
+    @property
+    def members(self) -> list[Operation]:
+        """The nodes."""
+        return [self._first, *(self._others or ())]
+
+    def take(self, members: list[Operation]) -> None:
+        """Adds those of another group."""
+        if self._others is None:
+            self._others = []
+        self._others += members
 
 
 class ConflictError(Exception):
@@ -122,7 +134,7 @@ class Colocation:
         kept.requested, kept.types = requested, types
         for member in gone.members:
             self._groups[member] = kept
-        kept.members += gone.members
+        kept.take(gone.members)
 
 
 _CONNECTED = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nbtf._devices.base import Device
@@ -69,9 +70,10 @@ def needed(fetches: Sequence[GraphTensor | Operation], fed: Collection[GraphTens
         node = todo.pop()
         if node not in found:
             found.add(node)
-            todo += [tensor.op for tensor in node.needed_inputs if tensor not in fed]
+            inputs = node.needed_inputs if node.late_attrs else node.inputs
+            todo += [tensor.op for tensor in inputs if tensor not in fed]
             todo += node.control_inputs
-    return sorted(found, key=lambda node: node.number)
+    return sorted(found, key=attrgetter("number"))
 
 
 def plan(
@@ -180,7 +182,7 @@ class _Copies:
 
     def new(self, keys: Keys, scope: NodeScope) -> list[Copy]:
         """Returns the copies that a node is the first to want."""
-        ways = [key for key in dict.fromkeys(_flat(keys)) if key.__class__ is tuple and key not in self._made]
+        ways = [key for key in dict.fromkeys(_flat(keys)) if isinstance(key, tuple) and key not in self._made]
         self._made.update(ways)
         return [self._copy(way, scope) for way in ways]
 

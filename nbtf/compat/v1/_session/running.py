@@ -119,7 +119,7 @@ def _results(step: Step, made: Made, streams: dict[Operation, Stream]) -> list[A
     attrs = node.attrs
     if step.late:
         attrs = {**attrs, **{name: value_of(made[one], node.name).numpy() for name, one in step.late}}
-    seeds = attrs.get("stream")
+    seeds: Any = attrs.get("stream")
     if seeds.__class__ is GraphStream:
         attrs = {**attrs, "stream": streams.get(node) or streams.setdefault(node, seeds.started())}
     result = execute(node.record, inputs, attrs, node.name)

@@ -1,0 +1,125 @@
+"""What a graph and its session cost: `python tests/benchmarks/bench_sessions.py`.
+
+Ratios, not times. A node of a graph must cost the same however many there are: building, the first run, which places
+the graph, and later runs. A run of ten ops may take twice as long as the same ops taken down the road eagerly.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import timeit
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import nbtf as tf
+from nbtf.compat import v1
+from nbtf.runtime import recording
+
+SIZES = (1_000, 3_000, 10_000)
+LINEAR = 1.5
+"""How many times more a node may cost in the largest graph than in the cheapest."""
+
+TWICE = 2.0
+ROUNDS = 41
+BLOCK_SECONDS = 0.002
+
+
+class Costs(NamedTuple):
+    """Microseconds for a node."""
+
+    build: float
+    first_run: float
+    later_run: float
+
+    @property
+    def whole(self) -> float:
+        """Building and running it once."""
+        return self.build + self.first_run
+
+
+def chain(count: int) -> tuple[Any, Any]:
+    """A graph of about so many nodes, one behind the other, with a constant for every op; and its last tensor."""
+    graph = v1.Graph()
+    with graph.as_default():
+        value = v1.constant(np.ones((2, 2), np.float32))
+        while graph.version < count:
+            value = value * 1.0 if graph.version % 4 else tf.tanh(value)
+    return graph, value
+
+
+def costs(count: int) -> Costs:
+    """The cost of a graph; the least of several graphs, since other programs run as well."""
+    found = [_costs_once(count) for _ in range(7)]
+    return Costs(*[min(column) for column in zip(*found, strict=True)])
+
+
+def _costs_once(count: int) -> Costs:
+    gc.collect()  # the graphs before must not be cleared away while this one is measured
+    start = perf_counter()
+    graph, value = chain(count)
+    built = perf_counter()
+    session = v1.Session(graph=graph)
+    session.run(value)
+    first = perf_counter()
+    session.run(value)
+    later = perf_counter()
+    return Costs(*[one / graph.version * 1e6 for one in (built - start, first - built, later - first)])
+
+
+def ratio(base: Callable[[], Any], other: Callable[[], Any]) -> float:
+    """How many times longer `other` takes than `base`."""
+    counts = [max(1, int(BLOCK_SECONDS / timeit.timeit(one, number=20) * 20)) for one in (base, other)]
+    times = [
+        [timeit.timeit(one, number=count) / count for one, count in zip((base, other), counts, strict=True)]
+        for _ in range(ROUNDS)
+    ]
+    low = [statistics.quantiles(column, n=4)[0] for column in zip(*times, strict=True)]
+    return low[1] / low[0]
+
+
+def ten_ops(a: Any, b: Any) -> Any:
+    """Ten ops on small matrices."""
+    value = a
+    for _ in range(5):
+        value = tf.tanh(tf.matmul(value, b))
+    return value
+
+
+def run_of_ten_ops() -> float:
+    """How many times longer a session takes for ten ops than the same ops one by one, on the road both times."""
+    array = np.full((2, 2), 0.5, np.float32)
+    a, b = tf.constant(array), tf.constant(array)
+    with v1.Graph().as_default() as graph:
+        x, y = v1.constant(array), v1.constant(array)
+        fetch = ten_ops(x, y)
+    session = v1.Session(graph=graph)
+    return ratio(lambda: ten_ops(a, b).numpy(), lambda: session.run(fetch))
+
+
+def main() -> None:
+    """Prints the tables."""
+    print(f"{'µs a node':>10} {'build':>8} {'1st run':>8} {'later':>8} {'in all':>8}")
+    measured = [costs(count) for count in SIZES]
+    for count, one in zip(SIZES, measured, strict=True):
+        print(f"{count:10,} {one.build:8.2f} {one.first_run:8.2f} {one.later_run:8.2f} {one.whole:8.2f}")
+    for title, column in (("in all", [one.whole for one in measured]), ("later", [one.later_run for one in measured])):
+        worst = max(column) / min(column)
+        print(
+            f"{title}: dearest node / cheapest node {worst:.2f}   goal {LINEAR}{'' if worst <= LINEAR else '   missed'}"
+        )
+    with tf.device("CPU:0"), recording():  # the road: a recorder closes the express lanes
+        found = run_of_ten_ops()
+    print(f"ten ops in a session / on the road, recorded {found:.2f}   goal {TWICE}")
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(1)
+    found = run_of_ten_ops()
+    print(f"ten ops in a session / on the road, simulated GPU {found:.2f}   goal {TWICE}")
+    tf.runtime.restart()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from IPython import display
 
@@ -16,7 +16,7 @@ from nbtf.notebook.placement_log import each, grouped, why
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, Table
 
-Ops = Counter[tuple[str, str, runtime.Reason]]
+Lines = Counter[str]
 
 show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # IPython does not type it
 
@@ -37,7 +37,7 @@ def add_placement_magic(session: Session, cells: CellMagics) -> None:
         help="fail when an op ran elsewhere",
     )
     options.add_argument("--no-copies", action="store_true", help="fail when a tensor was copied between devices")
-    earlier: dict[str, Ops] = {}
+    earlier: dict[str, Lines] = {}
     cells.add("placement", options, lambda chosen: _begin(session, chosen, earlier))
 
 
@@ -49,7 +49,7 @@ def _rule(text: str) -> str:
     return text
 
 
-def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Ops]) -> None:
+def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Lines]) -> None:
     info = session.cell
     cell = "" if info is None else getattr(info, "cell_id", None) or info.raw_cell
     session.record_cell(lambda record, failed: _close(session, chosen, earlier, cell, record, failed))
@@ -58,14 +58,14 @@ def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Ops]
 def _close(
     session: Session,
     chosen: argparse.Namespace,
-    earlier: dict[str, Ops],
+    earlier: dict[str, Lines],
     cell: str,
     record: runtime.Recording,
     failed: bool,
 ) -> None:
     snapshot = record.snapshot()
     checked = bool(chosen.expect) or chosen.no_copies
-    now = Counter(snapshot.ops)
+    now = _lines(snapshot.ops)
     if chosen.diff:
         for line in _changes(earlier.get(cell), now):
             say(line)
@@ -78,16 +78,21 @@ def _close(
         record.expect(*chosen.expect, no_copies=chosen.no_copies)
 
 
-def _changes(before: Ops | None, now: Ops) -> list[str]:
+def _changes(before: Lines | None, now: Lines) -> list[str]:
     """Returns what differs between two runs; the order of the ops does not matter."""
     if before is None:
         return ["First run of this cell: the next one is compared with it."]
-    lines = [f"- {line}" for line in _told(before - now)] + [f"+ {line}" for line in _told(now - before)]
+    lines = [f"- {line}" for line in _counted(before - now)] + [f"+ {line}" for line in _counted(now - before)]
     return lines or ["No change since the last run of this cell."]
 
 
-def _told(ops: Ops) -> list[str]:
-    return [
-        f"{op} on {label(device)}: {why(op, device, reason)}{f' ({count:,} times)' if count > 1 else ''}"
-        for (op, device, reason), count in sorted(ops.items())
-    ]
+def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
+    """Returns how often which op ran where and why, in words: the machine of the words may be gone when they are shown."""
+    lines: Lines = Counter()
+    for (op, device, reason), count in ops.items():
+        lines[f"{op} on {label(device)}: {why(op, device, reason)}"] += count
+    return lines
+
+
+def _counted(lines: Lines) -> list[str]:
+    return [f"{line} ({count:,} times)" if count > 1 else line for line, count in sorted(lines.items())]

@@ -149,6 +149,15 @@ def test_difference_to_the_run_before_is_shown(shell: Shell) -> None:
     ] == said
 
 
+def test_a_device_of_a_machine_that_is_gone_is_still_told_as_simulated(shell: Shell) -> None:
+    for gpus in (3, 1):
+        tf.runtime.restart()
+        tf.runtime.simulate_gpus(gpus)
+        ran = shell.run("%%placement --diff", "with tf.device('GPU:2'): c = tf.eye(2) @ tf.eye(2)", cell_id="one")
+
+    assert "- MatMul on GPU:2 (simulated): asked for by tf.device\n" in ran.out
+
+
 def test_cell_as_expected_says_nothing(shell: Shell) -> None:
     ran = shell.run(
         "%%device GPU:1", "%%placement --expect AddV2=GPU:1 _Eager*=GPU:1 --no-copies", "c = 1.0 + tf.constant(1.0)"

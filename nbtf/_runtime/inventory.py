@@ -84,7 +84,8 @@ def physical_devices() -> list[DeviceInfo]:
     for physical in configuration.physical:
         name = physical.name.removeprefix("/physical_device:")
         known = _with_card(context, name, physical.device_type, physical)
-        found.append(known._replace(visible=physical in configuration.visible))
+        in_use = configuration.visible if context.machine is None else context.made_from.values()
+        found.append(known._replace(visible=physical in in_use))
     return found
 
 

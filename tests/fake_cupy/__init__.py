@@ -16,6 +16,7 @@ from tests.fake_cupy.arrays import argsort as argsort
 from tests.fake_cupy.arrays import array as array
 from tests.fake_cupy.arrays import asarray as asarray
 from tests.fake_cupy.arrays import ascontiguousarray as ascontiguousarray
+from tests.fake_cupy.arrays import broadcast as broadcast
 from tests.fake_cupy.arrays import empty as empty
 from tests.fake_cupy.arrays import lexsort as lexsort
 from tests.fake_cupy.arrays import ndarray as ndarray

@@ -17,8 +17,8 @@ from tests.fake_cupy.stream import Stream, get_current_stream
 NAMES = frozenset((Path(__file__).parents[1] / "ops" / "cupy14_names.txt").read_text().splitlines())
 """What CuPy has of NumPy's names."""
 _KINDS = "?bBhHiIlLqQefdFD"
-_ATOMIC_ADD = (np.int32, np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64, np.complex128)
-_ATOMIC_ORDER = (np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64)
+_ATOMIC_ORDER = (np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64)
+_ATOMIC_ADD = (*_ATOMIC_ORDER, np.float16)
 
 
 class ndarray:  # noqa: N801  # CuPy's name
@@ -91,9 +91,19 @@ class ndarray:  # noqa: N801  # CuPy's name
     def real(self) -> ndarray:
         return made(self._a.real, self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        operands(self, value)
+        self._a.real[...] = plain(value)
+
     @property
     def imag(self) -> ndarray:
         return made(self._a.imag, self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        operands(self, value)
+        self._a.imag[...] = plain(value)
 
     # To the host: each waits for the card
 
@@ -354,7 +364,7 @@ class Ufunc:
         allowed = {"add": _ATOMIC_ADD, "subtract": (np.int32, np.uint32)} | dict.fromkeys(
             ("maximum", "minimum"), _ATOMIC_ORDER
         )
-        if array.dtype.type not in allowed.get(self.__name__, ()):
+        if array.dtype not in map(np.dtype, allowed.get(self.__name__, ())):
             raise TypeError(f"{self.__name__}.at does not support {array.dtype} as data type")
         MACHINE.did("kernel", f"{self.__name__}.at", MACHINE.touch(), get_current_stream().ptr)
         with np.errstate(all="ignore"):
@@ -420,6 +430,12 @@ def sort(a: Any, axis: int = -1, kind: Any = None) -> ndarray:
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None) -> ndarray:
     """Counts modulo the length."""
     return a.take(indices, axis)
+
+
+def broadcast(*arrays: Any) -> Any:
+    """Tells which shape arrays have together."""
+    operands(*arrays)
+    return np.broadcast(*map(plain, arrays))
 
 
 HOST_RESULTS = frozenset({"iinfo", "finfo", "issubdtype", "promote_types", "result_type", "can_cast", "isdtype"})

@@ -16,32 +16,12 @@ import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
 from cupy.cuda import memory  # pyright: ignore[reportMissingImports]
 
+from nbtf._devices.cuda_errors import is_out_of_memory, meaning
 from nbtf.errors import InvalidArgumentError
+from tests import fake_cupy
+from tests.devices.cupy_surface import PARAMETERS, SURFACE
 from tests.devices.kernel_calls import WAITS, Asked, Listed, runs_on_gpus
 
-# Section by section what the CUDA device uses of CuPy, whether always or only where it is there.
-SURFACE = (
-    *"cuda.is_available cuda.Device cuda.Stream cuda.Stream.null cuda.Event cuda.get_current_stream".split(),
-    *"cuda.get_elapsed_time cuda.MemoryPool cuda.using_allocator cuda.get_allocator cuda.UnownedMemory".split(),
-    *"cuda.MemoryPointer cuda.Memory cuda.alloc cuda.MemoryHook".split(),
-    *"cuda.memory.OutOfMemoryError cuda.memory.SingleDeviceMemoryPool".split(),
-    *"cuda.memory._get_thread_local_allocator cuda.memory._set_thread_local_allocator".split(),
-    *"cuda.runtime.CUDARuntimeError cuda.runtime.getDevice cuda.runtime.setDevice".split(),
-    *"cuda.runtime.getDeviceCount cuda.runtime.getDeviceProperties cuda.runtime.deviceGetPCIBusId".split(),
-    *"cuda.runtime.memGetInfo cuda.runtime.deviceCanAccessPeer cuda.runtime.memcpyAsync".split(),
-    *"cuda.runtime.driverGetVersion cuda.runtime.is_hip".split(),
-    *"cuda.driver.CUDADriverError cuda.compiler.CompileException cuda.nvrtc.NVRTCError".split(),
-    *"_core._routines_linalg.set_compute_type _core._routines_linalg.get_compute_type".split(),
-    *"get_default_pinned_memory_pool from_dlpack ElementwiseKernel ReductionKernel".split(),
-)
-PARAMETERS = {
-    "cuda.Stream": ("null", "non_blocking"),
-    "cuda.Event": ("block", "disable_timing"),
-    "cuda.UnownedMemory": ("ptr", "size", "owner", "device_id"),
-    "ndarray.get": ("stream", "order", "out", "blocking"),
-    "from_dlpack": ("x", "device", "copy"),
-}
-"""Parameters that the device passes by name."""
 LACKING = object()
 
 
@@ -176,6 +156,136 @@ def allocators() -> dict[str, Any]:
     }
 
 
+def errors() -> dict[str, Any]:
+    """Shows the classes that CuPy really raises to the device, which knows them by name."""
+    cuda = cupy.cuda
+    raised: dict[str, Exception] = {
+        "pool": cuda.memory.OutOfMemoryError(1, 2, 3),
+        "cudaMalloc": cuda.runtime.CUDARuntimeError(2),
+        "illegal address": cuda.runtime.CUDARuntimeError(700),
+        "invalid device": cuda.runtime.CUDARuntimeError(101),
+        "busy": cuda.runtime.CUDARuntimeError(46),
+        "driver": _unmade(cuda.driver.CUDADriverError, 700),
+        "compiler": cuda.compiler.CompileException("no", "source", "name", (), "nvrtc"),
+        "nvrtc": _unmade(cuda.nvrtc.NVRTCError, 1),
+    }
+    for name, call in (("library", cupy.cuda.get_cublas_handle), ("host", _implicit)):
+        try:
+            call()
+        except Exception as error:
+            raised[name] = error
+    found: dict[str, Any] = {}
+    for name, error in raised.items():
+        if is_out_of_memory(error):
+            found[name] = ["ResourceExhaustedError", False]
+        else:
+            told = meaning(error, "GPU:0")
+            found[name] = [type(told.error).__name__, bool(told.lost)]
+    return found
+
+
+def _unmade(kind: Any, status: int) -> Exception:
+    """Returns an error whose text only the library could tell that is missing here."""
+    error = kind.__new__(kind)
+    error.status = status
+    return error
+
+
+def _implicit() -> None:
+    np.asarray(as_cupys(_listed((2,))))
+
+
+def _listed(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
+    return np.zeros(shape, dtype).view(Listed)
+
+
+def attributes() -> list[str]:
+    """Returns what the device reads of an array and does with memory, as far as it is missing."""
+    array = as_cupys(_listed((4, 2)))
+    view = array[1:].T
+
+    class MemoryOfChunk(cupy.cuda.UnownedMemory):
+        chunk: Any = None
+
+    memory_of_ours = MemoryOfChunk(array.data.ptr, 32, array, 0)
+    memory_of_ours.chunk = "anything"
+    made = cupy.ndarray((2,), np.float32, memptr=cupy.cuda.MemoryPointer(memory_of_ours, 0))
+    facts = {
+        "a view lies in the same memory": view.data.mem is array.data.mem,
+        "a view has a base": view.base is not None,
+        "memory has an address and a size": (array.data.mem.ptr, array.data.mem.size) == (array.data.ptr, 32),
+        "memory of ours keeps what is written on it": made.data.mem.chunk == "anything",
+        "arrays know their device": array.data.device_id == 0,
+        "the null stream has pointer 0": cupy.cuda.Stream.null.ptr == 0,
+        "events and streams are ordered by these": all(
+            hasattr(owner, name)
+            for owner, name in (
+                (cupy.cuda.Event, "record"),
+                (cupy.cuda.Stream, "wait_event"),
+                (cupy.cuda.Stream, "use"),
+                (cupy.cuda.Stream, "synchronize"),
+            )
+        ),
+        "pools have these": all(
+            hasattr(cupy.cuda.memory.SingleDeviceMemoryPool, name)
+            for name in ("malloc", "used_bytes", "total_bytes", "free_all_blocks", "set_limit", "get_limit")
+        ),
+    }
+    return [fact for fact, true in facts.items() if not true]
+
+
+def mirror() -> list[str]:
+    """Returns what only one of CuPy and the fake of it refuses.
+
+    Asked is what CuPy looks at before it looks for a card; an operand of NumPy's is refused later, so not here.
+    """
+    calls: list[Asked] = [
+        Asked(f"{name}.at", (_listed((4, 3), dtype), _listed((2,), np.int64), _listed((2, 3), dtype)), {})
+        for name in ("add", "subtract", "maximum", "minimum", "multiply")
+        for dtype in "?bhiqBHIQefdFD"
+    ]
+    calls += [Asked(f"{name}.reduce", (_listed((4, 3)), 0), {}) for name in ("add", "multiply", "maximum", "minimum")]
+    calls += [Asked(f"{name}.accumulate", (_listed((4,)), 0), {}) for name in ("add", "multiply", "maximum")]
+    calls += [
+        Asked("argsort", (_listed((4,)),), {"kind": "quicksort"}),
+        Asked("argsort", (_listed((4,)),), {"kind": "stable"}),
+        Asked("lexsort", ((_listed((4,)), _listed((4,))),), {}),
+        Asked("lexsort", (_listed((2, 4)),), {}),
+        Asked("empty", ((2,), object), {}),
+        Asked("empty", ((2,), "M8[s]"), {}),
+        Asked("empty", ((2,), np.longdouble), {}),
+        Asked("add", (_listed((2,)), [1.0, 2.0]), {}),
+        Asked("add", (_listed((2,)), np.float32(1)), {}),
+        Asked("add", (_listed((2,)), 1.0), {}),
+        Asked("where", (_listed((2,), bool), _listed((2,)), 0.0), {}),
+        Asked("take", (_listed((0,)), _listed((2,), np.int64)), {}),
+    ]
+    with fake_cupy.installed():
+        fakes = [_fake_refuses(call) for call in calls]
+    return [
+        f"{call}: CuPy {'refuses' if real else 'takes'} it"
+        for call, fake in zip(calls, fakes, strict=True)
+        if fake != (real := outcome(call) not in ("returned", "launched", "library"))
+    ]
+
+
+def _fake_refuses(call: Asked) -> bool:
+    function: Any = fake_cupy
+    try:
+        for name in call.path.split("."):
+            function = getattr(function, name)
+        function(*_as_fakes(call.args), **call.kwargs)
+    except Exception:
+        return True
+    return False
+
+
+def _as_fakes(value: Any) -> Any:
+    if isinstance(value, Listed):
+        return fake_cupy.array(np.array(value.tolist(), value.dtype).reshape(value.shape))
+    return type(value)(_as_fakes(one) for one in value) if type(value) in (tuple, list) else value
+
+
 def main() -> None:
     """Writes all answers to the file that is named on the command line."""
     names = Path(__file__).parents[1].joinpath("ops/cupy14_names.txt").read_text(encoding="utf-8").splitlines()
@@ -187,6 +297,9 @@ def main() -> None:
         "lacking names": [name for name in names if name[0] != "#" and found(name) is LACKING],
         "kernels": kernels(),
         "allocators": allocators(),
+        "errors": errors(),
+        "lacking facts": attributes(),
+        "differences of the fake": mirror(),
     }
     Path(sys.argv[1]).write_text(json.dumps(answers), encoding="utf-8")
 

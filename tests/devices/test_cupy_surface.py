@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.devices.cupy_surface import SURFACE, used_by_the_device
+
 ROOT = Path(__file__).parents[2]
 WAITING = {
     "CheckNumerics": "the values decide whether it fails",
@@ -64,6 +66,13 @@ def answers(cupy_is_here: None, tmp_path_factory: pytest.TempPathFactory) -> dic
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+def test_the_list_has_all_that_the_device_mentions() -> None:
+    used = used_by_the_device()
+
+    assert set() == used - set(SURFACE)
+    assert {"cuda.runtime.memcpyAsync", "cuda.Event", "cuda.memory.SingleDeviceMemoryPool"} <= used
+
+
 def test_cupy_has_what_the_device_uses(answers: dict[str, Any]) -> None:
     assert ([], []) == (answers["lacking"], answers["lacking parameters"])
 
@@ -100,6 +109,31 @@ def test_the_allocator_of_a_thread_can_be_swapped(answers: dict[str, Any]) -> No
     told = answers["allocators"]
 
     assert (True, True) == (told["swapped"], told["restored"])
+
+
+def test_arrays_streams_and_pools_are_as_the_device_takes_them(answers: dict[str, Any]) -> None:
+    assert [] == answers["lacking facts"]
+
+
+def test_what_cupy_really_raises_is_understood(answers: dict[str, Any]) -> None:
+    told = answers["errors"]
+
+    assert {
+        "pool": ["ResourceExhaustedError", False],
+        "cudaMalloc": ["ResourceExhaustedError", False],
+        "illegal address": ["InternalError", True],
+        "invalid device": ["FailedPreconditionError", False],
+        "busy": ["UnavailableError", False],
+        "driver": ["InternalError", True],
+        "compiler": ["InternalError", False],
+        "nvrtc": ["InternalError", False],
+        "library": ["FailedPreconditionError", False],
+        "host": ["InternalError", False],
+    } == told
+
+
+def test_the_fake_refuses_what_cupy_refuses(answers: dict[str, Any]) -> None:
+    assert [] == answers["differences of the fake"]
 
 
 # A machine with CuPy and without a driver is one without a GPU

@@ -87,7 +87,7 @@ def _changes(before: Lines | None, now: Lines) -> list[str]:
 
 
 def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
-    """Returns how often which op ran where and why, in words: the machine of the words may be gone when they are shown."""
+    """Returns how often which op ran where and why, in words: their machine may be gone when they are shown."""
     lines: Lines = Counter()
     for (op, device, reason), count in ops.items():
         lines[f"{op} on {label(device)}: {why(op, device, reason)}"] += count

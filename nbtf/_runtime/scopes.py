@@ -120,11 +120,17 @@ class NodeScope(Scope):
     def with_(self, **changes: Any) -> Scope:
         """Returns the scope of an open block in the node, in which another request counts again."""
         inner = super().with_(**changes)
-        if "request" in changes or self.placed is None:
-            return inner
-        scope = NodeScope(self.node or "", *self.placed)
+        return inner if "request" in changes else self._around(inner)
+
+    def with_tapes(self, tapes: tuple[Any, ...], lane: Device | None) -> Scope:
+        """Returns the scope of a tape in the node."""
+        return self._around(super().with_tapes(tapes, lane))
+
+    def _around(self, inner: Scope) -> NodeScope:
+        scope = NodeScope.__new__(NodeScope)
         for name in Scope.__slots__:
             setattr(scope, name, getattr(inner, name))
+        scope.node, scope.placed = self.node, self.placed
         return scope
 
 

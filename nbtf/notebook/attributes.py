@@ -58,6 +58,7 @@ _TOLD = {
     "_value": Way(),  # of a variable of Keras: a `tf.Variable`
     "_sequence": Way(".layers", role="layers"),
     "_slots": Way(role="slots"),
+    "_runner": Way(code="", role="runner"),  # of a session of TensorFlow 1
 }
 """Attributes of nbtf's objects that users know by other names."""
 
@@ -71,6 +72,28 @@ def layers(thing: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
     shown: list[Any] = [one for one in _LIST(thing) if class_name(kind_of(one)) != "InputLayer"]
     for index, layer in enumerate(shown):
         yield layer, Way(f"[{index}]", f"[{index}]", pattern=ITEM)
+
+
+_KEPT = {"values": "variable", "constants": "constant"}
+"""What a session's runner keeps, by its attributes."""
+
+
+def runner(thing: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
+    """Yields what the runner of a session keeps: an object, or its attributes."""
+    names = thing if isinstance(thing, dict) else attributes_of(thing)
+    if names is not thing:
+        yield names, Way(code="", role="runner")
+    for name, value in items_of(names):
+        kept = _KEPT.get(name)
+        yield value, Way(hidden=True) if kept is None else Way(code="", role="nodes", names=(kept,))
+
+
+def nodes(thing: dict[Any, Any], names: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
+    """Yields what a session keeps for nodes of its graph; it lets go of all when it is closed."""
+    (what,) = names
+    for node, value in items_of(thing):
+        yield value, Way(f": {what} {node.name}", None, "close", pattern=f": {what} {ITEM}")
+        yield node, Way(".<key>")
 
 
 def _attribute(name: Any, readable: bool, changeable: bool) -> Way:

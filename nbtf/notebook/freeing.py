@@ -148,6 +148,8 @@ def _removal(place: Place, way: Way, parent: Place | None) -> str | None:
     """Returns the line that takes one reference away; None where there is none."""
     if way.removal == "clear" and parent is not None and parent.code is not None:
         line = f"{parent.code}.cache_clear()"
+    elif way.removal == "close" and parent is not None and parent.code is not None:
+        line = f"{parent.code}.close()"
     elif way.removal in ("del", "None") and place.code is not None and not place.owner:
         line = f"del {place.code}" if way.removal == "del" else f"{place.code} = None"
     else:

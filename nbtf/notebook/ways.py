@@ -111,6 +111,8 @@ def _of_array(thing: Any) -> Iterator[tuple[object, Way]]:
 _ROLES: dict[str, Any] = {
     "attributes": attributes.as_attributes,
     "layers": attributes.layers,
+    "runner": attributes.runner,
+    "nodes": attributes.nodes,
     "closure": calls.closure,
     "defaults": calls.defaults,
     "keyword defaults": calls.keyword_defaults,

@@ -21,8 +21,8 @@ class Way(NamedTuple):
 
     `shown` and `code` follow the object's own; `code` is None where no expression leads there. `removal` says what
     takes the reference away: `del` or `None` (an assignment) with the code of what it refers to, `clear` (of a cache),
-    `close` (of a session), or nothing. `role` says how to read what it refers to. `local_of` names the function whose variable it is. What is
-    `hidden` inside of an object of nbtf is told only if there is no other way.
+    `close` (of a session), or nothing. `role` says how to read what it refers to. `local_of` names the function whose
+    variable it is. What is `hidden` inside of an object of nbtf is told only if there is no other way.
     """
 
     shown: str = ""

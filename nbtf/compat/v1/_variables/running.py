@@ -20,6 +20,7 @@ from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import bool_
 from nbtf.compat.v1._graph.deferred import Deferred
 from nbtf.compat.v1._graph.operation import Operation, flat
+from nbtf.compat.v1._training.apply_op import ApplyOp
 from nbtf.compat.v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
 
@@ -135,7 +136,11 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
         return [constant_of(host_array(variable.initialized, bool_)[0], bool_)]
     if record is INITIALIZED_VALUE:
         return [variable.tensor(node.name) if variable.initialized else value_of(made[node.inputs[1]], node.name)]
-    if record in ASSIGNS:
+    if isinstance(record, ApplyOp):
+        kept = [made[one] for one in node.inputs[: record.refs]]
+        others = [value_of(made[one], node.name) for one in node.inputs[record.refs :]]
+        record.apply(kept, [one.tensor(node.name) for one in kept], others, node.attrs, node.name)
+    elif record in ASSIGNS:
         variable.assign_value(value_of(made[node.inputs[1]], node.name), node)
     elif record is COUNT_UP_TO:
         return [variable.count(node)]

@@ -1,0 +1,1 @@
+"""How graphs train: the ops that update variables."""

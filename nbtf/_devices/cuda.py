@@ -157,7 +157,7 @@ class CudaGPU(Device):
             made = self.xp.asarray(source)
             return buffer_of(made, self._kind.hold(made, What(*_cause(label))))
         except Exception as error:
-            raise self._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+            raise self._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
             guard.leave(before)
 
@@ -171,7 +171,7 @@ class CudaGPU(Device):
         try:
             return array.get(stream=self.stream)
         except Exception as error:
-            raise self._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+            raise self._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
             guard.leave(before)
 
@@ -196,7 +196,7 @@ class CudaGPU(Device):
             array = self.xp.ascontiguousarray(array)
             written = None if ordered else source.events.record()
         except Exception as error:
-            raise source._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+            raise source._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
             other.leave(there)
         here = own.enter()
@@ -210,7 +210,7 @@ class CudaGPU(Device):
         except _NotReachable:
             raise
         except Exception as error:
-            raise self._explained(error, "copy", array.nbytes, array.shape, array.dtype, copied=True) from None
+            raise self._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
             own.leave(here)
         if read is not None and written is not None:
@@ -270,7 +270,10 @@ class CudaGPU(Device):
             return made
         except Exception as error:
             self.first_use.give_up()
-            raise self._explained(error, op.type, *_wanted(specs)) from self._shown(error)
+            found = self._explained(error, *_wanted(specs))
+            if found is error:
+                raise
+            raise found from self._shown(error)
         finally:
             guard.leave(before)
 
@@ -384,6 +387,8 @@ class CudaGPU(Device):
         if found.lost and isinstance(found.error, OpError):
             for device in list(_DEVICES):  # such an error is one of the process, not of a card
                 device.lose(found.error)
+        if found.error is error:
+            raise error
         raise found.error from self._shown(error)
 
     def _shown(self, error: BaseException) -> BaseException | None:
@@ -399,7 +404,6 @@ class CudaGPU(Device):
     def _explained(
         self,
         error: Exception,
-        op: str,
         nbytes: int = 0,
         shape: tuple[int, ...] = (),
         dtype: Any = np.float32,

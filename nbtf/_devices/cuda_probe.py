@@ -122,12 +122,12 @@ def look(load: Callable[[], Any] = _load, driver: Callable[[str], object] = ctyp
             cupy = load()
         except Exception as error:  # whatever is broken there must not break a program that wants no GPU
             return Probe((), f"CuPy cannot be imported: {type(error).__name__}: {error}")
-        found = _ask(cupy)
+        found = ask(cupy)
     return found._replace(warnings=tuple(dict.fromkeys(str(one.message) for one in caught)))
 
 
-def _ask(cupy: Any) -> Probe:
-    """Asks CuPy for cards; only what needs no context."""
+def ask(cupy: Any) -> Probe:
+    """Returns what CuPy says of the cards; asks only what needs no context."""
     version = str(getattr(cupy, "__version__", "?"))
     number = re.match(r"[0-9]+", version)
     if number and int(number[0]) < OLDEST_CUPY:

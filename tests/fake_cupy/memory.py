@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -77,15 +79,19 @@ class _Chunk:
         self.free = False
 
 
+# Not a weak reference in the memory itself: the collector clears those of garbage before it is finalized.
+_POOLS: weakref.WeakValueDictionary[int, SingleDeviceMemoryPool] = weakref.WeakValueDictionary()
+
+
 class PooledMemory(BaseMemory):
     """Memory that goes back to its pool, which it holds weakly [2.4]."""
 
     def __init__(self, chunk: _Chunk, pool: SingleDeviceMemoryPool) -> None:
-        self.chunk, self.pool = chunk, weakref.ref(pool)
+        self.chunk, self._pool = chunk, id(pool)
         self.ptr, self.size, self.device_id = chunk.ptr, chunk.size, chunk.mem.device_id
 
     def __del__(self) -> None:
-        pool = self.pool()
+        pool = _POOLS.get(self._pool)
         if pool is not None:
             pool.take_back(self.chunk)
 
@@ -95,11 +101,27 @@ class SingleDeviceMemoryPool:
 
     def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
         self.device_id = MACHINE.touch()
+        _POOLS[id(self)] = self
         self._allocator = allocator or _malloc
         self._free: dict[int, list[_Chunk]] = {}
         self._used = self._total = self._limit = 0
+        self._lock = threading.RLock()
+        self._dead: deque[_Chunk] = deque()
 
     def malloc(self, size: int) -> MemoryPointer:
+        with self._lock:
+            self._bury()
+            return self._malloc(size)
+
+    def _bury(self) -> None:
+        while self._dead:
+            self._take_back(self._dead.popleft())
+
+    def take_back(self, chunk: _Chunk) -> None:
+        """Is called by finalizers, at any moment: whoever asks next does it."""
+        self._dead.append(chunk)
+
+    def _malloc(self, size: int) -> MemoryPointer:
         size = -(-size // _UNIT) * _UNIT
         if not size:
             return MemoryPointer(BaseMemory(), 0)
@@ -137,7 +159,7 @@ class SingleDeviceMemoryPool:
                     return _Chunk(mem, mem.ptr, size, stream)
         raise OutOfMemoryError(size, self._total, self._limit)
 
-    def take_back(self, chunk: _Chunk) -> None:
+    def _take_back(self, chunk: _Chunk) -> None:
         self._used -= chunk.size
         arena = self._free.setdefault(chunk.stream, [])
         chunk.free = True
@@ -159,18 +181,29 @@ class SingleDeviceMemoryPool:
             first.after.before = first
 
     def free_all_blocks(self, stream: object = None) -> None:
+        with self._lock:
+            self._bury()
+            self._free_all()
+
+    def _free_all(self) -> None:
         for arena in self._free.values():
             for chunk in [one for one in arena if one.before is None and one.after is None]:
                 arena.remove(chunk)
                 self._total -= chunk.size
 
     def used_bytes(self) -> int:
+        with self._lock:
+            self._bury()
         return self._used
 
     def total_bytes(self) -> int:
+        with self._lock:
+            self._bury()
         return self._total
 
     def free_bytes(self) -> int:
+        with self._lock:
+            self._bury()
         return self._total - self._used
 
     def n_free_blocks(self) -> int:

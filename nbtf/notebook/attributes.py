@@ -80,7 +80,7 @@ _KEPT = {"values": "variable", "constants": "constant"}
 
 def runner(thing: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
     """Yields what the runner of a session keeps: an object, or its attributes."""
-    names: Any = thing if isinstance(thing, dict) else attributes_of(thing)
+    names = thing if kind_of(thing) is dict else attributes_of(thing)
     if names is not thing:
         yield names, Way(code="", role="runner")
     for name, value in items_of(names):

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtf._devices.discovery import simulated_machine
+from nbtf._devices import discovery
+from nbtf._devices.cuda_probe import probe
+from nbtf._devices.discovery import PhysicalGPU, simulated_machine
 from nbtf._runtime.context import Context, use_context
 
 # The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
@@ -21,6 +23,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ForTestsAndDoctests(), "fixtures for tests and doctests")
+
+
+def pytest_report_header() -> str:
+    return f"GPUs: {probe(os.environ).reason} Tests over tests/fake_cupy have a fake GPU: no GPU code is executed."
+
+
+def no_cards(environ: object) -> tuple[PhysicalGPU, ...]:
+    """What tests find instead of the cards of the machine they run on."""
+    return ()
 
 
 class ForTestsAndDoctests:
@@ -32,8 +43,9 @@ class ForTestsAndDoctests:
         return {"tf": importlib.import_module("nbtf"), "np": np}
 
     @pytest.fixture(autouse=True)
-    def fresh_context(self) -> Iterator[Context]:
-        """Every test and every docstring has devices of its own, and none of the caller's environment."""
+    def fresh_context(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
+        """Every test and every docstring has devices of its own, and none of the caller's environment or cards."""
+        monkeypatch.setattr(discovery, "real_cards", no_cards)
         with use_context(Context(environ={})) as context:
             yield context
 
@@ -58,10 +70,16 @@ DEVICE_KINDS = ("cpu", "simulated", "cuda")
 
 
 @pytest.fixture(params=DEVICE_KINDS)
-def on_device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Runs a test on every kind of device; yields the full name of the one that ops go to."""
-    machine = simulated_machine({"cpu": 0, "simulated": 2, "cuda": 0}[request.param], "Tesla K20m")
+def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Runs a test on every kind of device; yields the full name of the one that ops go to.
+
+    Real cards are used where there are some; a fake one is no device of this fixture.
+    """
+    machine = simulated_machine(2, "Tesla K20m") if request.param == "simulated" else None
     if request.param == "cuda":
-        pytest.skip("needs the CUDA device, which nbtf does not have yet")
+        found = probe({})
+        if not found.cards:
+            pytest.skip(f"needs a real GPU: {found.reason}")
+        monkeypatch.setattr(discovery, "real_cards", lambda environ: found.cards)
     with use_context(Context(machine, environ={})) as context:
         yield context.devices.first.name

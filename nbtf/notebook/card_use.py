@@ -41,6 +41,7 @@ class CardUse(NamedTuple):
     temperature: int | None = None
     watts: int | None = None
     why: str = ""
+    number: int | None = None
 
     def sum(self) -> str:
         """Returns one sentence, in MiB as `nvidia-smi` shows them; its terms add up."""
@@ -59,7 +60,7 @@ class CardUse(NamedTuple):
             terms.append((others, processes))
             terms.append((used - process - others, "that no process is charged with"))
             told = ""
-        parts = " + ".join(f"{mib:,} MiB {what}" for mib, what in terms if mib > 0 or what == terms[0][1])
+        parts = " + ".join(f"{mib:,} MiB {what}" for mib, what in terms if mib > 0) or "nothing"
         of = "" if self.total is None else f" of {_mib(self.total):,}"
         sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
         return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {parts}.{told}"
@@ -93,9 +94,17 @@ class CardUses:
             cards: dict[int | None, list[runtime.DeviceInfo]] = {}
             for one in real:
                 cards.setdefault(one.cuda, []).append(one)
-            known = {one.name: use for group in cards.values() for use in [self._use(group, age)] for one in group}
+            known = {one.name: use for group in cards.values() for use in [self.use(group, age)] for one in group}
             self._last = time.monotonic(), names, known
         return known
+
+    def processes(self, device: runtime.DeviceInfo) -> Sequence[runtime.CardProcess]:
+        """Returns the processes on a card, as they were when it was looked at last; none where they are not told."""
+        return self._monitor.card(device.uuid, device.bus_id).processes or ()
+
+    def all(self) -> list[runtime.CardReading]:
+        """Returns all cards of this machine, whether nbtf can use them or not."""
+        return self._monitor.cards()
 
     def numbered(self, device: runtime.DeviceInfo) -> runtime.DeviceInfo:
         """Returns a real device with its card's number as `nvidia-smi` has it, where the driver tells."""
@@ -104,11 +113,17 @@ class CardUses:
         number = self._monitor.card(device.uuid, device.bus_id).number
         return device if number is None else device._replace(card=number)
 
-    def _use(self, group: Sequence[runtime.DeviceInfo], age: float) -> CardUse:
+    def use(self, group: Sequence[runtime.DeviceInfo], age: float = 0) -> CardUse:
+        """Returns the use of the card that some devices are on.
+
+        Args:
+          group: all devices on it, or one that stands for a card that nbtf does not use.
+          age: what is so many seconds old will do.
+        """
         first = group[0]
         card = self._monitor.card(first.uuid, first.bus_id, age)
         in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
-        libraries = tuple((one.library, one.taken) for one in pools(first.cuda or 0))
+        libraries = () if first.cuda is None else tuple((one.library, one.taken) for one in pools(first.cuda))
         process, others, why = _shares(card, bool(pool))
         known = pool + sum([taken for _, taken in libraries])
         charged = None if process is None or others is None or card.used is None else process + others
@@ -127,6 +142,7 @@ class CardUses:
             total=card.total if card.total is not None else first.memory,
             utilization=card.utilization,
             temperature=card.temperature,
+            number=number,
             watts=None if card.power is None else round(card.power),
             why=why if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
         )

@@ -14,10 +14,13 @@ from nbtf.notebook.anatomy import items_of, kind_of, names_in, running_frames
 from nbtf.notebook.freeing import Freeing
 from nbtf.notebook.garbage import Piece, garbage
 from nbtf.notebook.naming import MOVING, OUTPUTS, UNDERSCORES, Names, Place
-from nbtf.notebook.reach import Graph, Root, users_modules
+from nbtf.notebook.reach import Graph, Kind, Root, users_modules
 from nbtf.notebook.session import Session
 
 Modules = list[tuple[str, ModuleType]]
+
+UNKNOWN = -1
+"""How many share a piece of memory that another library looks after."""
 
 LONGEST_LABEL = 60
 """Characters of a name in a label."""
@@ -41,15 +44,15 @@ class Held(NamedTuple):
 class Holders:
     """What a search found. It keeps what it found alive: use it at once, and let it go."""
 
-    def __init__(self, session: Session, seconds: float) -> None:
-        """Searches, for no longer than this."""
+    def __init__(self, session: Session, seconds: float, kinds: Sequence[Kind] = ()) -> None:
+        """Searches, for no longer than this; also for what of other libraries holds memory."""
         shell = session.shell
         start = time.monotonic()
         self._deadline = start + seconds
         modules = users_modules()
         running = _running(shell, modules)
         hidden = [shell.user_ns, shell.user_global_ns, shell.user_ns_hidden, _outputs(shell), shell, session]
-        self._graph = Graph(_roots(shell, running, modules), running, hidden)
+        self._graph = Graph(_roots(shell, running, modules), running, hidden, kinds)
         self._graph.search(start + seconds * _SEARCHING)
         self._names = Names(self._graph)
         self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
@@ -91,6 +94,14 @@ class Holders:
         unknown = self._is_shared_by_others(numbers) or not self._all_references_known(numbers)
         return Held(names, views, unknown)
 
+    def nbytes(self, piece: Piece) -> int:
+        """Returns the bytes of a piece that was found."""
+        return self._graph.holdings[self.by_piece[piece][0]].nbytes
+
+    def things(self, piece: Piece) -> list[Any]:
+        """Returns the objects that were found to hold a piece."""
+        return [self._graph.objects[number] for number in self.by_piece.get(piece, ())]
+
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
         """Returns which pieces that have no name are held by reference cycles only."""
         return garbage(pieces, self._deadline)
@@ -107,7 +118,8 @@ class Holders:
         return [place for number in self.by_piece.get(piece, ()) for place in self._names.of(number)]
 
     def _is_shared_by_others(self, numbers: list[int]) -> bool:
-        return self._graph.holdings[numbers[0]].sharers != len(numbers)
+        sharers = self._graph.holdings[numbers[0]].sharers
+        return sharers not in (len(numbers), UNKNOWN)
 
     def _all_references_known(self, numbers: list[int]) -> bool:
         return all(self._graph.counts[number] == len(self._graph.into[number]) for number in numbers)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
+
+from nbtf import runtime
 
 
 class Pool(NamedTuple):
@@ -76,3 +79,91 @@ def has_context(ordinal: int) -> bool:
         return False
     failed = driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
     return not failed and bool(active.value)
+
+
+def uuids() -> dict[str, int]:
+    """Returns the numbers of the cards that PyTorch has begun to use, by their UUIDs; nothing before it has."""
+    torch = sys.modules.get("torch")
+    try:
+        if torch is None or not torch.cuda.is_initialized():
+            return {}
+        count = torch.cuda.device_count()
+        return {f"GPU-{torch.cuda.get_device_properties(number).uuid}": number for number in range(count)}
+    except Exception:  # older releases do not tell UUIDs
+        return {}
+
+
+# Arrays
+
+
+class Arrays(NamedTuple):
+    """The arrays of a library: their class, what tells which memory one holds, and how one is written in few words.
+
+    `gradient` returns the array that another one keeps where Python cannot see it; None where it keeps none.
+    """
+
+    library: str
+    kind: type
+    held: Callable[[Any], runtime.Holding | None]
+    described: Callable[[Any], str]
+    gradient: Callable[[Any], Any] = lambda array: None
+
+
+def arrays() -> list[Arrays]:
+    """Returns the arrays of the libraries that this process has imported."""
+    found: list[Arrays] = []
+    for name, look in (("torch", _torch_tensors), ("cupy", _cupy_arrays)):
+        module = sys.modules.get(name)
+        if module is not None:
+            try:
+                found.append(look(module))
+            except Exception:  # half-imported: it has no arrays yet
+                continue
+    return found
+
+
+def _torch_tensors(torch: Any) -> Arrays:
+    # Classes that users derive may run code of theirs for each attribute; here nothing of it runs.
+    plain: Any = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
+
+    def held(tensor: Any) -> runtime.Holding | None:
+        try:
+            with plain():
+                if tensor.device.type not in DEVICE_TYPES:
+                    return None
+                storage = tensor.untyped_storage()
+                return _holding(tensor.device.index or 0, storage.data_ptr(), storage.nbytes())
+        except Exception:  # tensors without memory, of which there are many kinds, complain in as many ways
+            return None
+
+    def described(tensor: Any) -> str:
+        with plain():
+            return f"{list(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+
+    def gradient(tensor: Any) -> Any:
+        with plain():
+            return tensor.grad if tensor.is_leaf else None  # of others PyTorch warns
+
+    return Arrays("PyTorch", torch.Tensor, held, described, gradient)
+
+
+def _cupy_arrays(cupy: Any) -> Arrays:
+    def held(array: Any) -> runtime.Holding | None:
+        try:
+            memory = array.data
+            return _holding(memory.device_id, memory.mem.ptr, memory.mem.size)
+        except Exception:  # a device that was lost
+            return None
+
+    def described(array: Any) -> str:
+        return f"{list(array.shape)} {array.dtype}"
+
+    return Arrays("CuPy", cupy.ndarray, held, described)
+
+
+DEVICE_TYPES = ("cuda",)
+"""Where PyTorch's tensors are that take memory of a card."""
+
+
+def _holding(ordinal: int, address: int, nbytes: int) -> runtime.Holding | None:
+    return runtime.Holding(f"cuda:{ordinal}", 0, address, nbytes, nbytes, -1) if address and nbytes else None

@@ -39,6 +39,9 @@ _AT_ONCE = 1 << 16
 
 Look = Callable[[], Iterable[tuple[str, object]]]
 
+Kind = tuple[type, Callable[[Any], "runtime.Holding | None"]]
+"""A class of other libraries that holds device memory, and what tells which piece one of its objects holds."""
+
 
 class Root:
     """A place where a search begins. It is asked anew each time, and keeps nothing alive."""
@@ -57,14 +60,23 @@ class Graph:
     there are in all, for those that lead to a holder; `holdings` which piece of memory a tensor holds.
     """
 
-    def __init__(self, roots: Iterable[Root], running: Iterable[FrameType], hidden: Iterable[object]) -> None:
+    def __init__(
+        self,
+        roots: Iterable[Root],
+        running: Iterable[FrameType],
+        hidden: Iterable[object],
+        kinds: Iterable[Kind] = (),
+    ) -> None:
         """Prepares a search.
 
         Args:
           roots: where it begins, in the order in which names are preferred.
           running: frames of the user that run now; the collector does not see what is in them.
           hidden: objects that are not entered: the roots stand for them.
+          kinds: what of other libraries holds device memory.
         """
+        self._kinds = tuple(kinds)
+        self._holders = (*HOLDERS, *[kind for kind, _ in self._kinds])
         self.objects: list[Any] = [object(), *roots]  # nobody refers to the first: with it references are gauged
         self.into: list[list[int]] = [[] for _ in self.objects]
         self.holdings: dict[int, runtime.Holding] = {}
@@ -113,10 +125,18 @@ class Graph:
                 number = numbers[id(thing)] = len(objects)
                 objects.append(thing)
                 into.append([parent])
-                if issubclass(type(thing), HOLDERS):
-                    held = runtime.holding(thing)
+                if issubclass(type(thing), self._holders):
+                    held = self._holding(thing, objects[parent])
                     if held is not None:
                         self.holdings[number] = held
+
+    def _holding(self, thing: Any, parent: Any) -> runtime.Holding | None:
+        for kind, look in self._kinds:
+            if issubclass(type(thing), kind):
+                return (
+                    None if issubclass(type(parent), HOLDERS) else look(thing)
+                )  # the array behind a tensor is its own
+        return runtime.holding(thing)
 
     def referents(self, thing: Any) -> list[Any]:
         """Returns what an object refers to, once for each reference."""

@@ -7,11 +7,12 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
-from nbtf.notebook import last_error
+from nbtf.notebook import last_error, libraries
 from nbtf.notebook.device_names import label
 from nbtf.notebook.freeing import COLLECT
 from nbtf.notebook.garbage import Piece
 from nbtf.notebook.holders import Held, Holders
+from nbtf.notebook.on_cards import on_cards, others, real_cards
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import NOTHING, Column, Table, size
 
@@ -88,18 +89,33 @@ def forget(session: Session) -> None:
 def who(session: Session, devices: Collection[str], seconds: float | None = None) -> Table:
     """Returns a table of who holds the memory of GPUs, the most bytes first.
 
+    Of real cards also what other libraries of this process hold, and below that the processes on them; of all cards of
+    this machine where nbtf has no GPU.
+
     Args:
       session: whose shell's variables are looked at.
       devices: short names of the GPUs.
       seconds: how long the search may take; `SECONDS` when None.
     """
     gpus = [one for one in runtime.devices() if one.name in devices]
-    if not gpus:
+    cards = real_cards(session, gpus)
+    if not gpus and not cards:
         return Table(COLUMNS, [], ["Only GPUs keep an account of their memory; none to show here."])
-    if not any(gpu.in_use for gpu in gpus):
+    if not any(gpu.in_use for gpu in gpus) and not cards:
         return Table(COLUMNS, [], ["Nothing is in use."])
     seconds = SECONDS if seconds is None else seconds
-    holders = Holders(session, seconds)
+    kinds = libraries.arrays() if any(card[0].cuda is not None for card in cards) else []
+    holders = Holders(session, seconds, [(one.kind, one.held) for one in kinds])
+    rows = _rows(session, gpus, holders)
+    notes = _notes(gpus, rows, holders, seconds)
+    rows += others(holders, kinds, cards)
+    rows.sort(key=lambda row: -row["nbytes"])
+    told, more = on_cards(session, cards, rows)
+    return Table(COLUMNS, rows + told, notes + more)
+
+
+def _rows(session: Session, gpus: list[runtime.DeviceInfo], holders: Holders) -> list[dict[str, Any]]:
+    """Returns rows for what nbtf's tensors hold."""
     parts = sorted((part for gpu in gpus if gpu.in_use for part in _parts(gpu)), key=lambda part: -part.nbytes)
     groups: dict[Any, list[_Part]] = {}
     held: dict[Piece, Held | None] = {}
@@ -115,25 +131,16 @@ def who(session: Session, devices: Collection[str], seconds: float | None = None
             rows.append(_row_of_many(session, holders, first, group))
         else:
             rows += [_row(session, holders, held[part.piece], part, part.piece in dead) for part in group]
-    rows.sort(key=lambda row: -row["nbytes"])
-    return Table(COLUMNS, rows, _notes(gpus, rows, holders, seconds))
+    return rows
 
 
 def _parts(gpu: runtime.DeviceInfo) -> list[_Part]:
-    try:
-        regions = runtime.memory_map(gpu.name)
-    except ValueError:  # its allocator keeps no map
-        return []
-    return [
-        _Part((gpu.name, region.region, chunk.offset), chunk.size, chunk.label)
-        for region in regions
-        for chunk in region.chunks
-        if chunk.in_use
-    ]
+    pieces = runtime.memory_pieces(gpu.name)
+    return [_Part((gpu.name, piece.region, piece.offset), piece.nbytes, label) for piece, label in pieces]
 
 
 def _is_scratch(part: _Part) -> bool:
-    return part.label.op == "scratch"
+    return part.label is not None and part.label.op == "scratch"
 
 
 def _kind(part: _Part, held: Held | None, late: bool) -> object:
@@ -169,6 +176,8 @@ def _row_of_many(session: Session, holders: Holders, first: Held | None, group: 
 
 def _described(session: Session, part: _Part) -> dict[str, Any]:
     made = part.label
+    if made is None:
+        return {"device": part.piece[0], "tensor": "", "op": "", "code": ""}
     return {
         "device": part.piece[0],
         "tensor": f"[{', '.join(map(str, made.shape))}] {made.dtype}",

@@ -1,0 +1,115 @@
+"""Whose is a process on a card, and which notebook runs in it? Of other people's no more is read than whose they are.
+
+Nothing in here ends a process, asks a server, or reads a token.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+PROC = Path("/proc")
+
+SESSION = b"JPY_SESSION_NAME="
+"""Where Jupyter Server tells a kernel its notebook's path."""
+
+
+class Owner(NamedTuple):
+    """Whose a process is; None where that cannot be seen.
+
+    Of the user's own processes also: the `command`, the `notebook` in which it runs or was started, whether it is a
+    `kernel`, and for how many seconds a kernel's main thread has not run: `idle`.
+    """
+
+    pid: int
+    user: str | None = None
+    own: bool = False
+    command: str | None = None
+    notebook: str | None = None
+    kernel: bool = False
+    idle: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The process in few words."""
+        if self.pid == os.getpid():
+            return "this process"
+        if not self.own:
+            return f"process {self.pid}" + (f" of {self.user}" if self.user else ", whose it is cannot be seen")
+        where = "" if self.notebook is None else self.notebook
+        if self.kernel:
+            idle = "" if self.idle is None else f", idle for {duration(self.idle)}"
+            return f"your kernel {f'of {where} ' if where else ''}(process {self.pid}){idle}"
+        command = f" ({self.command})" if self.command else ""
+        return f"your process {self.pid}{command}{f', started in {where}' if where else ''}"
+
+
+def owner(pid: int, proc: Path = PROC) -> Owner:
+    """Returns whose a process is.
+
+    Args:
+      pid: its number.
+      proc: where the system tells of processes.
+    """
+    folder = proc / str(pid)
+    try:
+        uid = folder.stat().st_uid
+    except OSError:  # it has ended, or another container has it
+        return Owner(pid)
+    if uid != os.getuid():
+        return Owner(pid, _user(uid))
+    command = _read(folder / "comm").decode(errors="replace").strip() or None
+    kernel = b"ipykernel" in _read(folder / "cmdline")
+    idle = _idle(folder, proc) if kernel else None
+    return Owner(pid, _user(uid), True, command, _notebook(folder), kernel, idle)
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in words, in one unit.
+
+    >>> duration(42), duration(750), duration(3 * 3600 + 1), duration(200_000)
+    ('42 s', '12 min', '3 h', '2 days')
+    """
+    for length, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= length * (2 if unit == "days" else 1):
+            return f"{int(seconds // length)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def _user(uid: int) -> str:
+    from pwd import getpwuid  # late: Windows has no such module, and no /proc
+
+    try:
+        return getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+def _notebook(folder: Path) -> str | None:
+    """Returns the one variable that is looked for; the others of an environment may be secret, and are not kept."""
+    for entry in _read(folder / "environ").split(b"\0"):
+        if entry.startswith(SESSION) and entry != SESSION:
+            path = entry.removeprefix(SESSION).decode(errors="replace")
+            home = os.path.expanduser("~") + os.sep
+            return f"~{os.sep}{path.removeprefix(home)}" if path.startswith(home) else path
+    return None
+
+
+def _idle(folder: Path, proc: Path) -> float | None:
+    """Returns for how long a process's main thread has not run, as the scheduler tells; this one's runs now."""
+    now, then = _last_run(proc / "self"), _last_run(folder)
+    return None if now is None or then is None else max(0.0, now - then)
+
+
+def _last_run(folder: Path) -> float | None:
+    found = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder / "sched"))
+    return None if found is None else float(found[1]) / 1000  # it tells milliseconds
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # it has just ended, or this kernel does not tell
+        return b""

@@ -128,9 +128,10 @@ class Context:
         """Makes the devices, and has all GPUs map memory. From now on `tf.config` refuses to change them."""
         with self._lock:
             if self.machine is None:
-                options = self._memory_options()
-                self._make(self.gpus.configured(), options)
-                self.gpus.start(len(self.gpus.made), options)  # as TensorFlow does, used or not
+                gpus = self.gpus.configured()
+                options = [self._memory_options()] * len(gpus)
+                self._make(gpus, options)
+                self.gpus.start(options)  # as TensorFlow does, used or not
         return self.devices
 
     def session_gpus(self, wanted: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:
@@ -147,20 +148,19 @@ class Context:
         with self._lock:
             ours = self._memory_options()
             options = options._replace(fraction=options.fraction or ours.fraction, growth=options.growth or ours.growth)
+            used = min(count, len(wanted))
+            each = [options] * used + [ours] * (len(wanted) - used)
             if self.machine is None:
-                self._make(wanted, options)
-            elif len(wanted) > len(self.gpus.made):
-                self.gpus.make(wanted, options)
+                self._make(wanted, each)
+            elif self.gpus.make(wanted, each):
                 self._use([one for one in self.devices.by_name.values() if one.type == "CPU"])
-            else:
-                self.gpus.make(wanted, options)
-            self.gpus.start(min(count, len(wanted)), options)
-            return [*self.gpus.made[: len(wanted)][:count]]
+            self.gpus.start(each[:used])
+            return [*self.gpus.made[:used]]
 
     def _memory_options(self) -> MemoryOptions:
         return MemoryOptions(self.configuration.fraction, self.configuration.agreed_growth())
 
-    def _make(self, gpus: Sequence[LogicalGPU], options: MemoryOptions) -> None:
+    def _make(self, gpus: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> None:
         """Makes the devices for the first time."""
         cpus = self._cpus()
         self.gpus.make(gpus, options)
@@ -186,12 +186,21 @@ class Context:
         return devices
 
     def session_cpus(self, count: int) -> list[Device]:
-        """Returns the first CPUs, some of which only sessions have: they are known, and not listed."""
+        """Returns the first CPUs; of those that only sessions have, no others hear."""
         found: list[Device] = []
         for index in range(count):
             name = full_name("CPU", index)
-            found.append(self.devices.by_name.get(name) or self._more_cpus.setdefault(name, CPU(index)))
+            device = self.devices.by_name.get(name) or self._more_cpus.get(name)
+            if device is None:
+                device = self._more_cpus[name] = CPU(index)
+                self.made_from[name] = self.made_from[self.host.name]
+            found.append(device)
         return found
+
+    def every_device(self) -> list[Device]:
+        """Returns all devices that were made, those of sessions included, CPUs first."""
+        known = [*self.devices.by_name.values(), *self._more_cpus.values()]
+        return sorted(dict.fromkeys(known), key=lambda device: (device.type, device.index))
 
     def has(self, device: Device) -> bool:
         """Tells whether a device is of this context, and not from before a restart."""

@@ -56,8 +56,15 @@ class GPUs:
             for wish in configuration.logical.get(physical, [None])
         ]
 
-    def make(self, wanted: Sequence[LogicalGPU], options: MemoryOptions) -> None:
+    def make(self, wanted: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
         """Makes the GPUs that are not there yet; they have mapped no memory.
+
+        Args:
+          wanted: all that somebody numbers, from 0.
+          options: of each.
+
+        Returns:
+          Whether any was made.
 
         Raises:
           AlreadyExistsError: a number stands for another card already.
@@ -65,25 +72,27 @@ class GPUs:
         for number, (one, physical) in enumerate(zip(wanted, self.made_from, strict=False)):
             if one.physical != physical:
                 raise AlreadyExistsError(None, None, _mapped_twice(number, one.physical, physical))
-        new = wanted[len(self.made) :]
         first = len(self.made)
-        memories = [self._memory(first + number, one, options) for number, one in enumerate(new)]
+        new = [*zip(wanted, options, strict=True)][first:]
+        # All memories before the first GPU: where one is refused nothing has been made.
+        memories = [self._memory(first + number, *one) for number, one in enumerate(new)]
         cards = [one.physical for one in wanted]
-        for one, memory in zip(new, memories, strict=True):
+        for (one, its_options), memory in zip(new, memories, strict=True):
             self.made.append(self._gpu(one.physical, memory, cards.count(one.physical) == 1))
             self.made_from.append(one.physical)
             self._wishes.append(one.wish)
-            self._options.append(options)
+            self._options.append(its_options)
+        return bool(new)
 
-    def start(self, count: int, options: MemoryOptions) -> None:
-        """Has the first so many map their first memory; what has started stays as it is."""
-        waiting = [gpu for gpu in self.made[:count] if not gpu.started]
-        for gpu in waiting:
-            if self._options[gpu.index] != options:
+    def start(self, options: Sequence[MemoryOptions]) -> None:
+        """Has the first GPUs map memory, each with its options; what has started stays as it is."""
+        waiting = [(gpu, its) for gpu, its in zip(self.made, options, strict=False) if not gpu.started]
+        for gpu, its_options in waiting:
+            if self._options[gpu.index] != its_options:
                 wanted = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])
-                gpu.use(self._memory(gpu.index, wanted, options))
-                self._options[gpu.index] = options
-        for gpu in waiting:
+                gpu.use(self._memory(gpu.index, wanted, its_options))
+                self._options[gpu.index] = its_options
+        for gpu, _ in waiting:
             gpu.start()
 
     def _gpu(self, physical: PhysicalDevice, memory: Any, alone: bool) -> SimulatedGPU | CudaGPU:

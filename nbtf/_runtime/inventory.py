@@ -63,7 +63,7 @@ def devices() -> list[DeviceInfo]:
     context = CURRENT.context
     if context.machine is None:
         return _planned(context)
-    return [_described(context, device) for device in context.machine.by_name.values()]
+    return [_described(context, device) for device in context.every_device()]
 
 
 def physical_devices() -> list[DeviceInfo]:

@@ -65,6 +65,13 @@ def test_nodes_run_on_every_cpu_and_values_go_between_them() -> None:
     assert ("CPU:2", "CPU:1", 8) in record.copies
 
 
+def test_tables_show_the_cpus_of_sessions() -> None:
+    with machine(1):
+        session(device_count={"CPU": 3})
+
+        assert ["CPU:0", "CPU:1", "CPU:2", "GPU:0"] == [device.name for device in nbtf.runtime.devices()]
+
+
 @pytest.mark.parametrize("count", [0, -1])
 def test_a_session_needs_a_cpu(count: int) -> None:
     with pytest.raises(errors.NotFoundError, match=r"^No CPU devices are available in this process"):
@@ -224,6 +231,20 @@ def test_growing_memory_is_taken_in_regions_twice_as_large_each_time() -> None:
 
         assert [2, 6, 14, 30] == [pool // MIB for pool in dict.fromkeys(pools)]
         assert 30 * MIB == memory().pool  # it is never given back
+
+
+def test_options_of_a_session_without_gpus_are_not_looked_at() -> None:
+    with machine(1, "K40c"):
+        session(device_count={"GPU": 0}, per_process_gpu_memory_fraction=-1.0)
+        nbtf.constant(1.0)
+
+        assert 11788 * MIB == memory().pool
+
+
+@pytest.mark.parametrize("limit", [-1.0, float("nan"), float("inf")])
+def test_a_virtual_device_needs_a_size(limit: float) -> None:
+    with machine(1), pytest.raises(errors.InvalidArgumentError, match=r"^memory_limit_mb of virtual_devices is"):
+        session(parts=[[limit]])
 
 
 def test_a_negative_fraction_is_refused() -> None:

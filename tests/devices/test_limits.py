@@ -17,6 +17,7 @@ def _limit(
     capability: tuple[int, int] = (7, 0),
     fraction: float | None = None,
     logical: float | None = None,
+    unified: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> int:
     return memory_limit(
@@ -25,6 +26,7 @@ def _limit(
         compute_capability=capability,
         fraction=fraction,
         logical_limit_mib=logical,
+        unified=unified,
         environ=environ or {},
     )
 
@@ -68,6 +70,12 @@ def test_a_fraction_above_one_is_memory_of_the_computer_as_well() -> None:
 def test_old_cards_cannot_use_memory_of_the_computer() -> None:
     with pytest.raises(InternalError, match=r"lower than 6\.0 .* does not support oversubscription"):
         _limit(fraction=1.5, capability=(5, 2))
+    with pytest.raises(InternalError, match=r"lower than 6\.0 .* does not support oversubscription"):
+        _limit(unified=True, capability=(5, 2))
+
+
+def test_unified_memory_does_not_change_the_limit() -> None:
+    assert _limit() == _limit(unified=True)
 
 
 @pytest.mark.parametrize("fraction", [-0.1, float("nan"), float("inf")])

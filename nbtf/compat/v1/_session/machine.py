@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from nbtf._devices.base import Device
@@ -141,6 +142,11 @@ def _divided(options: GPUOptions, gpus: list[PhysicalDevice], count: int) -> lis
         )
     found: list[LogicalGPU] = []
     for physical, part in zip(gpus, parts, strict=True):
+        for limit in part.memory_limit_mb:
+            if not 0 <= limit < math.inf:
+                raise InvalidArgumentError(
+                    None, None, f"memory_limit_mb of virtual_devices is {limit}; expected a number of MiB"
+                )
         limits = [LogicalDeviceConfiguration(limit) for limit in part.memory_limit_mb]
         found += [LogicalGPU(physical, limit) for limit in limits or [None]]
     return found

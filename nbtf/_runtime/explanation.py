@@ -66,22 +66,24 @@ def explain_placement(tensor: Any) -> Explanation:
     """Says where a tensor is and why the op that made it was placed there.
 
     Args:
-      tensor: a tensor, or a variable.
+      tensor: a tensor, or a variable; of a graph one that a session has made while somebody recorded.
 
     Raises:
       TypeError: something else.
+      ValueError: it is of a graph, and no session was seen making it.
 
     >>> with tf.runtime.recording():
     ...     c = tf.add(1.0, 2.0)
     >>> tf.runtime.explain_placement(c).why
     'no GPU'
     """
+    context = CURRENT.context
     device = getattr(tensor, "_device", None)
     if not isinstance(device, Device):
-        raise TypeError(f"explain_placement takes a tensor or a variable, got {type(tensor)}")
-    context = CURRENT.context
-    label = next((d.label for d in devices() if d.name == device.short_name), device.short_name)
-    known = (device.name, label, tuple(tensor.shape), tensor.dtype.name)
+        if not hasattr(tensor, "graph") or not hasattr(tensor, "op"):
+            raise TypeError(f"explain_placement takes a tensor or a variable, got {type(tensor)}")
+        return _of_node(context, tensor)
+    known = (device.name, _label(device.name), tuple(tensor.shape), tensor.dtype.name)
     seq: int = getattr(tensor, "_seq", 0)
     placed = _placed(context, seq)
     if placed is None:
@@ -89,10 +91,34 @@ def explain_placement(tensor: Any) -> Explanation:
     return Explanation(*known, placed.op, placed.reason, placed.site, True)
 
 
+def _of_node(context: Context, tensor: Any) -> Explanation:
+    """Explains a tensor of a graph: where a session last made it."""
+    node: str = tensor.op.name
+    for recorder in _recorders(context):
+        placed = recorder.placed_node(node)
+        if placed is not None:
+            shape = () if tensor.shape.rank is None else tuple(tensor.shape)
+            known = (placed.device, _label(placed.device), shape, tensor.dtype.name)
+            return Explanation(*known, f"{node} ({placed.op})", placed.reason, placed.site, True)
+    raise ValueError(
+        f"No session was seen running node '{node}'. Run it while somebody records: %load_ext nbtf, or "
+        "with tf.runtime.recording()."
+    )
+
+
+def _label(device: str) -> str:
+    short = device.rpartition("device:")[2]
+    return next((d.label for d in devices() if d.name == short), short)
+
+
+def _recorders(context: Context) -> list[Recorder]:
+    listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
+    return [*filter(None, (*listening, context.last_recorder))]
+
+
 def _placed(context: Context, seq: int) -> OpPlaced | None:
     """Returns what a recorder heard of the op whose event has a number; tensors made unheard have 0."""
-    listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
-    for recorder in filter(None, (*listening, context.last_recorder)) if seq else ():
+    for recorder in _recorders(context) if seq else ():
         placed = recorder.placed_before(seq)
         if placed is not None:
             return placed

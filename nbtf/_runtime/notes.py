@@ -25,7 +25,7 @@ from nbtf._devices.sites import Site, Where, site_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
-SUBJECT, NUMBER, IN_USE = 0, 6, 9
+SUBJECT, PART, NUMBER, IN_USE = 0, 3, 6, 9
 
 Begun: TypeAlias = "tuple[Where, int, float, Sequence[int] | None]"
 """Of an op that is about to run: place, number, time, numbers of the events of its constants."""

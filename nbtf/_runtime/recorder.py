@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
-from nbtf._runtime.notes import IN_USE, NUMBER, SUBJECT, Note, Subject, note_of_event
+from nbtf._runtime.notes import IN_USE, NUMBER, PART, SUBJECT, Note, Subject, note_of_event
 
 CAPACITY = 100_000
 """Events kept by default: 10 to 15 MB, filled in a second by a loop over small tensors."""
@@ -212,6 +212,15 @@ class Recorder:
                     wanted = event
                 elif wanted is not None and isinstance(event, OpPlaced) and _same_op(event, wanted):
                     return event
+        return None
+
+    def placed_node(self, name: str) -> OpPlaced | None:
+        """Returns how the node of a graph was placed when a session last ran it, while that is still kept."""
+        for note in chain.from_iterable(map(reversed, reversed(self._look()[1]))):
+            if note[PART] == name:
+                for event in note[SUBJECT].events(note):
+                    if isinstance(event, OpPlaced):
+                        return event
         return None
 
     def clear(self) -> None:

@@ -19,7 +19,7 @@ schema in its first column. Fields that an event does not have are left out of J
     source    full name of the device that a copy came from; target, where it went               copied
     copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
-    node, replica   name in a graph, number in a strategy; usually missing
+    node, replica   name of the node that a session ran, number of the replica of a strategy; usually missing
 """
 
 from __future__ import annotations

@@ -25,7 +25,13 @@ MOST_LINES = 200
 FILES = {"csv": "placement_log.csv", "json": "placement_log.json", "chrome": "placement_trace.json"}
 """Where an export goes that names no file."""
 
-EACH = (Column("op", "op"), Column("device", "device"), Column("why", "why"), Column("code", "code"))
+EACH = (
+    Column("op", "op"),
+    Column("node", "node"),
+    Column("device", "device"),
+    Column("why", "why"),
+    Column("code", "code"),
+)
 GROUPED = (
     Column("op", "op"),
     Column("device", "device"),
@@ -107,6 +113,7 @@ def each(
             "why": why(one.op, one.device, one.reason),
             "code": code_line(one.site),
         }
+        | ({"node": one.node} if one.node else {})
         for one in wanted[-last:]
     ]
     total = len(wanted) if op != "*" or device is not None else snapshot.placed
@@ -229,7 +236,8 @@ class Printer:
             self._session.at_end_of_cell(Ending(lambda: None, self._close))
         self._lines += 1
         if self._lines <= MOST_LINES:
-            say(f"Executing op {event.op} in device {event.device}")
+            node = f", node {event.node}" if event.node else ""
+            say(f"Executing op {event.op} in device {event.device}{node}")
 
     def _close(self, _: bool) -> None:
         if self._lines > MOST_LINES:

@@ -25,6 +25,7 @@ COLUMNS = (
     "pool",
     "seconds",
     "modelled",
+    "node",
 )
 
 MOST = 200
@@ -133,6 +134,8 @@ class _Story:
             self.steps[copy] = self.steps[copy]._replace(memory=memory)
 
     def _copied_for(self, event: Any) -> str | None:
+        if event.node:
+            return {"move": "input of ", "upload": "value of ", "read": "fetched: "}[event.kind] + event.node
         if event.kind == "move":
             op = self._doing.get(event.site)
             return None if op is None else f"input of {op}"
@@ -186,4 +189,5 @@ def _row(step: _Step, words: Words, code_line: Callable[[runtime.Site], str], si
         *step.memory,
         float(f"{seconds:.3g}"),  # as exact as it is of use; all digits would double the message
         int(modelled),
+        of(event.node),
     ]

@@ -70,7 +70,7 @@ class _Timeline:
         start = max(self._at(event) - (0.0 if modelled else duration), self._free_from.get(track, 0.0))
         self._free_from[track] = start + duration
         code = self._code_line(event.site)
-        args = args | ({"code": code} if code else {})
+        args = args | ({"code": code} if code else {}) | ({"node": event.node} if event.node else {})
         self._add("X", name + MODELLED if modelled else name, device, start, dur=duration, cat="op", args=args)
         return start
 

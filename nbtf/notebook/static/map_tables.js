@@ -1,7 +1,7 @@
 // The device map as tables: the same rows, for readers and for copying.
 
 import { exact } from "./dom.js";
-import { MOST_STEPS, readStep } from "./replay.js";
+import { MOST_STEPS, opName, readStep } from "./replay.js";
 import { kindOf } from "./room.js";
 import { WORDS, fill, grouped } from "./words.js";
 
@@ -43,7 +43,7 @@ function stepRows(state) {
   const said = WORDS.map;
   return state.steps.map((_, i) => {
     const step = readStep(state, i);
-    const op = step.kind === 2 ? fill(said.failedOp, step) : step.op;
+    const op = step.kind === 2 ? fill(said.failedOp, { op: opName(step) }) : opName(step);
     const where = step.kind === 1 ? fill(said.route, step) : step.device;
     return [String(step.seq), op, where, step.why, step.out, exact(step.nbytes), step.code];
   });

@@ -18,8 +18,13 @@ export function readStep(state, i) {
   return {
     kind: of("kind"), seq: of("seq"), ms: of("ms"), nbytes: of("nbytes"), in_use: of("in_use"), pool: of("pool"),
     seconds: of("seconds"), modelled: of("modelled"), op: text("op"), device: text("device"), target: text("target"),
-    why: text("why"), code: text("code"), out: text("out"),
+    why: text("why"), code: text("code"), out: text("out"), node: text("node"),
   };
+}
+
+// What an op is called: by its type, or by the name of its node in a graph and then its type.
+export function opName(step) {
+  return step.node && step.kind !== 1 ? `${step.node} (${step.op})` : step.op;
 }
 
 // The cell a step belongs to: {name, first, last}, indices into state.steps. One nameless cell where none is known.

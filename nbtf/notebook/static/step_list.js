@@ -1,7 +1,7 @@
 // The last steps as a list that can be filtered; rows are used again, so a busy loop makes no new elements.
 
 import { attr, bytes, h, put } from "./dom.js";
-import { MOST_STEPS, readStep } from "./replay.js";
+import { MOST_STEPS, opName, readStep } from "./replay.js";
 import { WORDS, fill } from "./words.js";
 
 // `choose(i)` is called with the index of a step that was pressed, `changed()` when the filter changed.
@@ -37,8 +37,8 @@ function matching(steps, filter) {
   const all = steps.map((_, i) => i);
   if (!wanted.length) return all;
   return all.filter((i) => {
-    const { op, device, target, why } = steps[i];
-    const text = `${op} ${device} ${target} ${why}`.toLowerCase();
+    const { op, node, device, target, why } = steps[i];
+    const text = `${op} ${node} ${device} ${target} ${why}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
 }
@@ -62,7 +62,8 @@ function updateRow(row, step, i, position) {
   const said = WORDS.map;
   const parts = row.nbtf;
   parts.i = i;
-  put(parts.what, step.kind === 2 ? fill(said.failedOp, step) : step.kind === 1 ? said.copyOp : step.op);
+  const op = opName(step);
+  put(parts.what, step.kind === 2 ? fill(said.failedOp, { op }) : step.kind === 1 ? said.copyOp : op);
   put(parts.where, step.kind === 1 ? fill(said.route, step) : step.device);
   put(parts.why, step.why);
   put(parts.size, step.nbytes >= 0 ? bytes(step.nbytes) : "");

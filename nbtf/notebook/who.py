@@ -12,7 +12,7 @@ from nbtf.notebook.device_names import label
 from nbtf.notebook.freeing import COLLECT
 from nbtf.notebook.garbage import Piece
 from nbtf.notebook.holders import Held, Holders
-from nbtf.notebook.on_cards import on_cards, others, real_cards
+from nbtf.notebook.on_cards import Cards, on_cards, others, real_cards
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import NOTHING, Column, Table, size
 
@@ -103,15 +103,23 @@ def who(session: Session, devices: Collection[str], seconds: float | None = None
         return Table(COLUMNS, [], ["Only GPUs keep an account of their memory; none to show here."])
     if not any(gpu.in_use for gpu in gpus) and not cards:
         return Table(COLUMNS, [], ["Nothing is in use."])
-    seconds = SECONDS if seconds is None else seconds
+    rows, notes = _held(session, gpus, cards, SECONDS if seconds is None else seconds)
+    told, more = on_cards(session, cards, rows)
+    return Table(COLUMNS, rows + told, notes + more)
+
+
+def _held(
+    session: Session, gpus: list[runtime.DeviceInfo], cards: Cards, seconds: float
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Returns rows for what tensors and other libraries' arrays hold, and notes about them."""
     kinds = libraries.arrays() if any(card[0].cuda is not None for card in cards) else []
+    if not kinds and not any(gpu.in_use for gpu in gpus):
+        return [], []
     holders = Holders(session, seconds, [(one.kind, one.held) for one in kinds])
     rows = _rows(session, gpus, holders)
     notes = _notes(gpus, rows, holders, seconds)
     rows += others(holders, kinds, cards)
-    rows.sort(key=lambda row: -row["nbytes"])
-    told, more = on_cards(session, cards, rows)
-    return Table(COLUMNS, rows + told, notes + more)
+    return sorted(rows, key=lambda row: -row["nbytes"]), notes
 
 
 def _rows(session: Session, gpus: list[runtime.DeviceInfo], holders: Holders) -> list[dict[str, Any]]:

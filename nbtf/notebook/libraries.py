@@ -51,18 +51,12 @@ def _of_torch(torch: Any, ordinal: int) -> Pool | None:
 
 
 def _of_cupy(cupy: Any, ordinal: int) -> Pool | None:
-    if cupy.cuda.runtime.getDevice() == ordinal:
-        return _default_pool(cupy)
     if not has_context(ordinal):  # to enter the device would make one, some hundred MiB
         return None
     with cupy.cuda.Device(ordinal):
-        return _default_pool(cupy)
-
-
-def _default_pool(cupy: Any) -> Pool:
-    pool = cupy.get_default_memory_pool()
-    line = "cupy.get_default_memory_pool().free_all_blocks()"
-    return Pool("CuPy", int(pool.total_bytes()), int(pool.used_bytes()), line)
+        pool = cupy.get_default_memory_pool()
+        line = "cupy.get_default_memory_pool().free_all_blocks()"
+        return Pool("CuPy", int(pool.total_bytes()), int(pool.used_bytes()), line)
 
 
 def has_context(ordinal: int) -> bool:

@@ -11,6 +11,7 @@ from nbtf import config, runtime
 from nbtf.notebook.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.device_names import full_name, kind, require, short
 from nbtf.notebook.live import live
+from nbtf.notebook.on_cards import real_cards
 from nbtf.notebook.options import Options, typed
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import NOTHING, Column, Table, size
@@ -106,6 +107,8 @@ def table(session: Session, names: Collection[str]) -> Table:
         for gpu in gpus
     ]
     notes = [] if gpus else ["Only GPUs keep an account of their memory; none to show here."]
+    if not gpus:  # nbtf cannot use the cards, as without CuPy, but the driver tells of them
+        notes += [session.cards.use(card).sum() for card in real_cards(session, ())]
     if any(gpu.in_use is None for gpu in gpus):
         notes = ["Nothing is in use yet: the first op starts the devices."]
     notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -113,6 +114,16 @@ def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
     assert table.notes[0].endswith(f"is not known: the card's memory is not told ({why}).")
 
 
+def test_cards_that_nbtf_cannot_use_are_told_all_the_same(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_cards(shell, monkeypatch, [], FakeCard(0, processes=None))
+
+    assert [
+        "Only GPUs keep an account of their memory; none to show here.",
+        "card 0 (0000:80:00.0): nvidia-smi shows 3,072 of 24,576 MiB = 3,072 MiB context of this process, and other "
+        "processes. They cannot be told apart: what single processes have is not told (Not Supported).",
+    ] == shell.run("%gpu_memory").result.notes
+
+
 def test_simulated_cards_are_shown_without_it(shell: Shell) -> None:
     shell.run("x = tf.ones([4])")
     table = shell.run("%gpu_memory").result
@@ -188,15 +199,15 @@ class Torch:
 
 
 class Cupy:
-    """CuPy on card 1; to enter another one would make a context there."""
+    """CuPy's figures; it notes which cards were entered."""
 
     def __init__(self) -> None:
-        self.cuda = SimpleNamespace(runtime=SimpleNamespace(getDevice=lambda: 1), Device=self.enter)
         self.entered: list[int] = []
+        self.cuda = SimpleNamespace(Device=self.enter)
 
-    def enter(self, ordinal: int) -> None:
+    def enter(self, ordinal: int) -> nullcontext[None]:
         self.entered.append(ordinal)
-        raise RuntimeError("a context")
+        return nullcontext()
 
     def get_default_memory_pool(self) -> SimpleNamespace:
         return SimpleNamespace(total_bytes=lambda: 1024, used_bytes=lambda: 512)
@@ -205,6 +216,7 @@ class Cupy:
 def test_pools_of_imported_libraries_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", Torch())
     monkeypatch.setitem(sys.modules, "cupy", Cupy())
+    monkeypatch.setattr(libraries, "has_context", lambda ordinal: True)
 
     assert [("PyTorch", 700, 500), ("CuPy", 1024, 512)] == [pool[:3] for pool in libraries.pools(1)]
 

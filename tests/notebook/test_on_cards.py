@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -212,13 +213,15 @@ def test_arrays_of_cupy_are_found_by_name_and_nbtfs_own_are_not_told_twice(
             mem = SimpleNamespace(ptr=address, size=512)
             self.data, self.shape, self.dtype = SimpleNamespace(device_id=0, mem=mem), (64,), "float64"
 
-    runtime_ = SimpleNamespace(getDevice=lambda: 0)
     pool = SimpleNamespace(total_bytes=lambda: 1024, used_bytes=lambda: 512)
-    cupy = SimpleNamespace(ndarray=Array, cuda=SimpleNamespace(runtime=runtime_), get_default_memory_pool=lambda: pool)
+    cupy = SimpleNamespace(
+        ndarray=Array, cuda=SimpleNamespace(Device=lambda number: nullcontext()), get_default_memory_pool=lambda: pool
+    )
     card = FakeCard(0)
     use_cards(shell, monkeypatch, [gpu(0, card)], card)
     monkeypatch.setattr(runtime, "memory_pieces", lambda name: [(SimpleNamespace(offset=1 << 40, nbytes=512), None)])
     monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(libraries, "has_context", lambda ordinal: True)
     shell.ip.user_ns |= {"a": Array(2 << 40), "view_of_tensor": Array((1 << 40) + 256)}
 
     told = rows(shell.run("%gpu_memory --who").result)

@@ -169,6 +169,34 @@ _FROM = {
     "random_uniform": "_surface.random_numbers",
     "set_random_seed": "_surface.random_numbers",
     "truncated_normal": "_surface.random_numbers",
+    # training
+    "gradients": "_graph.gradients",
+    "hessians": "_graph.hessians",
+    # control flow, and nodes that run Python
+    "case": "_surface.control",
+    "cond": "_surface.control",
+    "map_fn": "_surface.control",
+    "switch_case": "_surface.control",
+    "tuple": "_surface.joint",
+    "while_loop": "_surface.control",
+    "Assert": "_surface.python_nodes",
+    "Print": "_surface.python_nodes",
+    "add_check_numerics_ops": "_surface.python_nodes",
+    "assert_equal": "_surface.python_nodes",
+    "assert_greater": "_surface.python_nodes",
+    "assert_greater_equal": "_surface.python_nodes",
+    "assert_less": "_surface.python_nodes",
+    "assert_less_equal": "_surface.python_nodes",
+    "assert_near": "_surface.python_nodes",
+    "assert_negative": "_surface.python_nodes",
+    "assert_non_negative": "_surface.python_nodes",
+    "assert_non_positive": "_surface.python_nodes",
+    "assert_none_equal": "_surface.python_nodes",
+    "assert_positive": "_surface.python_nodes",
+    "numpy_function": "_surface.python_nodes",
+    "print": "_surface.python_nodes",
+    "py_func": "_surface.python_nodes",
+    "py_function": "_surface.python_nodes",
     # settings of the process
     "Dimension": "_graph.dimension",
     "dimension_at_index": "_graph.dimension",
@@ -185,7 +213,7 @@ _FROM = {
 }
 """Names of TensorFlow 1, and the files they come from."""
 
-_NAMESPACES = frozenset({"device_lib", "initializers", "logging"})
+_NAMESPACES = frozenset({"device_lib", "initializers", "logging", "train"})
 """Namespaces that are modules here: `nbtf/compat/v1/train` and the like."""
 
 _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
@@ -209,7 +237,6 @@ _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
     "raw_ops": {},
     "sparse": {},
     "strings": {},
-    "train": {},
 }
 """Namespaces of `nbtf` whose functions build graphs here, and what TensorFlow 1 has in them besides."""
 

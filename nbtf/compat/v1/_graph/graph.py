@@ -18,7 +18,7 @@ from nbtf.compat.v1._graph.devices import DeviceBlock, ask_for_devices
 from nbtf.compat.v1._graph.elements import element_of
 from nbtf.compat.v1._graph.host_inputs import host_inputs_of, late_attrs, read_attrs, spliced
 from nbtf.compat.v1._graph.names import Names, check_node_name, check_scope_name, default_name
-from nbtf.compat.v1._graph.operation import CONST, Operation, flat
+from nbtf.compat.v1._graph.operation import CONST, Operation, check_unconditional, flat
 from nbtf.compat.v1._graph.reference_types import Link
 from nbtf.compat.v1._graph.seeds import seeds_of
 from nbtf.compat.v1._graph.shape_errors import misfit
@@ -50,7 +50,11 @@ class Graph(Collections):
         self._finalized = False
         self._unfeedable: set[GraphTensor] = set()
         self._unfetchable: set[Any] = set()
+        self.refuses_changes = 0
+        """How many branches are being built: what changes variables would not wait for its turn."""
         self.seed: int | None = None
+        self._unseeded = 0
+        """How many random ops had no seed of their own while the graph had one."""
 
     # Being the default
 
@@ -69,6 +73,10 @@ class Graph(Collections):
         """Returns `as_default()`, or a block that does nothing where this is the default already."""
         scope = SCOPE()
         return nullcontext() if scope is not None and scope.graph is self else self.as_default()
+
+    def reaches(self, graph: Graph) -> bool:
+        """Tells whether nodes here may take tensors of a graph: of this one alone; a branch is inside another."""
+        return graph is self
 
     # Adding nodes
 
@@ -157,6 +165,8 @@ class Graph(Collections):
           link: how the outputs lead to a variable.
         """
         self._check_open()
+        if self.refuses_changes:
+            check_unconditional(record)
         arguments = [self._own(value) for value in arguments]
         whole = self.scoped_name(name)
         check_node_name(whole)
@@ -419,7 +429,9 @@ class Graph(Collections):
 
     def seeds_for(self, op_seed: int | None) -> tuple[int | None, int | None]:
         """Returns the two seeds of a random op that is made now; two None where no seed is set."""
-        return seeds_of(self.seed, op_seed, self.version if self.seed is not None else 0)
+        counts = self.seed is not None and op_seed is None
+        self._unseeded += counts
+        return seeds_of(self.seed, op_seed, self._unseeded - counts)
 
     # What may be done with it
 

@@ -181,8 +181,6 @@ def _packed(graph: Any, values: Sequence[Any], name: str) -> GraphTensor:
     """Returns a vector of numbers, some of which only a run tells: a node of its own."""
     waiting: list[GraphTensor] = graph._unnamed
     graph._unnamed = []
-    try:
-        return find_op("Pack")(list(values), axis=0, name=f"{graph._names.unique(name)}/")
-    finally:
-        left: list[GraphTensor] = graph._unnamed
-        graph._unnamed = waiting + left
+    packed: GraphTensor = find_op("Pack")(list(values), axis=0, name=f"{graph._names.unique(name)}/")
+    graph._unnamed = waiting
+    return packed

@@ -136,6 +136,20 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
+def check_unconditional(record: Any) -> None:
+    """Raises `NotImplementedError` for an op that makes or changes a variable."""
+    if getattr(record, "resource", False) or record.type in ("VariableV2", "VarHandleOp"):
+        if record.type in _READING:
+            return
+        raise NotImplementedError(
+            f"{record.type} inside a branch of tf.cond or the body of tf.while_loop: in nbtf those cannot make or "
+            "change variables. Choose the value there, and assign it outside: v.assign(tf.cond(pred, ...))."
+        )
+
+
+_READING = frozenset({"ReadVariableOp", "ResourceGather", "IsVariableInitialized", "VarIsInitializedOp", "Merge"})
+
+
 def flat(arguments: Sequence[Any]) -> list[Any]:
     """Returns the inputs of an op one by one, those in lists as well."""
     found: list[Any] = []

@@ -84,7 +84,7 @@ _PLAIN: dict[str, Function] = {
 
 def _plain(function: Function) -> Function:
     def operate(self: GraphTensor, *others: Any) -> Any:
-        with self.graph.inside():
+        with self.here().inside():
             return function(self, *others)
 
     return operate
@@ -92,7 +92,8 @@ def _plain(function: Function) -> Function:
 
 def _named(function: Function, name: str) -> Function:
     def operate(self: GraphTensor, other: Any) -> Any:
-        with self.graph.inside(), self.graph.name_scope(name) as scope:
+        graph = self.here()
+        with graph.inside(), graph.name_scope(name) as scope:
             return function(self, other, name=scope)
 
     return operate
@@ -100,7 +101,8 @@ def _named(function: Function, name: str) -> Function:
 
 def _reflected(function: Function, name: str) -> Function:
     def operate(self: GraphTensor, other: Any) -> Any:
-        with self.graph.inside(), self.graph.name_scope(name) as scope:
+        graph = self.here()
+        with graph.inside(), graph.name_scope(name) as scope:
             return function(as_tensor(other, self._dtype), self, name=scope)
 
     return operate
@@ -116,8 +118,7 @@ def getitem(self: GraphTensor, key: Any) -> Any:
     Raises:
       TypeError: a part of the key is nothing of the above.
     """
-    graph = self.graph
-    with graph.inside():
+    with self.here().inside():
         dtype = getattr(key, "dtype", None)
         if key.__class__ is bool or (dtype is not None and dtype == "bool" and getattr(key, "shape", ())):
             return boolean_mask(self, key)

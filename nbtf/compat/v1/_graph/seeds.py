@@ -5,18 +5,18 @@ from __future__ import annotations
 from nbtf._runtime.seeds import LARGEST, SEED_OF_UNSEEDED, Stream, unforeseeable
 
 
-def seeds_of(graph_seed: int | None, op_seed: int | None, made_so_far: int) -> tuple[int | None, int | None]:
+def seeds_of(graph_seed: int | None, op_seed: int | None, number: int) -> tuple[int | None, int | None]:
     """Returns the two seeds of an op; two None where there is no seed at all.
 
     Args:
       graph_seed: the graph's.
       op_seed: the op's own.
-      made_so_far: the number of nodes that the graph has, which tells ops apart that have no seed.
+      number: which one it is among the ops that have no seed, which tells them apart.
     """
     if graph_seed is None and op_seed is None:
         return None, None
     first = SEED_OF_UNSEEDED if graph_seed is None else graph_seed
-    second = made_so_far if op_seed is None else op_seed
+    second = number if op_seed is None else op_seed
     pair = int(first) % LARGEST, int(second) % LARGEST
     return pair if pair != (0, 0) else (0, LARGEST)  # two zeros would mean: no seed
 

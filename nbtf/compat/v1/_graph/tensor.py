@@ -98,6 +98,12 @@ class GraphTensor:
         """Adds what is known of the shape; `ValueError` if it contradicts."""
         self._shape = self._shape.merge_with(TensorShape(DimensionedShape(shape)))
 
+    def here(self) -> Graph:
+        """Returns the graph that an op on it is added to: its own, or an open branch of it."""
+        scope = SCOPE()
+        opened = None if scope is None else scope.graph
+        return opened if opened is not None and opened.reaches(self._graph) else self._graph
+
     def called(self, name: str | None) -> GraphTensor:
         """Returns itself; a constant that waits for its name gets this one."""
         if self._node is None:
@@ -191,7 +197,7 @@ class GraphTensor:
     __hash__ = object.__hash__
 
     def _compared(self, how: str, other: object) -> Any:
-        with self.graph.inside():
+        with self.here().inside():
             return OPERATORS[how](self, other)
 
     if TYPE_CHECKING:  # set by operators.py, which needs this class

@@ -52,10 +52,9 @@ def _shape(shape: Any) -> Any:
         return shape
     if holds_tensors(shape):
         return nbtf.stack(shape, name="shape")
-    lengths = shape.as_list() if isinstance(shape, nbtf.TensorShape) else shape
-    return tensor_called(
-        "shape", [int(one) for one in lengths] if isinstance(lengths, (list, tuple)) else lengths, int32
-    )
+    if shape.__class__ in (list, tuple, nbtf.TensorShape):
+        return tensor_called("shape", [one.__index__() for one in shape], int32)
+    return tensor_called("shape", shape, int32)
 
 
 def random_normal(

@@ -1,0 +1,305 @@
+"""Nodes that run Python: `tf.py_func`, and those that print and check values when a session runs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import nbtf
+from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.host_values import host_array
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, as_dtype
+from nbtf.compat.v1._graph.defaults import building
+from nbtf.compat.v1._graph.deferred import Deferred
+from nbtf.compat.v1._graph.operation import Operation
+from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._surface.control import added
+from nbtf.compat.v1._surface.scoping import inside, opened
+from nbtf.errors import InvalidArgumentError, OpError
+
+Values = Sequence[Tensor]
+
+
+class _OnHost(Deferred):
+    """A function that only the CPU can run."""
+
+    __slots__ = ()
+
+    def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
+        """Tells that it needs a CPU."""
+        return device_type == "CPU"
+
+
+def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803  # TensorFlow's name
+    """Returns what a Python function makes of arrays when a session runs.
+
+    Args:
+      func: takes NumPy arrays, and returns one or a list of them.
+      inp: its arguments, in a list.
+      Tout: the dtype of its result, or a list of them.
+      stateful: accepted and ignored.
+      name: what the node is called.
+
+    Raises:
+      ValueError: `func` cannot be called.
+    """
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    if building() is None:
+        return nbtf.numpy_function(func, inp, Tout)
+
+    def run(values: Values) -> list[Any]:
+        return _results(func(*[one.numpy() for one in values]), Tout)
+
+    return _python_node("PyFunc", run, inp, Tout, name)
+
+
+numpy_function = py_func
+
+
+def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:  # noqa: N803  # TensorFlow's name
+    """Returns what a Python function makes of eager tensors when a session runs; gradients flow through it.
+
+    Args:
+      func: takes tensors that have values, and returns one or a list of them.
+      inp: its arguments, in a list.
+      Tout: the dtype of its result, or a list of them.
+      name: what the node is called.
+    """
+    if building() is None:
+        return nbtf.py_function(func, inp, Tout)
+
+    def run(values: Values) -> list[Any]:
+        found = func(*values)
+        many: list[Any] = [] if found is None else [*found] if isinstance(found, (list, tuple)) else [found]
+        return [as_tensor(one, dtype) for one, dtype in zip(many, _dtypes(Tout), strict=True)]
+
+    return _python_node("EagerPyFunc", run, inp, Tout, name)
+
+
+def _python_node(type: str, run: Callable[[Values], list[Any]], inp: Any, dtypes: Any, name: str | None) -> Any:
+    def told(values: Values) -> list[Any]:
+        try:
+            return run(values)
+        except OpError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(None, None, f"{error.__class__.__name__}: {error}") from error
+        except Exception as error:
+            raise nbtf.errors.UnknownError(None, None, f"{error.__class__.__name__}: {error}") from error
+
+    with inside():
+        known = [(TensorShape(None), one) for one in _dtypes(dtypes)]
+        node = added(_OnHost(type, told), [*(inp or ())], known, name or type)
+        return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
+
+
+def _dtypes(dtypes: Any) -> list[DType]:
+    many: list[Any] = [*dtypes] if isinstance(dtypes, (list, tuple)) else [dtypes]
+    return [as_dtype(one) for one in many]
+
+
+def _results(found: Any, dtypes: Any) -> list[Any]:
+    """Returns arrays as tensors, after looking at their dtypes."""
+    many: list[Any] = [] if found is None else [*found] if isinstance(found, (list, tuple)) else [found]
+    wanted = _dtypes(dtypes)
+    if not isinstance(dtypes, (list, tuple)) and len(many) != 1:
+        many = [np.asarray(found)]
+    results: list[Any] = []
+    for number, (one, dtype) in enumerate(zip(many, wanted, strict=True)):
+        array, own = host_array(one if isinstance(one, np.ndarray) else np.asarray(one))
+        if own is not dtype:
+            raise InvalidArgumentError(
+                None, None, f"{number}-th value returned by pyfunc_0 is {own.c_name}, but expects {dtype.c_name}"
+            )
+        results.append(constant_of(array, dtype))
+    return results
+
+
+def Print(  # noqa: N802  # TensorFlow's name
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns a tensor as it is; whenever a session needs it, prints others on standard error.
+
+    Args:
+      input_: the tensor.
+      data: a list of the tensors to print.
+      message: what stands in front.
+      first_n: how many times it prints at most.
+      summarize: how many elements of each are shown, 3 by default.
+      name: what the node is called.
+    """
+    left = [-1 if first_n is None else first_n]
+    count = 3 if summarize is None else summarize
+
+    def tell(values: Values) -> None:
+        if left[0]:
+            left[0] -= 1
+            sys.stderr.write((message or "") + "".join([_shown(one, count) for one in values]) + "\n")
+
+    def run(values: Values) -> list[Any]:
+        tell(values[1:])
+        return [nbtf.identity(values[0])]
+
+    if building() is None:
+        tell([as_tensor(one) for one in data])
+        return nbtf.identity(input_)
+    with inside():
+        tensor: Any = as_tensor(input_)
+        return added(
+            Deferred("Print", run), [tensor, *data], [(tensor._shape, tensor._dtype)], name or "Print"
+        ).outputs[0]
+
+
+def _shown(tensor: Tensor, count: int) -> str:
+    """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2 3]...]`."""
+    array = np.asarray(tensor.numpy())
+    left = [array.size if count < 0 else count]
+    return f"[{_part(array, left)}]" if array.ndim == 0 else _part(array, left)
+
+
+def _part(array: Any, left: list[int]) -> str:
+    if array.ndim == 0:
+        left[0] -= 1
+        value = array[()]
+        return (
+            value.decode("utf-8", "replace")
+            if isinstance(value, bytes)
+            else f"{value:.9g}"
+            if array.dtype.kind == "f"
+            else str(value)
+        )
+    parts: list[str] = []
+    for row in array:
+        if left[0] <= 0:
+            break
+        parts.append(_part(row, left))
+    more = "..." if len(parts) < len(array) else ""
+    return f"[{(' ' if array.ndim == 1 else '').join(parts)}{more}]"
+
+
+def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
+    """Returns a node that prints values, as `tf.print` does, whenever a session runs it.
+
+    Args:
+      *inputs: tensors, texts and other Python values.
+      **kwargs: as for `nbtf.print`.
+    """
+    if building() is None:
+        return nbtf.print(*inputs, **kwargs)
+    name = kwargs.pop("name", None)
+    places = [number for number, one in enumerate(inputs) if nbtf.is_tensor(one)]
+
+    def run(values: Values) -> list[Any]:
+        shown = list(inputs)
+        for place, value in zip(places, values, strict=True):
+            shown[place] = value
+        nbtf.print(*shown, **kwargs)
+        return []
+
+    with inside():
+        return added(_OnHost("PrintV2", run), [inputs[place] for place in places], [], name or "PrintV2")
+
+
+# Checks
+
+
+def Assert(  # noqa: N802  # TensorFlow's name
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Any:
+    """Returns a node that fails when a session runs it and a condition does not hold.
+
+    Args:
+      condition: a bool scalar.
+      data: a list of what the error shows.
+      summarize: how many elements of each are shown, 3 by default.
+      name: what the node is called.
+    """
+    if building() is None:
+        return nbtf.debugging.Assert(condition, data, summarize)
+    many = [*data]
+    count = 3 if summarize is None else summarize
+
+    def run(values: Values) -> list[Any]:
+        if not bool(values[0].numpy()):
+            shown = " ".join([f"[{_elements(one, count)}]" for one in values[1:]])
+            raise InvalidArgumentError(None, None, f"assertion failed: {shown}")
+        return []
+
+    with inside(), opened("Assert", name) as scope:
+        return added(_OnHost("Assert", run), [condition, *many], [], str(scope))
+
+
+def _elements(tensor: Tensor, count: int) -> str:
+    flat = np.asarray(tensor.numpy()).reshape(-1)
+    shown = [_part(one, [1]) for one in (flat if count < 0 else flat[:count])]
+    return " ".join(map(str, shown)) + ("..." if len(shown) < len(flat) else "")
+
+
+def _assertion(name: str) -> Callable[..., Any]:
+    """Returns a check of `tf.debugging` that becomes a node where a graph is built."""
+    check = getattr(nbtf.debugging, name)
+
+    def assertion(x: Any, *others: Any, **options: Any) -> Operation | None:
+        if building() is None:
+            return check(x, *others, **options)
+        called = options.pop("name", None)
+        if "data" in options:
+            options.pop("data")
+        tensors = [x, *[one for one in others if not isinstance(one, str) and one is not None][:1]]
+        if "y" in options:
+            tensors.append(options.pop("y"))
+
+        def run(values: Values) -> list[Any]:
+            check(*values, **options)
+            return []
+
+        with inside(), opened(name, called):
+            return added(_OnHost("Assert", run), tensors, [], "Assert")
+
+    assertion.__name__ = assertion.__qualname__ = name
+    assertion.__doc__ = check.__doc__
+    return assertion
+
+
+assert_equal = _assertion("assert_equal")
+assert_greater = _assertion("assert_greater")
+assert_greater_equal = _assertion("assert_greater_equal")
+assert_less = _assertion("assert_less")
+assert_less_equal = _assertion("assert_less_equal")
+assert_near = _assertion("assert_near")
+assert_negative = _assertion("assert_negative")
+assert_non_negative = _assertion("assert_non_negative")
+assert_non_positive = _assertion("assert_non_positive")
+assert_none_equal = _assertion("assert_none_equal")
+assert_positive = _assertion("assert_positive")
+
+
+def add_check_numerics_ops() -> Operation:
+    """Returns a node that fails if a float of the graph made so far is not a number, or infinite."""
+    from nbtf.compat.v1._graph.defaults import get_default_graph
+    from nbtf.compat.v1._graph.grouping import group
+
+    graph = get_default_graph()
+    checks: list[Any] = []
+    with graph.inside():
+        for node in graph.get_operations():
+            for tensor in node.outputs:
+                if tensor._dtype.is_floating and tensor._link is None:
+                    message = f"{node.name}:{tensor.value_index}"
+                    checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
+    return group(*checks)
+
+
+def _symbolic(tensor: GraphTensor) -> Any:
+    return tensor

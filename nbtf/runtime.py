@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from nbtf._devices.discovery import simulated_machine
+from nbtf._devices import discovery
+from nbtf._devices.cuda_first_use import Compiling as Compiling
+from nbtf._devices.discovery import sentence_of, simulated_machine
 from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
@@ -16,6 +18,7 @@ from nbtf._ops.creation import ones
 from nbtf._ops.linalg import matmul
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.device import device
+from nbtf._runtime.device import device as device_scope
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
 from nbtf._runtime.events import Event as Event
@@ -52,6 +55,7 @@ __all__ = [
     "CardMonitor",
     "CardProcess",
     "CardReading",
+    "Compiling",
     "Copied",
     "DeviceInfo",
     "Event",
@@ -68,6 +72,7 @@ __all__ = [
     "Site",
     "Snapshot",
     "cell_device",
+    "compiling",
     "copies_of_tensors",
     "devices",
     "exact",
@@ -88,6 +93,7 @@ __all__ = [
     "size_in_bytes",
     "start_recorder",
     "tell_code_lines",
+    "warmup",
 ]
 
 
@@ -119,10 +125,10 @@ def simulate_gpus(
       n: how many; 0 removes them.
       model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.
       memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
-      if_missing: uses real cards if there are at least `n`. nbtf cannot use real cards yet, so it simulates them.
+      if_missing: uses real cards if there are at least `n`; `model` and `memory` are of no interest then.
 
     Returns:
-      One sentence that says what was simulated; it is printed as well.
+      One sentence that says what was simulated, or which real cards are used; it is printed as well.
 
     Raises:
       ValueError: an unknown card, or numbers that make no sense.
@@ -141,8 +147,10 @@ def simulate_gpus(
             "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
             "or simulate_gpus before the first op."
         )
-    context.configuration.use(machine)
-    sentence = _Sentence(machine.sentence())
+    cards = discovery.real_cards(context.configuration.environ) if if_missing and n else ()
+    enough = len(cards) >= n and cards
+    context.configuration.use(simulated_machine(0) if enough else machine)
+    sentence = _Sentence(sentence_of(cards) if enough else machine.sentence())
     print(sentence)  # noqa: T201  # what is simulated must be seen
     return sentence
 
@@ -159,6 +167,65 @@ def restart(keep_settings: bool = False) -> None:
     before = CURRENT.context
     install(before.successor(keep_settings))
     before.close()
+
+
+# Kernels of real GPUs
+
+
+def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sentence:
+    """Runs common ops once, so that a real GPU has compiled their kernels before a cell has to wait for them.
+
+    CuPy compiles a kernel at the first use of an op with some dtypes and ranks, and keeps it in a folder for the next
+    process.
+
+    Args:
+      device: where; the device that plain ops go to when None.
+      ops: `"core"`, or some of its groups: `elementwise`, `reductions`, `products`, `parts`, `casts`, `random`,
+        `variables`.
+
+    Returns:
+      One sentence that says what was done; it is printed as well.
+
+    Raises:
+      ValueError: there is no such device or group.
+
+    >>> _ = tf.runtime.warmup("CPU:0")
+    CPU:0 compiles no kernels: there is nothing to warm up.
+    """
+    from nbtf._ops.warming import chosen
+
+    groups = chosen(ops)
+    machine = CURRENT.context.devices
+    known = [one for one in machine.devices if device in (one.name, one.short_name)]
+    if device is not None and not known:
+        raise ValueError(f"No matching devices found for '{device}'")
+    where = known[0] if known else machine.first
+    first_use = where.first_use
+    if first_use is None:
+        kind = " (simulated)" if where.simulated else ""
+        sentence = _Sentence(f"{where.short_name}{kind} compiles no kernels: there is nothing to warm up.")
+    else:
+        before, started = len(first_use.seen), perf_counter()
+        with device_scope(where.name), first_use.expected():
+            for group in groups.values():
+                group()
+            where.synchronize()
+        new, seconds = len(first_use.seen) - before, perf_counter() - started
+        sentence = _Sentence(f"{where.short_name}: {new} uses of ops were new, {seconds:.1f} s.")
+    print(sentence)  # noqa: T201  # it may have taken a while
+    return sentence
+
+
+def compiling() -> list[Compiling]:
+    """Returns the GPUs that are compiling kernels at this moment: device, op and seconds so far.
+
+    A look, for views in another thread than the one that waits.
+
+    >>> tf.runtime.compiling()
+    []
+    """
+    found = [one.first_use.now() for one in CURRENT.context.gpus.made if one.first_use is not None]
+    return [one for one in found if one is not None]
 
 
 def set_default_device(name: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbtf._devices import discovery
 from nbtf._runtime.context import CURRENT
 
 __all__ = [
@@ -41,13 +42,13 @@ def gpu_device_name() -> str:
 
 
 def is_built_with_cuda() -> bool:
-    """Returns False: nbtf is Python; CUDA is reached through CuPy where that is installed."""
-    return False
+    """Tells whether ops can run on real GPUs here: CuPy is installed, and CUDA sees a GPU. Fixes nothing."""
+    return bool(discovery.real_cards(CURRENT.context.configuration.environ))
 
 
 def is_built_with_gpu_support() -> bool:
-    """Returns False, as `is_built_with_cuda`."""
-    return False
+    """Returns what `is_built_with_cuda` does."""
+    return is_built_with_cuda()
 
 
 def is_built_with_rocm() -> bool:

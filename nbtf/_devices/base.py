@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from nbtf._devices.cuda_first_use import FirstUse
 from nbtf._devices.sites import Site, Where, site_of
 from nbtf._types import DType
 
@@ -82,6 +83,7 @@ class MemoryStats(NamedTuple):
     """The account of one device, in bytes.
 
     `in_use` is the allocator's figure (multiples of 256 on simulated GPUs), `requested` what tensors asked for.
+    `external` is memory that other libraries lent to tensors: outside the pool and the limit, and in no other figure.
     """
 
     in_use: int
@@ -92,6 +94,7 @@ class MemoryStats(NamedTuple):
     num_allocs: int
     largest_alloc: int
     largest_free: int
+    external: int = 0
 
 
 class Piece(NamedTuple):
@@ -147,6 +150,8 @@ class Device(ABC):
     memory: Memory | None = None
     """None where memory is not accounted (the CPU)."""
     simulated: bool = False
+    first_use: FirstUse | None = None
+    """What it knows of kernels that must be compiled first; None where none are."""
     lane: bool = False
     """Whether it has a `quick` for express lanes. Those of the CPU are NumPy itself."""
     constants: dict[Any, Any]

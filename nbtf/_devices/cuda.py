@@ -63,7 +63,7 @@ class CudaGPU(Device):
         self.xp = cupy or load_cupy()
         self.ordinal = card.ordinal
         self.use(plan)
-        self.first_use = FirstUse(self.short_name)
+        self.first_use = self._uses = FirstUse(self.short_name)
         self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for those who look for a fault
         self.lane = not self._sync
         self._alone = alone
@@ -253,11 +253,11 @@ class CudaGPU(Device):
             self.open()
         arrays = arrays_of(buffers)
         key = (op, *[None if one.__class__ is list else (one.dtype, one.ndim) for one in arrays])
-        new = key not in self.first_use.seen
+        new = key not in self._uses.seen
         before = guard.enter()
         try:
             if new:
-                self.first_use.start(op.type)
+                self._uses.start(op.type)
             results = op.kernel(self.xp, *arrays, **attrs)
             if results.__class__ is not tuple and results.__class__ is not list:
                 results = (results,)
@@ -266,10 +266,10 @@ class CudaGPU(Device):
             if self._sync:
                 self.stream.synchronize()
             if new:
-                self.first_use.finish(key)
+                self._uses.finish(key)
             return made
         except Exception as error:
-            self.first_use.give_up()
+            self._uses.give_up()
             found = self._explained(error, *_wanted(specs))
             if found is error:
                 raise
@@ -286,7 +286,7 @@ class CudaGPU(Device):
         guard = self._guard
         arrays = [one._array for one in inputs]
         key = (op, *[(one.dtype, one.ndim) for one in arrays])
-        if guard is None or self._lost is not None or key not in self.first_use.seen:
+        if guard is None or self._lost is not None or key not in self._uses.seen:
             raise LookupError
         for one in arrays:
             if one.__class__ is not self._array:

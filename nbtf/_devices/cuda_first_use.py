@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -31,6 +33,15 @@ class FirstUse:
         """How long first uses took that were slow, all together."""
         self._now: tuple[str, float] | None = None
         self._told = False
+
+    @contextmanager
+    def expected(self) -> Generator[None]:
+        """Says nothing in a block of which everybody knows that it takes its time."""
+        told, self._told = self._told, True
+        try:
+            yield
+        finally:
+            self._told = told
 
     def start(self, op: str) -> None:
         """Notes that an op is used in a new way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nbtf._devices import catalog, visibility
@@ -143,6 +143,16 @@ def real_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
     from nbtf._devices.cuda_probe import probe  # late: only who asks for devices pays for it
 
     return probe(environ).cards
+
+
+def sentence_of(cards: Sequence[PhysicalGPU]) -> str:
+    """Says which real cards there are.
+
+    >>> sentence_of(gpus(simulated_machine(2, "K20m"), {})).replace("real", "such")
+    '2 such GPUs: GPU:0 is Tesla K20m (5 GiB), GPU:1 is Tesla K20m (5 GiB). Nothing is simulated.'
+    """
+    each = ", ".join(f"GPU:{i} is {card.card.name} ({gib(card.memory_bytes)})" for i, card in enumerate(cards))
+    return f"{len(cards)} real GPU{'' if len(cards) == 1 else 's'}: {each}. Nothing is simulated."
 
 
 def _simulated_cards(machine: SimulatedMachine) -> tuple[PhysicalGPU, ...]:

@@ -45,6 +45,8 @@ class GPUs:
         self._configuration = configuration
         self._drivers: dict[PhysicalDevice, Driver] = {}
         self._options: list[MemoryOptions] = []
+        self._claimed = 0
+        """How many somebody has started; a real card waits for its first op even so."""
         self._wishes: list[LogicalDeviceConfiguration | None] = []
 
     def configured(self) -> list[LogicalGPU]:
@@ -86,7 +88,9 @@ class GPUs:
 
     def start(self, options: Sequence[MemoryOptions]) -> None:
         """Has the first GPUs map memory, each with its options; what has started stays as it is."""
-        waiting = [(gpu, its) for gpu, its in zip(self.made, options, strict=False) if not gpu.started]
+        new = [*zip(self.made, options, strict=False)][self._claimed :]
+        self._claimed += len(new)
+        waiting = [(gpu, its) for gpu, its in new if not gpu.started]  # an op may have started it
         for gpu, its_options in waiting:
             if self._options[gpu.index] != its_options:
                 wanted = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])

@@ -11,6 +11,7 @@ from nbtf._runtime.host_values import host_array
 from nbtf._types import string
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.tensor import GraphTensor, shape_text
+from nbtf.compat.v1._session.fetches import parts_of
 
 Array = np.ndarray[Any, Any]
 
@@ -23,7 +24,7 @@ def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphT
       ValueError: a value has another shape, or the tensor may not be fed.
     """
     found: dict[GraphTensor, Array] = {}
-    for key, value in (feed_dict or {}).items():
+    for key, value in _plain(feed_dict or {}):
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
@@ -31,6 +32,18 @@ def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphT
         found[tensor] = _array(tensor, key, value)
         if not graph.is_feedable(tensor):
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
+    return found
+
+
+def _plain(feed_dict: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """Returns keys and values; instead of a sparse tensor the tensors that it is made of."""
+    found: list[tuple[Any, Any]] = []
+    for key, value in feed_dict.items():
+        parts = None if key.__class__ is GraphTensor else parts_of(key)
+        if parts is None:
+            found.append((key, value))
+        else:
+            found += [pair for pair in zip(parts, value, strict=False) if pair[0] is not None]
     return found
 
 

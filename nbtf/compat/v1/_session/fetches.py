@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.sparse import SparseTensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
 
 Element = GraphTensor | Operation
+
+
+class SparseTensorValue(NamedTuple):
+    """The arrays of a sparse tensor: where its values stand, the values, and the lengths of its axes."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The arrays of some rows of a larger one: the rows, which ones they are, and the shape of the whole, if known."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
+
+def parts_of(value: Any) -> tuple[Any, ...] | None:
+    """Returns the tensors that a value is made of, in the order of its class above; None for other things."""
+    if isinstance(value, SparseTensor):
+        return SparseTensorValue(value.indices, value.values, value.dense_shape)
+    if isinstance(value, IndexedSlices):
+        return IndexedSlicesValue(value.values, value.indices, value.dense_shape)
+    return None
 
 
 def elements_in(fetches: Any, graph: Graph) -> list[Element]:
@@ -24,6 +51,9 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
         return [one for item in fetches for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(fetches, Mapping):
         return [one for item in fetches.values() for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
+    if parts is not None:
+        return [_element(one, graph) for one in parts if one is not None]
     return [_element(fetches, graph)]
 
 
@@ -55,6 +85,9 @@ def values_like(fetches: Any, values: Iterator[Any]) -> Any:
     if isinstance(fetches, list | tuple):
         found = [values_like(item, values) for item in cast("list[Any]", fetches)]
         return found if isinstance(fetches, list) else _tuple_like(fetches, found)
+    parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
+    if parts is not None:
+        return _tuple_like(parts, [None if one is None else next(values) for one in parts])
     return next(values)
 
 

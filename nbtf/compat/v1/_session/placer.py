@@ -5,7 +5,7 @@ Source: placer.cc and colocation_graph.cc of TensorFlow 2.21.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
@@ -39,7 +39,10 @@ class _Choice(NamedTuple):
 
 
 def place_nodes(
-    nodes: Sequence[Operation], machine: Machine, placed: dict[Operation, Placement] | None = None
+    nodes: Sequence[Operation],
+    machine: Machine,
+    placed: dict[Operation, Placement] | None = None,
+    kept: Mapping[Operation, Device] | None = None,
 ) -> dict[Operation, Placement]:
     """Returns where nodes run; depends on nothing but its arguments.
 
@@ -49,11 +52,12 @@ def place_nodes(
       nodes: those of a graph, in the order of their creation.
       machine: the devices, and whether soft placement is on.
       placed: is filled as it goes; tells what had been placed before an error.
+      kept: variables that have a value already, which keep their groups where they are.
 
     Raises:
       InvalidArgumentError: a node cannot be placed.
     """
-    return _Placer(nodes, machine, {} if placed is None else placed).placed
+    return _Placer(nodes, machine, {} if placed is None else placed, kept or {}).placed
 
 
 def types_of(node: Operation, types: Types) -> Types:
@@ -79,7 +83,13 @@ def _has_kernel(record: Any, type: str, dtypes: Sequence[DType]) -> bool:
 class _Placer:
     """Places one graph."""
 
-    def __init__(self, nodes: Sequence[Operation], machine: Machine, placed: dict[Operation, Placement]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Operation],
+        machine: Machine,
+        placed: dict[Operation, Placement],
+        kept: Mapping[Operation, Device],
+    ) -> None:
         self.placed = placed
         self._machine = machine
         self._named = sorted([(parse(device.name), device) for device in machine.devices], key=_best_first)
@@ -88,6 +98,8 @@ class _Placer:
         self._choices: dict[tuple[Fields, Types], _Choice] = {}
         self._waiting_for = _waiting(nodes)
         self._colocation = Colocation(nodes, lambda node: types_of(node, types), machine.soft)
+        known = set(nodes) if kept else ()
+        self._kept = {self._colocation.group(node): device for node, device in kept.items() if node in known}
         for node in order_of(nodes):
             self.placed[node] = self._place(node)
 
@@ -103,6 +115,8 @@ class _Placer:
         return Placement(other, why) if other in choice.devices else usual
 
     def _choice(self, group: Group) -> _Choice:
+        if group in self._kept:
+            return _Choice((self._kept[group],))
         key = group.requested, group.types
         known = self._choices.get(key)
         if known is None:

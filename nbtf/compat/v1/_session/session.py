@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from copy import deepcopy
 from typing import Any
@@ -64,6 +65,7 @@ class Session:
         self._placed: dict[Operation, Placement] = {}
         self._version = 0
         """How many nodes the graph had when they were placed."""
+        self._lock = threading.Lock()
         self._runner = Runner()
         self._open: ExitStack | None = None
         self._context: Context = CURRENT.context
@@ -112,7 +114,31 @@ class Session:
         found = self._runner.run(self._plan(elements, fed), fed, self._machine.host)
         return values_like(fetches, iter(found))
 
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Returns a function that runs the fetches.
+
+        Args:
+          fetches: as `run` takes them.
+          feed_list: tensors; the function takes a value for each, in this order.
+          accept_options: whether the function takes `options` and `run_metadata`, which say nothing here.
+        """
+        tensors = list(feed_list or ())
+
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if len(values) != len(tensors):
+                raise ValueError(f"{len(tensors)} values are fed by the feed_list, but {len(values)} were given.")
+            return self.run(fetches, dict(zip(tensors, values, strict=True)), options, run_metadata)
+
+        return call if accept_options else lambda *values: call(*values)
+
     def _plan(self, elements: list[Any], fed: Collection[GraphTensor]) -> Plan:
+        """Returns what to do for some fetches; several threads may ask at once."""
+        with self._lock:
+            return self._planned(elements, fed)
+
+    def _planned(self, elements: list[Any], fed: Collection[GraphTensor]) -> Plan:
         if self._context is not CURRENT.context:
             self._move_on()
         pruned = self._config.graph_options.place_pruned_graph
@@ -135,8 +161,9 @@ class Session:
         """
         self._version = 0
         placed: dict[Operation, Placement] = {}
+        kept = {node: variable._device for node, variable in self.values.items()}
         try:
-            place_nodes(nodes, self._machine, placed)
+            place_nodes(nodes, self._machine, placed, kept)
         finally:
             if self._log is not None:
                 self._log.placed([_line(node, placed[node]) for node in nodes if node in placed], self._machine)

@@ -93,15 +93,17 @@ class ResourceVariable(Variable):
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
         with self._graph.inside():
-            converted = [_converted(one, self._dtype if last else None) for one, last in _marked(values)]
-        if record is ops.ASSIGN and not self.shape.is_compatible_with(converted[0].shape):
+            value: Any = as_tensor(values[-1], self._dtype)
+            self._graph.settle()  # a constant is called `Const`, not after the node that takes it
+        if record is ops.ASSIGN and not self.shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape {self.shape}, "
-                f"and the assigned value shape {converted[0].shape} are incompatible."
+                f"and the assigned value shape {value.shape} are incompatible."
             )
         record = ops.RESOURCE_OPS[record]
         kept = {"validate_shape": True} if record in ops.ASSIGNS else {}
-        node = changing_node(self._graph, record, self.handle, converted, name or record.type, kept)
+        others = [*values[:-1], value]
+        node = changing_node(self._graph, record, self.handle, others, name or record.type, kept)
         return UnreadVariable(self, node) if read_value else node
 
     def numpy(self) -> NoReturn:
@@ -174,14 +176,6 @@ class UnreadVariable(ResourceVariable):
         """Returns a new tensor with the value after the assigning node, on the device of the open blocks."""
         with self._graph.control_dependencies([self._after]):
             return super().read_value()
-
-
-def _marked(values: list[Any]) -> list[tuple[Any, bool]]:
-    return [(one, number == len(values) - 1) for number, one in enumerate(values)]
-
-
-def _converted(value: Any, dtype: DType | None) -> Any:
-    return as_tensor(value, dtype)
 
 
 set_resource_kind(ResourceVariable)

@@ -5,6 +5,7 @@ The tests run it in a process of its own: CuPy stays out of the process in which
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import sys
@@ -12,9 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import cupy  # pyright: ignore[reportMissingImports]
 import numpy as np
-from cupy.cuda import memory  # pyright: ignore[reportMissingImports]
 
 from nbtf._devices.cuda_errors import is_out_of_memory, meaning
 from nbtf.errors import InvalidArgumentError
@@ -23,6 +22,8 @@ from tests.devices.cupy_surface import PARAMETERS, SURFACE
 from tests.devices.kernel_calls import WAITS, Asked, Listed, runs_on_gpus
 
 LACKING = object()
+# Only as a program: pytest imports all modules to look for doctests.
+cupy: Any = importlib.import_module("cupy") if __name__ == "__main__" else None
 
 
 def found(path: str) -> Any:
@@ -142,6 +143,7 @@ def allocators() -> dict[str, Any]:
         passed = "nothing was raised"
     except RefusedError as error:
         passed = repr(error)
+    memory = cupy.cuda.memory
     before = memory._get_thread_local_allocator()
     memory._set_thread_local_allocator(refuse)
     swapped = memory._get_thread_local_allocator() is refuse

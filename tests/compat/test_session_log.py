@@ -8,8 +8,10 @@ import pytest
 
 import nbtf
 import nbtf.compat.v1 as tf
-from nbtf._runtime.context import CURRENT
+from nbtf._devices import cuda_probe, discovery
+from nbtf._runtime.context import CURRENT, Context, use_context
 from nbtf.compat.v1._session.log import Placed, SessionLog
+from tests import fake_cupy
 from tests.machines import LOCAL, machine
 
 LOGGED = {"log_device_placement": True}
@@ -174,6 +176,19 @@ def test_the_number_of_a_card_is_that_among_visible_ones(capsys: pytest.CaptureF
         tf.Session(config=tf.ConfigProto(gpu_options={"visible_device_list": "1"}, **LOGGED))
 
         assert capsys.readouterr().out.endswith("/gpu:0 -> device: 1, name: Tesla K20m, pci bus id: 0000:84:00.0\n")
+
+
+def test_a_real_card_is_not_called_simulated(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fake_cupy.installed(1):
+        found = cuda_probe.ask(fake_cupy).cards
+        monkeypatch.setattr(discovery, "real_cards", lambda environ: found)
+        with use_context(Context(environ={})):
+            tf.Session(config=tf.ConfigProto(**LOGGED))
+
+    described = "device: 0, name: Fake GPU, pci bus id: 0000:05:00.0, compute capability: 7.0"
+    assert f"Device mapping:\n{LOCAL}GPU:0 -> {described}\n" == capsys.readouterr().out
 
 
 def test_nothing_is_printed_unless_it_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from nbtf import runtime
+from nbtf.notebook.also import also_on, library_names
 from nbtf.notebook.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.device_names import AUTO, full_name, label, require, short
 from nbtf.notebook.options import Options, typed
@@ -24,6 +27,8 @@ def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> 
     soft.add_argument("--hard", action="store_true", help="an op that cannot run there fails")
     of_cell.add_argument("--log", action="store_true", help="print where each op of this cell runs")
     of_cell.add_argument("--summary", action="store_true", help="print one line at the end: ops, memory, copies")
+    names = typed(library_names)
+    of_cell.add_argument("--also", metavar="LIBRARIES", type=names, help="cupy,torch: they use that GPU, too")
     cells.add("device", of_cell, lambda chosen: _begin(session, printer, chosen))
 
     of_session = Options("%device", "Without SPEC: returns where ops go now. With it: sends ops of all cells there.")
@@ -37,6 +42,11 @@ def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> 
 def _begin(session: Session, printer: Printer, chosen: Any) -> None:
     soft = True if chosen.soft else False if chosen.hard else None
     require(chosen.spec, soft, "Leave out --hard to fall back." if chosen.hard else "Add --soft to fall back.")
+    if chosen.also:
+        try:
+            session.at_end_of_cell(Ending(also_on(chosen.spec, chosen.also)))
+        except ValueError as error:
+            raise UsageError(f"%%device: {error}") from error
     session.at_end_of_cell(Ending(_sent_to(session, chosen.spec)))
     if soft is not None:
         session.at_end_of_cell(Ending(session.soft_placement(soft)))

@@ -14,7 +14,7 @@ from nbtf.notebook.placement_log import ACTIONS
 from nbtf.notebook.session import Session
 
 OPTIONS = {
-    "%%device": ("--soft", "--hard", "--log", "--summary", "--help"),
+    "%%device": ("--soft", "--hard", "--log", "--summary", "--also", "--help"),
     "%device": ("--help",),
     "%devices": ("--physical", "--live", "--help"),
     "%placement_log": (*ACTIONS, "-n", "--op", "--device", "--format", "--help"),

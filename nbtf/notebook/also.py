@@ -1,0 +1,86 @@
+"""How do CuPy and PyTorch use the device of a cell, too? Asked for by `%%device GPU:1 --also cupy,torch`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from importlib.util import find_spec
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook.device_names import label, short
+from nbtf.notebook.session import Undo
+
+_INSTALLS: Mapping[str, str] = {"cupy": 'pip install "nbtf[cuda12]"', "torch": "pip install torch"}
+
+Enter = Callable[[Any, int], AbstractContextManager[Any]]
+
+
+def _cupy_device(cupy: Any, ordinal: int) -> AbstractContextManager[Any]:
+    return cupy.cuda.Device(ordinal)
+
+
+def _torch_device(torch: Any, ordinal: int) -> AbstractContextManager[Any]:
+    if not torch.cuda.is_available():
+        raise ValueError("this torch has no GPU: it was built without CUDA, or finds no driver")
+    return torch.cuda.device(ordinal)
+
+
+_LIBRARIES: Mapping[str, Enter] = {"cupy": _cupy_device, "torch": _torch_device}
+
+
+def library_names(text: str) -> tuple[str, ...]:
+    """Returns the names of libraries in a list such as `cupy,torch`.
+
+    Raises:
+      ValueError: one of them is not known here.
+
+    >>> library_names("cupy, torch")
+    ('cupy', 'torch')
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    unknown = [name for name in names if name not in _LIBRARIES]
+    if unknown:
+        raise ValueError(f"cannot set the device of {unknown[0]!r}. Try --also cupy, torch or cupy,torch.")
+    return names
+
+
+def also_on(device: str | None, libraries: Sequence[str]) -> Undo:
+    """Sets the current device of libraries; returns what restores it.
+
+    Args:
+      device: the full name of nbtf's device; None for the automatic placement.
+      libraries: their names.
+
+    Raises:
+      ValueError: there is no such device for them, or one of them is not imported. Nothing has changed then.
+    """
+    ordinal = _ordinal(device)
+    modules = [(name, _module(name)) for name in libraries]
+    entered = ExitStack()
+    for name, module in modules:
+        try:
+            entered.enter_context(_LIBRARIES[name](module, ordinal))
+        except Exception as error:  # whatever a library has to say about a card
+            entered.close()
+            raise ValueError(f"--also {name}: {error}") from error
+    return entered.close
+
+
+def _ordinal(device: str | None) -> int:
+    if device is None:
+        raise ValueError("--also needs a GPU, as in %%device GPU:1 --also cupy,torch; auto is none.")
+    found = next((one for one in runtime.devices() if one.name == short(device)), None)
+    if found is None or found.cuda is None:
+        raise ValueError(f"--also needs a real GPU; {label(device)} is none, and other libraries cannot use it.")
+    return found.cuda
+
+
+def _module(name: str) -> Any:
+    module = sys.modules.get(name)
+    if module is not None:
+        return module
+    if name not in sys.modules and find_spec(name) is not None:
+        raise ValueError(f"--also {name}: it is not imported. Run `import {name}` in a cell above.")
+    raise ValueError(f"--also {name}: it is not installed: {_INSTALLS[name]}")

@@ -9,11 +9,11 @@ STATE = "checkpoint"
 """The file in each folder that says which checkpoint is the last."""
 
 
-def note_latest(prefix: str, kept: list[str]) -> None:
+def note_latest(prefix: str, kept: list[str], file_name: str = STATE) -> None:
     """Writes down which checkpoint of a folder is the last, and which there are."""
     path = Path(prefix)
     names = [Path(one).name for one in kept]
     state = {"model_checkpoint_path": path.name, "all_model_checkpoint_paths": names}
-    draft = path.parent / f"{STATE}.part"
+    draft = path.parent / f"{file_name}.part"
     draft.write_text(json.dumps(state, indent=1), encoding="utf-8")
-    draft.replace(path.parent / STATE)
+    draft.replace(path.parent / file_name)

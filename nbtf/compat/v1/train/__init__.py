@@ -5,6 +5,21 @@ from nbtf.compat.v1._variables.global_step import create_global_step as create_g
 from nbtf.compat.v1._variables.global_step import get_global_step as get_global_step
 from nbtf.compat.v1._variables.global_step import get_or_create_global_step as get_or_create_global_step
 from nbtf.compat.v1._variables.global_step import global_step as global_step
+from nbtf.compat.v1.train.checkpoint_state import CheckpointState as CheckpointState
+from nbtf.compat.v1.train.checkpoint_state import checkpoint_exists as checkpoint_exists
+from nbtf.compat.v1.train.checkpoint_state import get_checkpoint_state as get_checkpoint_state
+from nbtf.compat.v1.train.checkpoint_state import remove_checkpoint as remove_checkpoint
+from nbtf.compat.v1.train.checkpoint_state import update_checkpoint_state as update_checkpoint_state
+from nbtf.compat.v1.train.learning_rates import cosine_decay as cosine_decay
+from nbtf.compat.v1.train.learning_rates import cosine_decay_restarts as cosine_decay_restarts
+from nbtf.compat.v1.train.learning_rates import exponential_decay as exponential_decay
+from nbtf.compat.v1.train.learning_rates import inverse_time_decay as inverse_time_decay
+from nbtf.compat.v1.train.learning_rates import linear_cosine_decay as linear_cosine_decay
+from nbtf.compat.v1.train.learning_rates import natural_exp_decay as natural_exp_decay
+from nbtf.compat.v1.train.learning_rates import piecewise_constant as piecewise_constant
+from nbtf.compat.v1.train.learning_rates import piecewise_constant_decay as piecewise_constant_decay
+from nbtf.compat.v1.train.learning_rates import polynomial_decay as polynomial_decay
+from nbtf.compat.v1.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from nbtf.compat.v1.train.optimizer import Optimizer as Optimizer
 from nbtf.compat.v1.train.optimizers import AdadeltaOptimizer as AdadeltaOptimizer
 from nbtf.compat.v1.train.optimizers import AdagradOptimizer as AdagradOptimizer
@@ -13,6 +28,7 @@ from nbtf.compat.v1.train.optimizers import FtrlOptimizer as FtrlOptimizer
 from nbtf.compat.v1.train.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
 from nbtf.compat.v1.train.optimizers import MomentumOptimizer as MomentumOptimizer
 from nbtf.compat.v1.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
+from nbtf.compat.v1.train.saver import Saver as Saver
 from nbtf.train import Checkpoint as Checkpoint
 from nbtf.train import CheckpointManager as CheckpointManager
 from nbtf.train import CheckpointOptions as CheckpointOptions
@@ -20,3 +36,5 @@ from nbtf.train import latest_checkpoint as latest_checkpoint
 from nbtf.train import list_variables as list_variables
 from nbtf.train import load_checkpoint as load_checkpoint
 from nbtf.train import load_variable as load_variable
+
+NewCheckpointReader = load_checkpoint

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from nbtf._devices.base import Label, MemoryStats, Piece, told
+from nbtf._devices.cuda_external import Externals
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._types import as_dtype
 
@@ -282,6 +283,7 @@ class CudaMemory:
     def __init__(self, plan: Plan, limit: int) -> None:
         """Waits to be opened; `limit` is what the device will have, as far as anybody can know."""
         self.plan, self.kind = plan, None
+        self.external = Externals()
         self._planned = limit
 
     kind: Kind | None
@@ -292,7 +294,8 @@ class CudaMemory:
 
     def stats(self) -> MemoryStats:
         """Returns the account of this moment."""
-        return MemoryStats(0, 0, 0, 0, self._planned, 0, 0, 0) if self.kind is None else self.kind.stats()
+        stats = MemoryStats(0, 0, 0, 0, self._planned, 0, 0, 0) if self.kind is None else self.kind.stats()
+        return stats._replace(external=self.external.nbytes())
 
     def level(self) -> tuple[int, int]:
         """Returns bytes in use, and bytes taken from the card."""

@@ -76,7 +76,37 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
     if kind is list or kind is tuple:
         return list_as_tensor(value, dtype)
     convert = getattr(value, "__tf_tensor__", None)
-    return constant_of(*host_array(value, dtype)) if convert is None else convert(dtype)
+    if convert is not None:
+        return convert(dtype)
+    if kind not in _ON_THE_HOST and _is_on_gpu(value):
+        return _from_gpu(value, dtype)
+    return constant_of(*host_array(value, dtype))
+
+
+_ON_THE_HOST = frozenset({int, float, bool, str, bytes, np.ndarray, np.float32, np.float64, np.int64})
+"""Kinds of values that need not be asked where they are."""
+
+
+def _is_on_gpu(value: Any) -> bool:
+    """Tells whether it is another library's array on a real GPU."""
+    if isinstance(value, type):
+        return False
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] in (2, 13)  # see exchange.py
+
+
+def _from_gpu(value: Any, dtype: DType | None) -> Tensor:
+    """Returns a copy of another library's array on a GPU; on the same GPU, where no scope says otherwise."""
+    from nbtf._runtime.copying import copied_to
+    from nbtf._runtime.exchange import copied
+
+    buffer, own, device = copied(value)
+    if dtype is not None and dtype is not own:
+        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for an array with dtype {own.name}")
+    scope = SCOPE()
+    wanted = device if scope is None else CURRENT.context.place(EAGER_CONST, (own,), None, scope)[0]
+    return copied_to(tensor_of(buffer, own, device), wanted)
 
 
 def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:

@@ -13,7 +13,7 @@ class DeviceInfo(NamedTuple):
 
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
     `in_use` is the allocator's figure, `requested` what tensors asked for. `cuda` is the number that CuPy and PyTorch
-    give a real card in this process.
+    give a real card in this process. `external` is what other libraries lent to tensors there; no other figure has it.
     """
 
     name: str
@@ -31,6 +31,7 @@ class DeviceInfo(NamedTuple):
     visible: bool = True
     requested: int | None = None
     cuda: int | None = None
+    external: int = 0
 
     @property
     def naming(self) -> str | None:
@@ -107,7 +108,7 @@ def _described(context: Context, device: Device) -> DeviceInfo:
     memory: dict[str, int] = {}
     if stats is not None:
         memory = {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
-        memory["requested"] = stats.requested
+        memory |= {"requested": stats.requested, "external": stats.external}
     return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
 
 

@@ -131,13 +131,24 @@ class Tensor(Buffer):
         array = self._host_copy()
         return array if dtype is None else array.astype(dtype, copy=False)
 
-    def __dlpack__(self, **how: Any) -> Any:
-        """Hands the values over to another array library; of simulated GPUs a copy on the CPU."""
-        return self._host_copy().__dlpack__(**how)
+    def __dlpack__(self, stream: Any = None, **how: Any) -> Any:
+        """Lends the values to another array library, which must not change them; of simulated GPUs a copy."""
+        from nbtf._runtime.exchange import lent
+
+        return lent(self, {"stream": stream, **how})
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU, in DLPack's numbering."""
-        return 1, 0
+        """Where the values are, in DLPack's numbering: the CPU, also for simulated GPUs, or a real GPU."""
+        from nbtf._runtime.exchange import dlpack_device
+
+        return dlpack_device(self)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Address, shape and type of values on a real GPU, for CuPy, Numba and PyTorch; none elsewhere."""
+        from nbtf._runtime.exchange import cuda_interface
+
+        return cuda_interface(self)
 
     def cpu(self) -> Tensor:
         """Returns the tensor on CPU:0, as TensorFlow's deprecated method does."""

@@ -1,3 +1,4 @@
-"""`tf.experimental`: of TensorFlow's trials the one that lets tensors be used as NumPy's arrays."""
+"""`tf.experimental`: of TensorFlow's trials those that let tensors be used as, or shared with, arrays of others."""
 
+from nbtf.experimental import dlpack as dlpack
 from nbtf.experimental import numpy as numpy

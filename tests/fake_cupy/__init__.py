@@ -22,6 +22,7 @@ from tests.fake_cupy.arrays import lexsort as lexsort
 from tests.fake_cupy.arrays import ndarray as ndarray
 from tests.fake_cupy.arrays import sort as sort
 from tests.fake_cupy.arrays import take as take
+from tests.fake_cupy.exchange import from_dlpack as from_dlpack
 from tests.fake_cupy.machine import MACHINE as MACHINE
 from tests.fake_cupy.machine import FakeMachine
 from tests.fake_cupy.machine import reset as reset

@@ -380,6 +380,10 @@ def asarray(value: Any, dtype: Any = None, order: Any = None, *, blocking: bool 
     if isinstance(value, ndarray):
         operands(value)
         return value if dtype is None or value.dtype == np.dtype(dtype) else value.astype(dtype)
+    if hasattr(value, "__cuda_array_interface__"):
+        from tests.fake_cupy.exchange import with_interface
+
+        return with_interface(value)
     return array(value, dtype)
 
 

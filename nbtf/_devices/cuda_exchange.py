@@ -1,0 +1,86 @@
+"""How does a real GPU share memory with CuPy, PyTorch and JAX? DLPack and the CUDA array interface, without a copy.
+
+What another library lends is external: it lies outside the device's pool and limit, and is counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._devices.base import Buffer, buffer_of
+from nbtf._devices.cuda import CudaGPU
+from nbtf.errors import FailedPreconditionError
+
+
+def lend(device: CudaGPU, buffer: Buffer, how: dict[str, Any]) -> Any:
+    """Returns a DLPack capsule. The consumer's stream waits for what the device has started, the host does not.
+
+    Args:
+      device: whose the buffer is.
+      buffer: what is lent; its memory stays charged to the device until the consumer lets go of it.
+      how: what the consumer said: `stream`, `max_version`, `dl_device`, `copy`.
+
+    Raises:
+      BufferError: it cannot be lent that way.
+    """
+    return _with_stream_of(device, lambda: buffer._array.__dlpack__(**how))
+
+
+def interface(device: CudaGPU, buffer: Buffer) -> dict[str, Any]:
+    """Returns the CUDA array interface of a buffer, with the device's stream for the consumer to wait for."""
+    return dict(_with_stream_of(device, lambda: buffer._array.__cuda_array_interface__))
+
+
+def adopt(device: CudaGPU, value: Any) -> Buffer:
+    """Returns a buffer that shows an array of another library on this card.
+
+    The array must not change while tensors show it. It should be known on the null stream, or on one that waits for
+    it, as those of CuPy and PyTorch are unless somebody asks for others.
+
+    Args:
+      device: the device, one on the card where the array is.
+      value: it speaks DLPack or the CUDA array interface.
+    """
+    array = shown(device, value)
+    memory: Any = device.memory
+    return buffer_of(array, memory.external.lent(array.nbytes))
+
+
+def shown(device: CudaGPU, value: Any) -> Any:
+    """Returns CuPy's array for one of another library, in the same memory."""
+    take = device.xp.from_dlpack if hasattr(value, "__dlpack__") else device.xp.asarray
+    return _with_stream_of(device, lambda: take(value))
+
+
+def _with_stream_of(device: CudaGPU, do: Callable[[], Any]) -> Any:
+    """Does something on a device's stream, with the device current."""
+    guard = device.open()
+    before = guard.enter()
+    try:
+        return do()
+    finally:
+        guard.leave(before)
+
+
+def device_of(found: tuple[Any, ...], value: Any, ordinal: int | None, wanted: Any) -> CudaGPU:
+    """Returns the device that takes what is on a card: the wanted one, or the first on that card.
+
+    Args:
+      found: all devices.
+      value: the array.
+      ordinal: the number that CUDA gives its card in this process; None where only its address tells.
+      wanted: a device; it may be on another card, or on none.
+
+    Raises:
+      FailedPreconditionError: none of them is on that card.
+    """
+    real = [one for one in found if isinstance(one, CudaGPU)]
+    if ordinal is None and real:
+        ordinal = shown(real[0], value).data.device_id
+    there = [one for one in real if one.ordinal == ordinal]
+    if not there:
+        where = "a GPU" if ordinal is None else f"cuda:{ordinal}"
+        text = f"The array is on {where}, which nbtf does not use here. Copy it to the host first."
+        raise FailedPreconditionError(None, None, text)
+    return wanted if wanted in there else there[0]

@@ -81,6 +81,8 @@ def _difference_in_error(expect: Mapping[str, Any], outcome: Outcome) -> str | N
     kind, wanted, how = expect["exception_type"], expect.get("message", ""), expect.get("message_is", "exact")
     if kind not in outcome.bases:
         return f"raised {raised}; expected {kind}: {wanted}"
+    if "message" not in expect:
+        return None
     came = _FUNCTION_NODE.sub("", outcome.message)
     agrees = {
         "exact": lambda: came == wanted,

@@ -24,6 +24,7 @@ class CardUse(NamedTuple):
     `in_use` is what nbtf's tensors have of the `pool`, both of all logical GPUs on the card; `libraries` is what the
     pools of other libraries in this process took, `context` what else the process took: CUDA's context, and
     libraries without a pool. `rest` is what no process is charged with. `used` is the whole, as `nvidia-smi` shows it.
+    `external` is what other libraries have lent to nbtf's tensors.
     """
 
     name: str
@@ -42,6 +43,7 @@ class CardUse(NamedTuple):
     watts: int | None = None
     why: str = ""
     number: int | None = None
+    external: int = 0
 
     def sum(self) -> str:
         """Returns one sentence, in MiB as `nvidia-smi` shows them; its terms add up."""
@@ -63,7 +65,14 @@ class CardUse(NamedTuple):
         parts = " + ".join(f"{mib:,} MiB {what}" for mib, what in terms if mib > 0) or "nothing"
         of = "" if self.total is None else f" of {_mib(self.total):,}"
         sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
-        return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {parts}.{told}"
+        return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {parts}.{told}{self._lent()}"
+
+    def _lent(self) -> str:
+        """Says what other libraries have lent to tensors; it is in a pool of theirs."""
+        if not self.external:
+            return ""
+        size = f"{_mib(self.external):,} MiB" if self.external >= _MIB else f"{self.external:,} bytes"
+        return f" Tensors show {size} of other libraries (external)."
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the figures as plain values."""
@@ -143,6 +152,7 @@ class CardUses:
             utilization=card.utilization,
             temperature=card.temperature,
             number=number,
+            external=sum([one.external for one in group]),
             watts=None if card.power is None else round(card.power),
             why=why if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
         )

@@ -49,6 +49,15 @@ def test_pools_of_other_libraries_are_terms_of_their_own(shell: Shell, monkeypat
     assert "1,024 MiB pool of nbtf + 200 MiB pool of PyTorch + 176 MiB context and libraries" in note
 
 
+def test_memory_that_others_lent_is_called_external(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = FakeCard(0, used=GIB, processes=[(os.getpid(), GIB)])
+    use_cards(shell, monkeypatch, [gpu(0, card, cuda=0, external=3 * MIB, **started(MIB, 100 * MIB))], card)
+
+    [note] = shell.run("%gpu_memory").result.notes
+
+    assert note.endswith(". Tensors show 3 MiB of other libraries (external).")
+
+
 def test_two_gpus_on_a_card_make_one_sum(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     card = FakeCard(0, used=GIB, processes=[(os.getpid(), GIB)])
     both = [gpu(number, card, cuda=0, **started(MIB, 100 * MIB)) for number in (0, 1)]

@@ -21,8 +21,11 @@ _V1 = "nbtf.compat.v1."
 
 _FROM = {
     # graphs
+    "AttrValue": "_graph.node_def",
     "DeviceSpec": "_graph.device_spec",
     "Graph": "_graph.graph",
+    "GraphDef": "_graph.node_def",
+    "NodeDef": "_graph.node_def",
     "Operation": "_graph.operation",
     "colocate_with": "_graph.defaults",
     "constant": "_graph.defaults",

@@ -20,6 +20,7 @@ from nbtf.compat.v1._graph.host_inputs import host_inputs_of, late_attrs, read_a
 from nbtf.compat.v1._graph.names import Names, check_node_name, check_scope_name, default_name
 from nbtf.compat.v1._graph.operation import CONST, Operation, check_unconditional, flat
 from nbtf.compat.v1._graph.reference_types import Link
+from nbtf.compat.v1._graph.requests import Requests
 from nbtf.compat.v1._graph.seeds import seeds_of
 from nbtf.compat.v1._graph.shape_errors import misfit
 from nbtf.compat.v1._graph.shapes import Known, outputs_of
@@ -27,7 +28,7 @@ from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.errors import InvalidArgumentError
 
 
-class Graph(Collections):
+class Graph(Collections, Requests):
     """Nodes and the tensors between them; while it is the default, ops are added to it instead of being run.
 
     One thread at a time may build it: its open blocks are its own, not the thread's.
@@ -167,6 +168,7 @@ class Graph(Collections):
         self._check_open()
         if self.refuses_changes:
             check_unconditional(record)
+        self._owner_of(arguments)  # one graph, or an error
         arguments = [self._own(value) for value in arguments]
         whole = self.scoped_name(name)
         check_node_name(whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nbtf.compat.v1._graph.node_def import NodeDef, attrs_of
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._session.defaults import run_operation
 
@@ -127,9 +128,19 @@ class Operation:
         Raises:
           ValueError: there is none of that name.
         """
-        if name not in self.attrs:
+        known = attrs_of(self)
+        if name not in known:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return self.attrs[name]
+        return known[name]
+
+    @property
+    def node_def(self) -> NodeDef:
+        """What it is, in the form in which TensorFlow writes graphs."""
+        return NodeDef(self)
+
+    def __str__(self) -> str:
+        """Returns the text of `node_def`."""
+        return str(self.node_def)
 
     def __repr__(self) -> str:
         """Returns `<tf.Operation 'a' type=Const>`."""

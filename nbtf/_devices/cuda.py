@@ -15,10 +15,12 @@ from weakref import WeakSet
 import numpy as np
 
 from nbtf._devices import cuda_errors, exhausted
-from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.base import Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.cuda_copy import NotReachable, between, unpinned
 from nbtf._devices.cuda_first_use import FirstUse
 from nbtf._devices.cuda_guard import Events, Guard, stream_for
-from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, PoolMemory, What
+from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, What
+from nbtf._devices.cuda_pool import PoolMemory
 from nbtf._devices.cuda_probe import FORKED
 from nbtf._devices.discovery import PhysicalGPU
 from nbtf._devices.exhausted import Request
@@ -152,12 +154,11 @@ class CudaGPU(Device):
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; CuPy has taken it down when this returns, the card may still be reading."""
         guard = self._guard or self.open()
-        source, before = _unpinned(array), guard.enter()
+        source, before = unpinned(array), guard.enter()
         try:
-            made = self.xp.asarray(source)
-            return buffer_of(made, self._kind.hold(made, What(*_cause(label))))
+            return self.keep(self.xp.asarray(source), label)
         except Exception as error:
-            raise self._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
+            raise self.explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
             guard.leave(before)
 
@@ -171,7 +172,7 @@ class CudaGPU(Device):
         try:
             return array.get(stream=self.stream)
         except Exception as error:
-            raise self._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
+            raise self.explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
             guard.leave(before)
 
@@ -180,62 +181,14 @@ class CudaGPU(Device):
         if not isinstance(source, CudaGPU):
             return self.put(source.get(buffer), label)
         try:
-            return self._copied_between(source, buffer._array, label)
-        except _NotReachable:
+            return between(source, self, buffer._array, label)
+        except NotReachable:
             return self.put(source.get(buffer), label)
 
-    def _copied_between(self, source: CudaGPU, array: Any, label: Label | None) -> Buffer:
-        """Copies between streams; each waits for the other where it must, the host for none.
-
-        The last wait keeps the source from using its memory again before the copy has read it.
-        """
-        own, other = self._guard or self.open(), source._guard or source.open()
-        ordered = self.ordinal == source.ordinal and self.stream.ptr == source.stream.ptr
-        there = other.enter()
-        try:
-            array = self.xp.ascontiguousarray(array)
-            written = None if ordered else source.events.record()
-        except Exception as error:
-            raise source._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
-        finally:
-            other.leave(there)
-        here = own.enter()
-        try:
-            made = self.xp.empty(array.shape, array.dtype)
-            if written is not None:
-                self.events.wait(written)
-            self._send(array, made, source.ordinal)
-            read = None if ordered else self.events.record()
-            held = self._kind.hold(made, What(*_cause(label)))
-        except _NotReachable:
-            raise
-        except Exception as error:
-            raise self._explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
-        finally:
-            own.leave(here)
-        if read is not None and written is not None:
-            there = other.enter()
-            try:
-                source.events.wait(read)
-            finally:
-                other.leave(there)
-            source.events.give_back(written)
-            self.events.give_back(read)
-        return buffer_of(made, held)
-
-    def _send(self, array: Any, made: Any, ordinal: int) -> None:
-        if not array.nbytes:
-            return
-        runtime = self._runtime
-        if ordinal != self.ordinal:
-            _connect(runtime, self.ordinal, ordinal)
-        size, any_way = array.nbytes, runtime.memcpyDefault
-        try:
-            runtime.memcpyAsync(made.data.ptr, array.data.ptr, size, any_way, self.stream.ptr)
-        except Exception as error:
-            if ordinal != self.ordinal and getattr(error, "status", None) in _NO_WAY:
-                raise _NotReachable from None
-            raise
+    def keep(self, array: Any, label: Label | None) -> Buffer:
+        """Returns a buffer of an array that was copied here, charged to this device."""
+        what = What("copy") if label is None else What(label.op, label.site)
+        return buffer_of(array, self._kind.hold(array, what))
 
     # Running
 
@@ -270,7 +223,7 @@ class CudaGPU(Device):
             return made
         except Exception as error:
             self._uses.give_up()
-            found = self._explained(error, *_wanted(specs))
+            found = self.explained(error, *_wanted(specs))
             if found is error:
                 raise
             raise found from self._shown(error)
@@ -331,6 +284,12 @@ class CudaGPU(Device):
         return buffer_of(array, self._kind.hold(array, what))
 
     # Ending
+
+    def time_of(
+        self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
+    ) -> tuple[float, str]:
+        """Returns how long it took to start an op, or to finish it where each is waited for."""
+        return seconds, "finished" if self._sync else "launch"
 
     def synchronize(self) -> None:
         """Waits for everything that was started; raises errors that were pending."""
@@ -401,7 +360,7 @@ class CudaGPU(Device):
         info = self.mem_info()
         return cuda_errors.is_out_of_memory(error, None if info is None else info[0])
 
-    def _explained(
+    def explained(
         self,
         error: Exception,
         nbytes: int = 0,
@@ -439,14 +398,6 @@ _WASTED = 512
 """Bytes of a larger array that a result may keep without being copied: what the pool rounds up to."""
 
 
-class _NotReachable(Exception):  # noqa: N818  # never leaves this file
-    """One card cannot read the other's memory."""
-
-
-def _cause(label: Label | None) -> tuple[str, Any]:
-    return ("copy", None) if label is None else (label.op, label.site)
-
-
 def _wanted(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
     """Returns bytes, shape and dtype of the first result, for messages."""
     if not specs or None in specs[0].shape:
@@ -460,31 +411,6 @@ def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
     for array, buffer in zip(arrays, buffers, strict=True):
         found += zip(array, buffer, strict=True) if array.__class__ is list else ((array, buffer),)
     return found
-
-
-def _unpinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns an array that CuPy copies before it returns: from pinned memory it would go on reading."""
-    root: Any = array
-    while isinstance(root, np.ndarray) and root.base is not None:
-        root = root.base  # pyright: ignore[reportUnknownMemberType]
-    return array if isinstance(root, np.ndarray) else array.copy()
-
-
-# cudaErrorInvalidValue, cudaErrorPeerAccessUnsupported, cudaErrorPeerAccessNotEnabled. Source: as in cuda_errors.
-_NO_WAY = frozenset({1, 217, 705})
-_ASKED: set[tuple[int, int]] = set()
-
-
-def _connect(runtime: Any, device: int, peer: int) -> None:
-    """Opens the direct way from one card to another once, where there is one.
-
-    Without it the driver goes through the computer's memory by itself; a few machines refuse even that.
-    """
-    if (device, peer) not in _ASKED:
-        _ASKED.add((device, peer))
-        with suppress(Exception):  # there is none, or somebody has opened it already
-            if runtime.deviceCanAccessPeer(device, peer):
-                runtime.deviceEnablePeerAccess(peer)
 
 
 # The end of the process

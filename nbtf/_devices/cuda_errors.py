@@ -96,8 +96,8 @@ def meaning(error: Exception, device: str) -> Meaning:
         return Meaning(InvalidArgumentError(None, None, f"{device}: CuPy cannot do this: {text}"))
     if _is_ours(error, text):
         return Meaning(_internal(f"{device}: an array of another device reached a kernel: {text}"))
-    if isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)):
-        return Meaning(error)  # the road says in TensorFlow's words what is wrong
+    if isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError, MemoryError)):
+        return Meaning(error)  # the road says in TensorFlow's words what is wrong; such memory is the computer's
     return Meaning(_internal(f"{device}: {name}: {text}\n{ASYNCHRONOUS}"))
 
 

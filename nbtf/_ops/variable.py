@@ -306,7 +306,8 @@ class Variable(VariableParts):
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
         """Sends an update in place down the road."""
         # Does a tensor show the same memory? Then TensorFlow copies before the update, and both are charged.
-        if self._hold is not None and sys.getrefcount(self._hold) > 2:
+        # A real GPU writes updates elsewhere anyway.
+        if self._hold is not None and sys.getrefcount(self._hold) > 2 and self._device.simulated:
             label = Label(op.type, self._dtype.name, self._array.shape)
             self._take(self._device.copy_from(self._device, self, label))
         self._take(op(self, *inputs, name=name, **attrs))

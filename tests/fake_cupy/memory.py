@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import weakref
 from collections import deque
@@ -104,7 +105,8 @@ class SingleDeviceMemoryPool:
         _POOLS[id(self)] = self
         self._allocator = allocator or _malloc
         self._free: dict[int, list[_Chunk]] = {}
-        self._used = self._total = self._limit = 0
+        self._used = self._total = 0
+        self._limit = int(os.environ.get("CUPY_GPU_MEMORY_LIMIT", "0"))  # of every pool that is made
         self._lock = threading.RLock()
         self._dead: deque[_Chunk] = deque()
 

@@ -1,0 +1,102 @@
+"""How bytes get from one stream to another: each waits for the other where it must, the host for none."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtf._devices.base import Buffer, Label
+
+if TYPE_CHECKING:
+    from nbtf._devices.cuda import CudaGPU
+
+# cudaErrorInvalidValue, cudaErrorPeerAccessUnsupported, cudaErrorPeerAccessNotEnabled. Source: as in cuda_errors.
+_NO_WAY = frozenset({1, 217, 705})
+_ASKED: set[tuple[int, int]] = set()
+
+
+class NotReachable(Exception):  # noqa: N818  # it is caught at once
+    """One card cannot read the other's memory, not even by way of the driver."""
+
+
+def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -> Buffer:
+    """Copies an array of one real GPU to another, or to another part of the same card.
+
+    Five steps: the source marks that the array is complete; the target waits for that mark, copies, and marks that it
+    has; the source waits for that, so that it does not use the memory again before. Devices that share a stream are in
+    order anyway.
+
+    Raises:
+      NotReachable: it must go through the computer's memory.
+    """
+    own, other = target.open(), source.open()
+    ordered = target.ordinal == source.ordinal and target.stream.ptr == source.stream.ptr
+    shape, dtype = array.shape, array.dtype
+    there = other.enter()
+    try:
+        array = source.xp.ascontiguousarray(array)
+        written = None if ordered else source.events.record()
+    except Exception as error:
+        raise source.explained(error, array.nbytes, shape, dtype, copied=True) from None
+    finally:
+        other.leave(there)
+    here = own.enter()
+    try:
+        made = target.xp.empty(shape, dtype)
+        if written is not None:
+            target.events.wait(written)
+        _send(source, target, array, made)
+        read = None if ordered else target.events.record()
+        buffer = target.keep(made, label)
+    except NotReachable:
+        raise
+    except Exception as error:
+        raise target.explained(error, array.nbytes, shape, dtype, copied=True) from None
+    finally:
+        own.leave(here)
+    if written is not None:
+        there = other.enter()
+        try:
+            source.events.wait(read)
+        finally:
+            other.leave(there)
+        source.events.give_back(written)
+        target.events.give_back(read)
+    return buffer
+
+
+def _send(source: CudaGPU, target: CudaGPU, array: Any, made: Any) -> None:
+    """Starts the copy on the target's stream."""
+    if not array.nbytes:
+        return
+    runtime = target.xp.cuda.runtime
+    if source.ordinal != target.ordinal:
+        _connect(runtime, target.ordinal, source.ordinal)
+    try:
+        runtime.memcpyAsync(made.data.ptr, array.data.ptr, array.nbytes, runtime.memcpyDefault, target.stream.ptr)
+    except Exception as error:
+        if source.ordinal != target.ordinal and getattr(error, "status", None) in _NO_WAY:
+            raise NotReachable from None
+        raise
+
+
+def _connect(runtime: Any, device: int, peer: int) -> None:
+    """Opens the direct way from one card to another once, where there is one.
+
+    Without it the driver goes through the computer's memory by itself; a few machines refuse even that.
+    """
+    if (device, peer) not in _ASKED:
+        _ASKED.add((device, peer))
+        with suppress(Exception):  # somebody has opened it already
+            if runtime.deviceCanAccessPeer(device, peer):
+                runtime.deviceEnablePeerAccess(peer)
+
+
+def unpinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array that CuPy takes down before it returns: from pinned memory it would go on reading."""
+    root: Any = array
+    while isinstance(root, np.ndarray) and root.base is not None:
+        root = root.base  # pyright: ignore[reportUnknownMemberType]
+    return array if isinstance(root, np.ndarray) else array.copy()

@@ -371,3 +371,30 @@ def test_a_node_says_where_the_variable_is() -> None:
         initialized(v).run(v)
 
     assert ("VariableV2", "GPU:0") in list(recorded.ops)
+
+
+# Feeding
+
+
+def test_a_value_can_be_fed_for_a_run(v: tf1.Variable) -> None:
+    twice, session = v * 2.0, initialized(v)
+
+    assert [[10.0, 12.0]] * 2 == [session.run(twice, {key: [5.0, 6.0]}).tolist() for key in (v, v.value())]
+    assert [2.0, 4.0] == session.run(twice).tolist()
+
+
+def test_what_is_fed_cannot_be_changed(v: tf1.Variable) -> None:
+    change, session = v.assign_add([1.0, 1.0]), initialized(v)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"^Input 0 of node AssignAdd was passed float from"):
+        session.run(change, {v: [5.0, 6.0]})
+
+
+def test_all_variables_are_checked_at_once(v: tf1.Variable) -> None:
+    w = tf1.Variable(1.0, name="w")
+    check, session = tf1.assert_variables_initialized(), initialized(v)
+    with pytest.raises(tf.errors.FailedPreconditionError, match=r"^Attempting to use uninitialized value w"):
+        session.run(check)
+    session.run(w.initializer)
+
+    assert [1, 0] == session.run(check).tolist()
+    assert tf1.assert_variables_initialized([]) is None

@@ -310,3 +310,11 @@ def test_a_value_of_another_dtype_is_refused(v: tf1.Variable, change: Callable[.
 def test_only_variables_can_be_assigned_to(graph: tf1.Graph) -> None:
     with pytest.raises(AttributeError, match="no attribute 'assign_add'"):
         tf1.assign_add(tf1.constant(1.0), 1.0)
+
+
+def test_a_value_of_another_graph_is_refused(v: tf1.Variable) -> None:
+    with tf1.Graph().as_default():
+        other = tf1.constant([1.0, 2.0])
+
+    with pytest.raises(ValueError, match="must be from the same graph as"):
+        tf1.assign(v, other)

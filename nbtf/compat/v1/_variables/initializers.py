@@ -9,12 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from nbtf._ops.creation import ones, zeros
-from nbtf._ops.elementwise import add, multiply
-from nbtf._ops.random import RandomStandardNormal, stream_of, uniform
-from nbtf._ops.random import TruncatedNormal as TruncatedNormalOp
 from nbtf._shapes import TensorShape
-from nbtf._types import DType, DTypeLike, as_dtype, float32, int32, string
+from nbtf._types import DType, DTypeLike, as_dtype, float32, string
 from nbtf.compat.v1._graph.defaults import constant, get_default_graph
+from nbtf.compat.v1._surface.random_numbers import random_normal, random_uniform, truncated_normal
 from nbtf.keras import initializers as keras
 
 
@@ -118,26 +116,6 @@ class _Random(Initializer):
         """Returns what it takes to make another."""
         return {"seed": self.seed, **super().get_config()}
 
-    def _uniform(self, shape: list[int], low: Any, high: Any, dtype: DType) -> Any:
-        if dtype.is_integer:
-            return uniform(shape, low, high, dtype, self.seed, name="random_uniform")
-        with get_default_graph().name_scope("random_uniform") as scope:
-            lengths = constant(shape, int32, name="shape")
-            least: Any = constant(low, dtype, name="min")
-            most: Any = constant(high, dtype, name="max")
-            drawn = uniform(lengths, 0, 1, dtype, self.seed)
-            spread = multiply(drawn, most - least, name="mul")
-            return add(spread, least, name=scope)
-
-    def _normal(self, shape: list[int], mean: float, stddev: float, dtype: DType, cut: bool = False) -> Any:
-        record = TruncatedNormalOp if cut else RandomStandardNormal
-        with get_default_graph().name_scope("truncated_normal" if cut else "random_normal") as scope:
-            lengths = constant(shape, int32, name="shape")
-            middle, width = constant(mean, dtype, name="mean"), constant(stddev, dtype, name="stddev")
-            drawn = record(shape=lengths, stream=stream_of(record.type, dtype, self.seed), dtype=dtype)
-            spread = multiply(drawn, width, name="mul")  # pyright: ignore[reportArgumentType]
-            return add(spread, middle, name=scope)  # pyright: ignore[reportArgumentType]
-
 
 class RandomUniform(_Random):
     """Values equally likely between two limits.
@@ -157,7 +135,7 @@ class RandomUniform(_Random):
         self.minval, self.maxval = minval, maxval
 
     def _made(self, shape: list[int], dtype: DType) -> Any:
-        return self._uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype)
+        return random_uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -174,7 +152,7 @@ class RandomNormal(_Random):
       dtype: the dtype of values when a call names none.
     """
 
-    _cut = False
+    _draw = staticmethod(random_normal)
 
     def __init__(
         self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
@@ -184,7 +162,7 @@ class RandomNormal(_Random):
         self.mean, self.stddev = mean, stddev
 
     def _made(self, shape: list[int], dtype: DType) -> Any:
-        return self._normal(shape, self.mean, self.stddev, dtype, self._cut)
+        return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -194,7 +172,7 @@ class RandomNormal(_Random):
 class TruncatedNormal(RandomNormal):
     """Normally distributed values, none further than two standard deviations from the mean."""
 
-    _cut = True
+    _draw = staticmethod(truncated_normal)
 
 
 class VarianceScaling(_Random):
@@ -227,8 +205,9 @@ class VarianceScaling(_Random):
     def _made(self, shape: list[int], dtype: DType) -> Any:
         width = self._rule.width(shape)
         if self.distribution == "uniform":
-            return self._uniform(shape, -width, width, dtype)
-        return self._normal(shape, 0.0, width, dtype, self.distribution == "truncated_normal")
+            return random_uniform(shape, -width, width, dtype, self.seed)
+        draw = truncated_normal if self.distribution == "truncated_normal" else random_normal
+        return draw(shape, 0.0, width, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -302,7 +281,7 @@ class UniformUnitScaling(_Random):
 
     def _made(self, shape: list[int], dtype: DType) -> Any:
         limit = math.sqrt(3 / max(1.0, math.prod(shape[:-1]))) * self.factor
-        return self._uniform(shape, -limit, limit, dtype)
+        return random_uniform(shape, -limit, limit, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""

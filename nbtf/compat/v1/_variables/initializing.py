@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nbtf._ops.gathering import boolean_mask
-from nbtf._ops.joining import stack
+from nbtf._ops.joining import Pack, stack
 from nbtf._ops.logic import logical_not
+from nbtf._ops.shape import Rank
 from nbtf._types import string
 from nbtf.compat.v1._graph.defaults import constant, get_default_graph
 from nbtf.compat.v1._graph.grouping import group
@@ -131,9 +132,13 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
     variables = [*global_variables(), *local_variables()] if var_list is None else var_list
     if not variables:
         return None
-    ranks: list[Any] = [variable.read_value() for variable in variables]
-    with variables[0].graph.inside(), get_default_graph().control_dependencies(ranks):
-        return constant([variable.shape.rank or 0 for variable in variables])
+    graph = variables[0].graph
+    with graph.inside():
+        ranks: list[Any] = []
+        for variable in variables:
+            with graph.colocate_with(variable.op):
+                ranks.append(Rank(variable))
+        return ranks[0] if len(ranks) == 1 else Pack(ranks, axis=0, name="stack")
 
 
 # Which kind is made

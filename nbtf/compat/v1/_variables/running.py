@@ -132,6 +132,8 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
     if not node.reference_inputs:
         return _read(node, made)
     variable = made[node.inputs[0]]
+    if variable.__class__ is not SessionVariable:  # fed
+        raise InvalidArgumentError(None, None, _not_a_variable(node))
     if record in ASKS:
         return [constant_of(host_array(variable.initialized, bool_)[0], bool_)]
     if record is INITIALIZED_VALUE:
@@ -151,6 +153,14 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
         others = [value_of(made[one], node.name) for one in node.inputs[1:]]
         return [execute(record, [variable, *others], node.attrs, node.name)]
     return [variable] if node.outputs else []
+
+
+def _not_a_variable(node: Operation) -> str:
+    source, kind = node.inputs[0], node.inputs[0]._dtype.c_name
+    return (
+        f"Input 0 of node {node.name} was passed {kind} from _arg_{source.op.name}_0_{source.value_index}:0 "
+        f"incompatible with expected {kind}_ref."
+    )
 
 
 def _variable(node: Operation, values: Values) -> SessionVariable:

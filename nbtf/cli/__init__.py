@@ -18,8 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after `nbtf`; those of the shell when None.
 
     Returns:
-      0 when all went well, 1 when a notebook's cell failed, 2 when the command could not do what was asked,
-      130 when it was stopped with Ctrl-C.
+      0 when all went well, 1 when a notebook's cell failed or the doctor found something wrong, 2 when the command
+      could not do what was asked, 130 when it was stopped with Ctrl-C.
     """
     chosen = _parser().parse_args(arguments)
     try:

@@ -12,8 +12,14 @@ def test_variables_that_are_not_set_are_not_told() -> None:
     assert [] == list(variables({"NBTF_LIVE": "", "HOME": "/"}))
 
 
+def test_real_gpus_that_are_switched_off_are_noted() -> None:
+    [finding] = variables({"NBTF_GPU": "off"})
+
+    assert ("note", True) == (finding.state, finding.text.startswith("off: real GPUs are not used"))
+
+
 @pytest.mark.parametrize(
-    ("name", "value"), [("NBTF_LIVE", "inline"), ("NBTF_GPU", "off"), ("NBTF_SIMULATED_GPUS", "0")]
+    ("name", "value"), [("NBTF_LIVE", "inline"), ("NBTF_GPU", "auto"), ("NBTF_SIMULATED_GPUS", "0")]
 )
 def test_value_that_can_be_read_is_ok(name: str, value: str) -> None:
     assert [("ok", name)] == [(finding.state, finding.what) for finding in variables({name: value})]

@@ -1,0 +1,209 @@
+"""What is there for real GPUs, what is missing or in the way, and which line mends it? No CUDA context is made."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+from nbtf._devices.cuda_probe import Probe, hidden, probe
+from nbtf._devices.nvml import strange_pids
+from nbtf.cli.finding import Finding
+
+DRIVER_FILE = Path("/proc/driver/nvidia/version")
+# The oldest driver for each CUDA. Source: NVIDIA, CUDA Toolkit Release Notes, table "CUDA Toolkit and Minimum Required
+# Driver Version for CUDA Minor Version Compatibility".
+OLDEST_DRIVER: Mapping[int, int] = {12: 525, 13: 580}
+# What CuPy calls on first use: matrix products, and the compiler of its kernels.
+LIBRARIES: Mapping[str, str] = {"cublas": "matrix products", "nvrtc": "compiling kernels"}
+
+
+class CuPy(NamedTuple):
+    """An installed package that brings `cupy`: its name, its version, and for which CUDA it was built, if it says."""
+
+    package: str
+    version: str
+
+    @property
+    def cuda(self) -> int | None:
+        """The CUDA major version: 12 of `cupy-cuda12x`."""
+        found = re.fullmatch(r"cupy-cuda(\d\d)\w*", self.package)
+        return int(found[1]) if found else None
+
+
+def real_gpus(environ: Mapping[str, str], monitor: runtime.CardMonitor | None = None) -> Iterator[Finding]:
+    """Yields findings, what everything else needs first.
+
+    Args:
+      environ: the environment, as in `os.environ`.
+      monitor: reads cards through NVML; a new one when None.
+    """
+    monitor = monitor or runtime.CardMonitor()
+    driver = driver_version() or monitor.driver()
+    packages = cupy_packages()
+    yield _driver(driver)
+    yield _cupy(packages, driver)
+    if driver is None and not packages:
+        return
+    yield from masks(environ, len(monitor.cards()))
+    if len(packages) == 1 and driver is not None:
+        yield from _use(packages[0], environ)
+    yield _nvml(monitor, driver)
+    why = strange_pids()
+    if driver is not None and why:
+        yield Finding("note", "processes", f"{why}: whose a process on a card is cannot be told; --pid=host shows them")
+    monitor.close()
+
+
+def _use(package: CuPy, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yields what stands between a CuPy that is installed and a first op on a GPU."""
+    if not hidden(environ):
+        yield from _found(probe(environ), package)
+    for library, purpose in LIBRARIES.items():
+        yield toolkit_library(library, purpose, package)
+    yield kernel_cache(environ)
+
+
+# Driver and CuPy
+
+
+def driver_version(file: Path = DRIVER_FILE) -> str | None:
+    """Returns the NVIDIA driver's version, `unknown` if only its library is found, or None."""
+    if file.exists():
+        found = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", file.read_text(errors="replace"))
+        return found[1] if found else "unknown"
+    return "unknown" if ctypes.util.find_library("cuda") else None  # Windows and WSL have no such file
+
+
+def cupy_packages() -> list[CuPy]:
+    """Returns all installed packages that bring `cupy`; there are many, and two of them break each other."""
+    names = re.compile(r"cupy(-cuda\d+x?|-rocm-[\w-]+)?")
+    found = {str(one.metadata["Name"]).lower().replace("_", "-"): one.version for one in distributions()}
+    return [CuPy(name, version) for name, version in sorted(found.items()) if names.fullmatch(name)]
+
+
+def _driver(found: str | None) -> Finding:
+    if found is None:
+        return Finding("missing", "NVIDIA driver", "for real GPUs only; simulated GPUs need none")
+    oldest = min(OLDEST_DRIVER.values())
+    major = _major(found)
+    if major is not None and major < oldest:
+        return Finding("wrong", "NVIDIA driver", f"{found}; real GPUs need {oldest} or newer")
+    return Finding("ok", "NVIDIA driver", found)
+
+
+def _cupy(packages: Sequence[CuPy], driver: str | None) -> Finding:
+    install = f'pip install "nbtf[{_extra(driver)}]"'
+    if not packages:
+        absent = "for real GPUs only, and there is no NVIDIA driver here"
+        return Finding("missing", "CuPy", absent if driver is None else f"for real GPUs: {install}")
+    if len(packages) > 1:
+        names = [package.package for package in packages]
+        mend = f"pip uninstall -y {' '.join(names)}, then {install}"
+        return Finding("wrong", "CuPy", f"{' and '.join(names)} overwrite each other: {mend}")
+    [one] = packages
+    told, oldest, major = f"{one.version} ({one.package})", OLDEST_DRIVER.get(one.cuda or 0), _major(driver or "")
+    if oldest is not None and major is not None and major < oldest:
+        mend = f"pip uninstall -y {one.package}, then {install}"
+        needs = f"{told} is for CUDA {one.cuda} and needs driver {oldest} or newer, here is {driver}"
+        return Finding("wrong", "CuPy", f"{needs}: {mend}")
+    if one.package.startswith("cupy-rocm"):
+        return Finding("note", "CuPy", f"{told} is for AMD's GPUs, with which nbtf was never tried")
+    return Finding("ok", "CuPy", told)
+
+
+def _extra(driver: str | None) -> str:
+    major = _major(driver or "")
+    return "cuda13" if major is not None and major >= OLDEST_DRIVER[13] else "cuda12"
+
+
+def _major(release: str) -> int | None:
+    first = release.split(".")[0]
+    return int(first) if first.isdigit() else None
+
+
+# What hides GPUs, and what is found
+
+
+def masks(environ: Mapping[str, str], cards: int) -> Iterator[Finding]:
+    """Yields what the environment hides from this process.
+
+    Args:
+      environ: the environment.
+      cards: how many there are in the machine, as NVML tells; 0 when it does not.
+    """
+    mask = environ.get("CUDA_VISIBLE_DEVICES")
+    if mask is None:
+        return
+    of = f" of the {cards} here" if cards else ""
+    if hidden({"CUDA_VISIBLE_DEVICES": mask}):
+        told = f"{mask!r} hides every GPU{of}: unset CUDA_VISIBLE_DEVICES"
+    else:
+        told = f"{mask!r}: only these{of} are visible, and they are numbered from 0 in this order"
+    yield Finding("note", "CUDA_VISIBLE_DEVICES", told)
+
+
+def _found(seen: Probe, package: CuPy) -> Iterator[Finding]:
+    if seen.cards:
+        names = [f"{card.card.name} (cuda:{card.ordinal}, {card.bus_id})" for card in seen.cards]
+        yield Finding("ok", "real GPUs", ", ".join(names))
+    elif "cannot be imported" in seen.reason:
+        again = f"pip install --force-reinstall {package.package}=={package.version}"
+        yield Finding("wrong", "real GPUs", f"{seen.reason.rstrip('.')}: {again}")
+    else:
+        yield Finding("wrong", "real GPUs", seen.reason)
+    for warning in seen.warnings:
+        yield Finding("note", "CuPy warns", " ".join(warning.split()))
+
+
+def toolkit_library(name: str, purpose: str, package: CuPy, load: Callable[[str], Any] | None = None) -> Finding:
+    """Returns whether a library of the CUDA toolkit can be loaded, as CuPy will on first use.
+
+    Args:
+      name: as `cuda.pathfinder` calls it.
+      purpose: what needs it.
+      package: the CuPy that needs it.
+      load: loads a library; that of `cuda.pathfinder` when None.
+    """
+    mend = f'pip install "{package.package}[ctk]"' if package.cuda else "install NVIDIA's CUDA toolkit"
+    try:
+        found: Any = load or import_module("cuda.pathfinder").load_nvidia_dynamic_lib
+        path = str(found(name).abs_path)
+    except Exception as error:  # not found, or found and broken: each has a class of its own there
+        why = " ".join(str(error).split()) or type(error).__name__
+        return Finding("wrong", name, f"for {purpose}: {why}: {mend}")
+    number = re.search(r"\.so\.(\d+)|64_(\d\d)", path)
+    major = int(number[1] or number[2]) if number else None
+    if None not in (major, package.cuda) and major != package.cuda:
+        return Finding("wrong", name, f"{path} is of CUDA {major}, and {package.package} needs {package.cuda}: {mend}")
+    return Finding("ok", name, path)
+
+
+def kernel_cache(environ: Mapping[str, str]) -> Finding:
+    """Returns whether CuPy can keep its compiled kernels; else every process compiles them again."""
+    folder = Path(environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
+    if environ.get("CUPY_CACHE_IN_MEMORY") == "1":
+        return Finding("note", "kernel cache", "in memory only (CUPY_CACHE_IN_MEMORY): each process compiles anew")
+    existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        mend = "set CUPY_CACHE_DIR to a folder that can be"
+        return Finding(
+            "wrong", "kernel cache", f"{folder} cannot be written, so CuPy fails on its first kernel: {mend}"
+        )
+    return Finding("ok", "kernel cache", str(folder))
+
+
+def _nvml(monitor: runtime.CardMonitor, driver: str | None) -> Finding:
+    why = monitor.missing
+    if why is None:
+        cards = monitor.cards()
+        return Finding("ok", "NVML", f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in this machine")
+    if "not installed" in why or driver is None:
+        return Finding("missing", "NVML", f"for what nvidia-smi shows beside nbtf's own figures: {why}")
+    return Finding("wrong", "NVML", f"{why}; nbtf runs without it, and shows its own figures only")

@@ -46,14 +46,19 @@ def whereabouts(part: Part, inner: int = 0) -> Where:
 def _outside(frame: FrameType | None) -> FrameType | None:
     """Returns the first frame from this one on that is not of the package."""
     while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        ours = _IS_OURS.get(module)
-        if ours is None:
-            ours = _IS_OURS[module] = module.partition(".")[0] == _PACKAGE
-        if not ours:
+        if not is_ours(frame):
             return frame
         frame = frame.f_back
     return None
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Tells whether a frame is of the package."""
+    module = str(frame.f_globals.get("__name__", ""))
+    ours = _IS_OURS.get(module)
+    if ours is None:
+        ours = _IS_OURS[module] = module.partition(".")[0] == _PACKAGE
+    return ours
 
 
 _Lines: TypeAlias = "tuple[CodeType, list[int], list[int | None]]"

@@ -244,7 +244,7 @@ def _attrs(node: Operation) -> str:
 
 def _attr(value: Any) -> str:
     if isinstance(value, DType):
-        return f"DT_{value.name.upper()}"
+        return f"DT_{value.c_name.upper()}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from nbtf._devices.base import Device
+from nbtf._devices.sites import is_ours
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import EagerConst, put_constant, tell_of_constant
 from nbtf._runtime.copying import copied_to
@@ -60,20 +62,25 @@ class Runner:
                 for copy in step.copies:
                     _make(copy, made, node)
                 set_scope(step.scope)
-                for tensor, value in zip(node.outputs, self._outputs(step, made), strict=True):
-                    made.setdefault(tensor, value)  # what is fed stays
-                for key in step.done_with:
-                    made.pop(key, None)
+                self._take_step(step, made)
             node = None
             return [None if one is None else _read(*one, made) for one in plan.fetches]
         except OpError as error:
             made.clear()
+            _let_go(error)
             raise _located(error, node) from error.__cause__
-        except BaseException:
+        except BaseException as error:
             made.clear()
+            _let_go(error)
             raise
         finally:
             set_scope(before)
+
+    def _take_step(self, step: Step, made: Made) -> None:
+        for tensor, value in zip(step.node.outputs, self._outputs(step, made), strict=True):
+            made.setdefault(tensor, value)  # what is fed stays
+        for key in step.done_with:
+            made.pop(key, None)
 
     def _outputs(self, step: Step, made: Made) -> list[Any]:
         """Returns what a node makes of its inputs."""
@@ -157,6 +164,18 @@ def _located(error: OpError, node: Operation | None) -> OpError:
         first, newline, more = message.partition("\n")
         message = f"{first}\n\t [[{{{{node {node.name}}}}}]]{newline}{more}"
     return type(error)(None, node, message)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory."""
+    while error is not None:
+        step = error.__traceback__
+        while step is not None:
+            if is_ours(step.tb_frame):
+                with suppress(RuntimeError):  # this frame and those around it still run
+                    step.tb_frame.clear()
+            step = step.tb_next
+        error = error.__cause__ or error.__context__
 
 
 def _not_fed(node: Operation) -> str:

@@ -111,7 +111,8 @@ class Session:
         fed = fed_values(feed_dict, self._graph)
         if not elements:
             return fetches
-        found = self._runner.run(self._plan(elements, fed), fed, self._machine.host)
+        todo = self._plan(elements, fed)  # first: after a restart it finds other devices, and forgets all values
+        found = self._runner.run(todo, fed, self._machine.host)
         return values_like(fetches, iter(found))
 
     def make_callable(

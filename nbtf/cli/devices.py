@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf._devices.cuda_probe import probe
 from nbtf._devices.sizes import gib
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.table import table
 
 HEAD = ("device", "model", "memory", "limit", "in use", "card", "bus id", "visible")
 NOTHING = "–"
-HINT = "No GPU here. To see some, simulated by NumPy on this computer's CPU: NBTF_SIMULATED_GPUS=4 nbtf devices"
+HINT = "To see GPUs, simulated by NumPy on this computer's CPU: NBTF_SIMULATED_GPUS=4 nbtf devices"
 
 
 def add_command(commands: Any) -> None:
@@ -33,15 +35,35 @@ def devices(chosen: argparse.Namespace) -> int:
         found = runtime.devices()
     except ValueError as error:  # NBTF_SIMULATED_GPUS makes no sense
         raise CommandError(str(error)) from None
-    print(told(found))
+    monitor = runtime.CardMonitor()
+    why = "" if any(device.device_type == "GPU" for device in found) else probe(os.environ).reason
+    print(told([_numbered(device, monitor) for device in found], why))
+    monitor.close()
     return 0
 
 
-def told(found: Sequence[runtime.DeviceInfo]) -> str:
-    """Returns the table, without columns that say nothing, and below it how to simulate GPUs when there is none."""
+def told(found: Sequence[runtime.DeviceInfo], why: str = "") -> str:
+    """Returns the table, without columns that say nothing, and what is to be known below it.
+
+    Args:
+      found: the devices.
+      why: why there is no real GPU.
+
+    Returns:
+      Below the table all names of real cards; where there is no GPU at all, why, and how to simulate some.
+    """
     columns = zip(HEAD, *map(_row, found), strict=True)
     text = table(zip(*(column for column in columns if any(cell != NOTHING for cell in column[1:])), strict=True))
-    return text if any(device.device_type == "GPU" for device in found) else f"{text}\n\n{HINT}"
+    below = [device.naming for device in found if device.naming is not None]
+    if not any(device.device_type == "GPU" for device in found):
+        below = [*([f"No real GPU: {why} nbtf doctor says what mends it."] if why else []), HINT]
+    return "\n".join([text, "", *below]) if below else text
+
+
+def _numbered(device: runtime.DeviceInfo, monitor: runtime.CardMonitor) -> runtime.DeviceInfo:
+    """Returns a real device with its card's number as nvidia-smi has it, where the driver tells."""
+    number = None if device.cuda is None else monitor.card(device.uuid, device.bus_id).number
+    return device if number is None else device._replace(card=number)
 
 
 def _row(device: runtime.DeviceInfo) -> Sequence[str]:

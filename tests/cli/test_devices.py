@@ -6,7 +6,8 @@ import pytest
 
 from nbtf._runtime.context import Context, use_context
 from nbtf.cli import devices, main
-from nbtf.runtime import DeviceInfo
+from nbtf.runtime import CardMonitor, DeviceInfo
+from tests.fake_nvml import FakeCard, FakeNVML
 
 CPU = DeviceInfo("CPU:0", "CPU")
 SIMULATED = DeviceInfo(
@@ -38,6 +39,26 @@ def test_device_that_is_not_visible_is_called_hidden() -> None:
 
 def test_without_a_gpu_the_table_says_how_to_simulate_one() -> None:
     assert "NBTF_SIMULATED_GPUS=4 nbtf devices" in devices.told([CPU])
+
+
+def test_why_there_is_no_real_gpu_is_told() -> None:
+    lines = devices.told([CPU], "CuPy is not installed.").split("\n")
+
+    assert ["", "No real GPU: CuPy is not installed. nbtf doctor says what mends it.", devices.HINT] == lines[-3:]
+
+
+def test_real_card_has_its_names_below_the_table() -> None:
+    real = REAL._replace(card=5, bus_id="0000:8a:00.0", cuda=1)
+
+    assert "cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)" == devices.told([CPU, SIMULATED, real]).split("\n")[-1]
+
+
+def test_card_has_the_number_that_nvidia_smi_shows() -> None:
+    card = FakeCard(5)
+    monitor = CardMonitor(lambda: FakeNVML(FakeCard(0), card))
+
+    assert 5 == devices._numbered(REAL._replace(uuid=card.uuid, cuda=1), monitor).card
+    assert 1 == devices._numbered(REAL._replace(uuid="GPU-gone", cuda=1), monitor).card
 
 
 def test_with_a_gpu_the_table_says_nothing_more() -> None:

@@ -1,0 +1,35 @@
+"""On which GPUs do these tests run? On a fake one, where NumPy computes, and on a real one if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from nbtf._devices import cuda_probe, discovery
+from nbtf._devices.cuda import CudaGPU
+from nbtf._runtime.context import Context, use_context
+from tests import fake_cupy
+
+REAL = cuda_probe.probe({}).cards
+
+
+@pytest.fixture(scope="module", params=["fake", "real"] if REAL else ["fake"])
+def on_a_gpu(request: pytest.FixtureRequest) -> Iterator[Context]:
+    """A context whose first device is a GPU; it stays for all tests of a file, and so do compiled kernels."""
+    fake = request.param == "fake"
+    with pytest.MonkeyPatch.context() as patch, fake_cupy.installed(1) if fake else nullcontext():
+        found = cuda_probe.ask(fake_cupy).cards if fake else REAL
+        patch.setattr(discovery, "real_cards", lambda environ: () if "NBTF_GPU" in environ else found)
+        context = Context(environ={})
+        with use_context(context):
+            assert isinstance(context.devices.first, CudaGPU)
+        yield context
+
+
+@pytest.fixture(autouse=True)
+def used(on_a_gpu: Any) -> Iterator[None]:
+    with use_context(on_a_gpu):
+        yield

@@ -155,7 +155,7 @@ class Op:
     def convert(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Returns the inputs as tensors; values take the dtype of the tensor that shares their letter."""
         for value in inputs:
-            if value.__class__ is not Tensor:
+            if value.__class__ is not Tensor and not (self.resource and value is inputs[0]):
                 return self._converted(inputs)
         return inputs
 

@@ -60,22 +60,25 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
 def _element(fetch: Any, graph: Graph) -> Element:
     if fetch.__class__ is GraphTensor and fetch.graph is graph:
         return fetch
-    told = f"Argument `fetch` = {fetch}"
     if fetch is None:
-        raise TypeError(f'{told} has invalid type "NoneType". Cannot be None')
+        raise TypeError(f'{_told(fetch)} has invalid type "NoneType". Cannot be None')
     if isinstance(fetch, Tensor):
         raise TypeError(
-            f"{told} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
+            f"{_told(fetch)} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
             "To build a graph instead, write `import nbtf.compat.v1 as tf`."
         )
     try:
         return graph.as_graph_element(fetch)
     except TypeError as error:
         raise TypeError(
-            f'{told} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
+            f'{_told(fetch)} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
         ) from None
     except (ValueError, KeyError) as error:
-        raise ValueError(f"{told} cannot be interpreted as a Tensor. ({error})") from None
+        raise ValueError(f"{_told(fetch)} cannot be interpreted as a Tensor. ({error})") from None
+
+
+def _told(fetch: Any) -> str:
+    return f"Argument `fetch` = {fetch}"
 
 
 def values_like(fetches: Any, values: Iterator[Any]) -> Any:

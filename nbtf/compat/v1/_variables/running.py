@@ -128,8 +128,8 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
     """
     record = node.record
     if record in MAKES:
-        return [_variable(node, values)]
-    if not node.reference_inputs:
+        return [values[node] if node in values else _variable(node, values)]
+    if record is Identity or not node.reference_inputs:
         return _read(node, made)
     variable = made[node.inputs[0]]
     if variable.__class__ is not SessionVariable:  # fed
@@ -164,14 +164,11 @@ def _not_a_variable(node: Operation) -> str:
 
 
 def _variable(node: Operation, values: Values) -> SessionVariable:
-    variable = values.get(node)
-    if variable is None:
-        handle = execute(node.record, [], {"dtype": node.attrs["dtype"]}, node.name)
-        variable = Buffer.__new__(SessionVariable)
-        variable.node, variable.initialized = node, False
-        variable._name = node.outputs[0].name
-        variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
-        values[node] = variable
+    handle = execute(node.record, [], {"dtype": node.attrs["dtype"]}, node.name)
+    variable = values[node] = Buffer.__new__(SessionVariable)
+    variable.node, variable.initialized = node, False
+    variable._name = node.outputs[0].name
+    variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
     return variable
 
 

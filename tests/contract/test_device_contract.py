@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -16,7 +18,7 @@ from nbtf._devices.bfc import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
 from nbtf._devices.cuda import CudaGPU
 from nbtf._devices.cuda_memory import plan_for
-from nbtf._devices.cuda_probe import ask
+from nbtf._devices.cuda_probe import ask, probe
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._ops.broadcasting import Reshape, Sum
@@ -43,7 +45,18 @@ def cuda(index: int, cards: int = 1, alone: bool = True, **environ: str) -> Devi
     return CudaGPU(index, card, plan_for(LIMIT_MIB, None, None, environ), alone, fake_cupy)
 
 
-KINDS: dict[str, Callable[[int], Device]] = {
+def real(index: int, above: int = 0, **environ: str) -> Device:
+    """A device on the first card of this machine, or on a part of it."""
+    return CudaGPU(index + above, probe({}).cards[0], plan_for(LIMIT_MIB, None, None, environ), REAL == 1)
+
+
+REAL = int(os.environ.get("NBTF_TEST_REAL_GPUS", "0"))
+"""How many logical GPUs on a real card this file is about, instead of all kinds; tests/gpu/check.py says it."""
+ON_A_REAL_CARD: dict[str, Callable[[int], Device]] = {
+    **{f"real, {number}": partial(real, above=number) for number in range(REAL)},
+    "real, bfc": partial(real, NBTF_GPU_ALLOCATOR="bfc"),
+}
+EVERYWHERE: dict[str, Callable[[int], Device]] = {
     "cpu": CPU,
     "simulated": simulated,
     "simulated, four cards": partial(simulated, cards=4),
@@ -53,14 +66,15 @@ KINDS: dict[str, Callable[[int], Device]] = {
     "cuda, growing": partial(cuda, TF_FORCE_GPU_ALLOW_GROWTH="true"),
     "cuda, bfc": partial(cuda, NBTF_GPU_ALLOCATOR="bfc"),
 }
+KINDS = ON_A_REAL_CARD if REAL else EVERYWHERE
 """How to make a device of each kind; a kind that is added here must pass all of this file."""
 ACCOUNTED = [kind for kind in KINDS if kind != "cpu"]
-MAPPED = ["simulated", "simulated, four cards", "cuda, bfc"]
+MAPPED = ["real, bfc"] if REAL else ["simulated", "simulated, four cards", "cuda, bfc"]
 
 
 @pytest.fixture(autouse=True)
 def fake_cards() -> Iterator[None]:
-    with fake_cupy.installed(4):
+    with nullcontext() if REAL else fake_cupy.installed(4):
         yield
 
 

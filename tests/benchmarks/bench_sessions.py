@@ -10,7 +10,7 @@ import gc
 import statistics
 import timeit
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ BLOCK_SECONDS = 0.002
 
 
 class Costs(NamedTuple):
-    """Microseconds for a node."""
+    """Microseconds of the processor for a node."""
 
     build: float
     first_run: float
@@ -51,22 +51,23 @@ def chain(count: int) -> tuple[Any, Any]:
     return graph, value
 
 
-def costs(count: int) -> Costs:
-    """The cost of a graph; the least of several graphs, since other programs run as well."""
-    found = [_costs_once(count) for _ in range(7)]
-    return Costs(*[min(column) for column in zip(*found, strict=True)])
+def costs() -> list[Costs]:
+    """The costs of graphs of all sizes, in turn; the least of several rounds, since other programs run as well."""
+    _costs_once(SIZES[0])  # what is loaded late, and made once
+    rounds = [[_costs_once(count) for count in SIZES] for _ in range(9)]
+    return [Costs(*[min(column) for column in zip(*found, strict=True)]) for found in zip(*rounds, strict=True)]
 
 
 def _costs_once(count: int) -> Costs:
     gc.collect()  # the graphs before must not be cleared away while this one is measured
-    start = perf_counter()
+    start = process_time()
     graph, value = chain(count)
-    built = perf_counter()
+    built = process_time()
     session = v1.Session(graph=graph)
     session.run(value)
-    first = perf_counter()
+    first = process_time()
     session.run(value)
-    later = perf_counter()
+    later = process_time()
     return Costs(*[one / graph.version * 1e6 for one in (built - start, first - built, later - first)])
 
 
@@ -103,7 +104,7 @@ def run_of_ten_ops() -> float:
 def main() -> None:
     """Prints the tables."""
     print(f"{'µs a node':>10} {'build':>8} {'1st run':>8} {'later':>8} {'in all':>8}")
-    measured = [costs(count) for count in SIZES]
+    measured = costs()
     for count, one in zip(SIZES, measured, strict=True):
         print(f"{count:10,} {one.build:8.2f} {one.first_run:8.2f} {one.later_run:8.2f} {one.whole:8.2f}")
     for title, column in (("in all", [one.whole for one in measured]), ("later", [one.later_run for one in measured])):

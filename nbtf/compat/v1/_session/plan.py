@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -37,7 +38,8 @@ Kind: TypeAlias = Literal["op", "constant", "variable", "deferred", "placeholder
 """What running a node is about."""
 
 
-class Step(NamedTuple):
+@dataclass(slots=True)
+class Step:
     """A node to run: in which scope, from what, and what nobody needs after it.
 
     `late` are the attributes that only a run tells.
@@ -49,7 +51,7 @@ class Step(NamedTuple):
     keys: Keys
     late: tuple[tuple[str, GraphTensor], ...]
     copies: tuple[Copy, ...]
-    done_with: tuple[Key, ...]
+    done_with: list[Key]
 
 
 class Plan(NamedTuple):
@@ -95,7 +97,8 @@ def plan(
     steps = [_step(node, placed[node], fed, copies) for node in nodes]
     kept = [one if isinstance(one, GraphTensor) else None for one in fetches]
     found = [None if one is None else (one, _scope(one.op, placed)) for one in kept]
-    return Plan(_with_ends(steps, {one for one in kept if one is not None}), found)
+    _end(steps, {one for one in kept if one is not None})
+    return Plan(steps, found)
 
 
 def _scope(node: Operation, placed: Mapping[Operation, Placement]) -> NodeScope | None:
@@ -107,7 +110,7 @@ def _step(node: Operation, placement: Placement, fed: Collection[GraphTensor], c
     kind = _kind(node)
     keys = copies.keys(node, placement.device) if kind == "op" else node.arguments
     late = [(name, one) for name, one in node.late_attrs.items() if one in fed or name not in node.attrs_known]
-    return Step(node, kind, scope, keys, tuple(late), tuple(copies.new(keys, scope)), ())
+    return Step(node, kind, scope, keys, tuple(late), tuple(copies.new(keys, scope)), [])
 
 
 _SOURCES: dict[Source, Kind] = {CONST: "constant", PLACEHOLDER: "placeholder", NO_OP: "nothing"}
@@ -127,17 +130,15 @@ def _takes_values(node: Operation) -> bool:
     return not (isinstance(node.record, Source | Deferred) or node.reference_inputs or leads_on)
 
 
-def _with_ends(steps: Sequence[Step], kept: Collection[GraphTensor]) -> list[Step]:
-    """Returns the steps, each with what nobody needs after it."""
-    last: dict[Any, int] = {}
-    for number, step in enumerate(steps):
+def _end(steps: Sequence[Step], kept: Collection[GraphTensor]) -> None:
+    """Adds to each step what nobody needs after it."""
+    last: dict[Any, Step] = {}
+    for step in steps:
         for key in (*step.node.outputs, *step.node.inputs, *_flat(step.keys)):
-            last[key] = number
-    done: dict[int, list[Key]] = {}
-    for key, number in last.items():
+            last[key] = step
+    for key, step in last.items():
         if key not in kept:
-            done.setdefault(number, []).append(key)
-    return [step._replace(done_with=tuple(done.get(number, ()))) for number, step in enumerate(steps)]
+            step.done_with.append(key)
 
 
 class _Copies:

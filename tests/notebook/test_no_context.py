@@ -1,4 +1,4 @@
-"""Does looking at real cards leave them alone? A context costs some hundred MiB, and other people wait for them."""
+"""Does looking at real cards leave them alone, and find what is there? A context costs some hundred MiB, and other people wait for them."""
 
 from __future__ import annotations
 
@@ -75,3 +75,16 @@ def test_op_does_open_one(bare: Shell, cards: FakeMachine) -> None:
     bare.run("with tf.device('cuda:1'):", "    x = tf.ones([2])")
 
     assert {1} <= cards.contexts
+
+
+def test_tensors_on_a_card_are_found_by_name(bare: Shell, cards: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 60.0)  # a busy computer searches for longer than people wait
+    bare.run("%load_ext nbtf", "")
+    bare.run("x = tf.ones([1000])")
+
+    rows = bare.run("%gpu_memory --who").result.rows
+
+    assert [("GPU:0", "[1000] float32", 4096, ["%xdel x"])] == [
+        (row["device"], row["tensor"], row["nbytes"], row["frees"]) for row in rows if row["holder"] == "x"
+    ]
+    assert [] == [row for row in rows if row.get("library")]

@@ -10,6 +10,7 @@ from nbtf._ops.creation import executing_eagerly
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.structure import assert_same_structure, map_structure
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Reference, Tensor
 from nbtf.errors import InvalidArgumentError
 
@@ -259,7 +260,9 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
     >>> tf.group(tf.constant(1), tf.constant(2))
     """
-    kwargs.pop("name", None)
+    name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {','.join(kwargs)}.")
-    return None if executing_eagerly() else no_op()
+    scope = SCOPE()
+    together = None if scope is None else getattr(scope.graph, "together", None)
+    return None if together is None else together(inputs, name)

@@ -46,13 +46,18 @@ def constant(
            [3, 4]], dtype=int32)
     """
     if dtype is None and shape is None and value.__class__ is list:
-        return list_as_tensor(value, None)
+        return _called(name, list_as_tensor(value, None))
     kind: Any = dtype if dtype is None or dtype.__class__ is DType else as_dtype(dtype)
     if value.__class__ is Tensor:
         _check(value, kind)
     if shape is None:
-        return as_tensor(value, kind)
-    return _shaped(value, as_tensor(value, kind), TensorShape(shape))
+        return _called(name, as_tensor(value, kind))
+    return _called(name, _shaped(value, as_tensor(value, kind), TensorShape(shape)))
+
+
+def _called(name: str | None, tensor: Any) -> Tensor:
+    """Returns a tensor; one of a graph gets its name."""
+    return tensor if tensor.__class__ is Tensor or not hasattr(tensor, "called") else tensor.called(name)
 
 
 def _check(value: Any, dtype: DType | None) -> None:

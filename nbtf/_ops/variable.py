@@ -103,6 +103,7 @@ class Variable(VariableParts):
         scope = SCOPE()
         make: Callable[..., Variable] = partial(made, cls)
         if cls is Variable and scope is not None:
+            make = getattr(scope.graph, "variable", make)  # a graph has its own
             for creator in scope.creators:
                 make = partial(creator, make)
         return make(**arguments)

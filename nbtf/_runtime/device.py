@@ -7,7 +7,7 @@ from typing import Any
 from nbtf._devices.names import DeviceSpec
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.scopes import ScopeStack
+from nbtf._runtime.scopes import SCOPE, ScopeStack
 
 
 class device(ScopeStack):  # noqa: N801  # TensorFlow's name
@@ -36,7 +36,12 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
     __slots__ = ("_name",)
 
     def __init__(self, device_name: Any) -> None:
-        """Keeps the name; it is read when the block is entered."""
+        """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
+        scope = SCOPE()
+        if scope is not None and hasattr(scope.graph, "device"):
+            self._entered = []
+            self._name = scope.graph.device(device_name)
+            return
         if device_name.__class__ is not str:
             device_name = _as_text(device_name)
         if CURRENT.context.machine is None:
@@ -47,12 +52,18 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
     def __enter__(self) -> None:
         """Opens the block."""
         name = self._name
+        if name.__class__ is not str and hasattr(name, "__enter__"):
+            name.__enter__()
+            return
         if name is not None and not isinstance(name, str):
             raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
         self.enter(CURRENT.context.device_scope(name))
 
     def __exit__(self, *error: object) -> None:
         """Closes the block, also after an error."""
+        if self._name.__class__ is not str and hasattr(self._name, "__exit__"):
+            self._name.__exit__(None, None, None)
+            return
         self.leave("Exiting device scope without proper scope nesting")
 
 

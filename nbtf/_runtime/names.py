@@ -25,13 +25,14 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
     'encoder/w:0'
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_block", "_name")
 
     def __init__(self, name: str) -> None:
         """Keeps the name."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise ValueError("name for name_scope must be a string.")
         self._entered = []
+        self._block: Any = None
         self._name = name
 
     @property
@@ -43,6 +44,9 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
         """Opens the block; returns the whole of what stands in front."""
         outer = SCOPE() or EMPTY
         name = self._name
+        if hasattr(outer.graph, "name_scope"):
+            self._block = outer.graph.name_scope(name)
+            return self._block.__enter__()
         whole = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
         inner = outer.with_(names=whole)
         if HERE.first is not None and inner.plain:
@@ -52,4 +56,7 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
 
     def __exit__(self, *error: Any) -> None:
         """Closes the block, also after an error."""
+        if self._block is not None:
+            self._block.__exit__(None, None, None)
+            return
         self.leave("Exiting name scope without proper scope nesting")

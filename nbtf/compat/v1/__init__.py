@@ -216,7 +216,7 @@ _FROM = {
 }
 """Names of TensorFlow 1, and the files they come from."""
 
-_NAMESPACES = frozenset({"device_lib", "initializers", "logging", "train"})
+_NAMESPACES = frozenset({"device_lib", "initializers", "logging", "losses", "train"})
 """Namespaces that are modules here: `nbtf/compat/v1/train` and the like."""
 
 _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
@@ -225,7 +225,29 @@ _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
     "io": {},
     "linalg": {},
     "math": {},
-    "nn": {},
+    "nn": {
+        "avg_pool": "_surface.neural",
+        "batch_normalization": "_surface.neural",
+        "conv2d": "_surface.neural",
+        "conv2d_transpose": "_surface.neural",
+        "dropout": "_surface.neural",
+        "embedding_lookup": "_surface.neural",
+        "fused_batch_norm": "_surface.neural",
+        "in_top_k": "_surface.neural",
+        "l2_normalize": "_surface.neural",
+        "log_softmax": "_surface.neural",
+        "max_pool": "_surface.neural",
+        "moments": "_surface.neural",
+        "relu_layer": "_surface.neural",
+        "sigmoid_cross_entropy_with_logits": "_surface.neural_losses",
+        "softmax": "_surface.neural",
+        "softmax_cross_entropy_with_logits": "_surface.neural_losses",
+        "softmax_cross_entropy_with_logits_v2": "_surface.neural_losses",
+        "sparse_softmax_cross_entropy_with_logits": "_surface.neural_losses",
+        "weighted_cross_entropy_with_logits": "_surface.neural_losses",
+        "xw_plus_b": "_surface.neural",
+        "zero_fraction": "_surface.neural",
+    },
     "ragged": {},
     "random": {
         "categorical": "_surface.random_numbers",
@@ -333,7 +355,7 @@ _MOVED = {
 }
 """Names of TensorFlow 1 that stand elsewhere today: the namespace, and the name there if it is another."""
 
-_EAGER = frozenset({"Variable", "constant", "control_dependencies", "device", "name_scope", "no_op"})
+_EAGER = frozenset({"Variable"})
 """Names for which the eager ones of `nbtf` stand after `enable_eager_execution`."""
 
 _KEPT = set[str]()
@@ -371,7 +393,7 @@ def _found(name: str) -> _Any:
         value = getattr(nbtf, name)
     except AttributeError:
         raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'") from None
-    return own_version(name, value)
+    return value if name in _FROM else own_version(name, value)
 
 
 def __getattr__(name: str) -> _Any:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from nbtf._ops.control import no_op as _no_op
+from nbtf._runtime.conversion import constant_of
+from nbtf._runtime.device import device as _device
 from nbtf._runtime.host_values import host_array
+from nbtf._runtime.names import name_scope as _name_scope
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
 from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf.compat.v1._graph.process import process
 from nbtf.compat.v1._graph.tensor import GraphTensor
 
@@ -52,8 +56,12 @@ def reset_default_graph() -> None:
 
 
 def constant(
-    value: Any, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
-) -> GraphTensor:
+    value: Any,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Any:
     """Returns a constant of the default graph.
 
     Args:
@@ -61,16 +69,22 @@ def constant(
       dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
       shape: a shape to give it; the last element is repeated to fill it.
       name: what the node is to be called.
+      verify_shape: whether a value of another shape is refused instead.
 
     Raises:
-      TypeError: the value does not suit `dtype`.
+      TypeError: the value does not suit `dtype`, or has another shape and that is refused.
       ValueError: it has more elements than `shape`.
     """
     array, kind = host_array(value, None if dtype is None else as_dtype(dtype))
+    if verify_shape and shape is not None and tuple(TensorShape(shape)) != array.shape:
+        raise TypeError(f"Expected Tensor's shape: {tuple(TensorShape(shape))}, got {array.shape}.")
     if shape is not None:
         array = _filled(array, TensorShape(shape))
+    graph = building()
+    if graph is None:
+        return constant_of(array, kind)
     attrs = {"value": array, "dtype": kind}
-    return get_default_graph().add_source(CONST, name, attrs, [(TensorShape(array.shape), kind)]).outputs[0]
+    return graph.add_source(CONST, name, attrs, [(TensorShape(array.shape), kind)]).outputs[0]
 
 
 def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, Any]:
@@ -91,29 +105,42 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | No
       dtype: the type of its elements.
       shape: its lengths, None where any will do; None for any shape.
       name: what the node is to be called.
+
+    Raises:
+      RuntimeError: ops run at once.
     """
+    if building() is None:
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
     kind, known = as_dtype(dtype), TensorShape(shape)
     attrs = {"dtype": kind, "shape": known}
     return get_default_graph().add_source(PLACEHOLDER, name or "Placeholder", attrs, [(known, kind)]).outputs[0]
 
 
-def no_op(name: str | None = None) -> Operation:
-    """Returns a node of the default graph that does nothing, except wait for others."""
+def no_op(name: str | None = None) -> Any:
+    """Returns a node of the default graph that does nothing, except wait for others; None where ops run at once."""
+    if building() is None:
+        return _no_op()
     return get_default_graph().add_source(NO_OP, name or "NoOp", {}, [])
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Returns `Graph.device` of the default graph."""
+    """Returns `Graph.device` of the default graph, or `nbtf.device` where ops run at once."""
+    if building() is None:
+        return _device(device_name_or_function)
     return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Returns `Graph.control_dependencies` of the default graph."""
+    """Returns `Graph.control_dependencies` of the default graph; ops that run at once have run already."""
+    if building() is None:
+        return nullcontext()
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """Returns `Graph.colocate_with` of the default graph."""
+    """Returns `Graph.colocate_with` of the default graph; where ops run at once a block on the device of a tensor."""
+    if building() is None:
+        return nullcontext() if op is None else _device(op.device)
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
@@ -125,5 +152,7 @@ def name_scope(name: str | None, default_name: str | None = None, values: Any = 
       default_name: its name when `name` is None.
       values: the tensors that an op is about to take.
     """
+    if building() is None:
+        return _name_scope((default_name if name is None else name) or "")
     owner = next((value.graph for value in values or () if isinstance(value, GraphTensor)), None)
     return (owner or get_default_graph()).name_scope(default_name if name is None else name)

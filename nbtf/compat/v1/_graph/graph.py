@@ -115,6 +115,8 @@ class Graph(Collections, Requests):
         node = self._made(op, arguments, read.attrs, whole, known, inputs=everything)
         node.late_attrs = late
         node.attrs_known = frozenset(late).difference(read.unknown)
+        if not node.outputs:
+            return node
         return list(node.outputs) if op.many else node.outputs[0]
 
     def _constant_named(self, name: str, array: Any) -> GraphTensor:

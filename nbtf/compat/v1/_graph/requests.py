@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -24,6 +24,28 @@ class Requests:
           add_shapes: accepted and ignored.
         """
         return GraphDef(self.get_operations()[from_version or 0 :])
+
+    def variable(self, **arguments: Any) -> Any:
+        """Returns a variable of the graph, for `nbtf.Variable`; the resource kind, as in TensorFlow 2.
+
+        Args:
+          **arguments: those of `nbtf.Variable`.
+        """
+        from nbtf.compat.v1._variables.kinds import ResourceVariable
+
+        arguments.pop("experimental_enable_variable_lifting", None)
+        return ResourceVariable(**arguments)
+
+    def together(self, inputs: Sequence[Any], name: str | None) -> Any:
+        """Returns a node that waits for others, for `nbtf.group`.
+
+        Args:
+          inputs: nodes, tensors, and lists of them.
+          name: what the node is called.
+        """
+        from nbtf.compat.v1._graph.grouping import group
+
+        return group(*inputs, name=name)
 
     @contextmanager
     def container(self, container_name: str) -> Generator[str]:

@@ -57,16 +57,21 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
     return [_element(fetches, graph)]
 
 
+def check_not_eager(fetch: Any) -> None:
+    """Raises `TypeError` for a tensor that has its value already."""
+    if isinstance(fetch, Tensor):
+        raise TypeError(
+            f"Argument `fetch` = {fetch} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
+            "To build a graph instead, write `import nbtf.compat.v1 as tf`, without tf.enable_eager_execution()."
+        )
+
+
 def _element(fetch: Any, graph: Graph) -> Element:
     if fetch.__class__ is GraphTensor and fetch.graph is graph:
         return fetch
     if fetch is None:
         raise TypeError(f'{_told(fetch)} has invalid type "NoneType". Cannot be None')
-    if isinstance(fetch, Tensor):
-        raise TypeError(
-            f"{_told(fetch)} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
-            "To build a graph instead, write `import nbtf.compat.v1 as tf`."
-        )
+    check_not_eager(fetch)
     try:
         return graph.as_graph_element(fetch)
     except TypeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -53,7 +54,7 @@ class Runner:
         Of what a run makes only what variables took outlives an error or an interrupt, even while somebody looks at the
         error; the scope of the caller comes back.
         """
-        before = SCOPE()
+        before, handled = SCOPE(), sys.exception()
         made: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
         node: Operation | None = None
         try:
@@ -67,11 +68,11 @@ class Runner:
             return [None if one is None else _read(*one, made) for one in plan.fetches]
         except OpError as error:
             made.clear()
-            _let_go(error)
+            _let_go(error, handled)
             raise _located(error, node) from error.__cause__
         except BaseException as error:
             made.clear()
-            _let_go(error)
+            _let_go(error, handled)
             raise
         finally:
             set_scope(before)
@@ -166,9 +167,14 @@ def _located(error: OpError, node: Operation | None) -> OpError:
     return type(error)(None, node, message)
 
 
-def _let_go(error: BaseException | None) -> None:
-    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory."""
-    while error is not None:
+def _let_go(error: BaseException | None, handled: BaseException | None) -> None:
+    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory.
+
+    Args:
+      error: what ended a run.
+      handled: what the caller was busy with, which is not ours.
+    """
+    while error is not None and error is not handled:
         step = error.__traceback__
         while step is not None:
             if is_ours(step.tb_frame):

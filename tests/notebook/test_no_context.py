@@ -1,4 +1,4 @@
-"""Does looking at real cards leave them alone, and find what is there? A context costs some hundred MiB, and other people wait for them."""
+"""Does looking at real cards find what is there, and leave them alone? A context costs some hundred MiB."""
 
 from __future__ import annotations
 

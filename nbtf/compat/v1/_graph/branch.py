@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from nbtf._ops.identity import Identity
 from nbtf._ops.structure import flatten, map_structure
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.execute import execute
@@ -18,6 +18,9 @@ from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
 from nbtf.compat.v1._graph.seeds import GraphStream
 from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._variables.branches import outputs_in_branch
+from nbtf.compat.v1._variables.ops import MAKES
+from nbtf.compat.v1._variables.running import inputs_of_deferred, value_of
 
 Made = dict[GraphTensor, Tensor]
 
@@ -32,6 +35,8 @@ class Branch(Graph):
         self.seed = outer.seed
         self.taken: dict[GraphTensor, GraphTensor] = {}
         """Tensors of the outer graph, and what stands for them here."""
+        self.waits_for: dict[Operation, None] = {}
+        """Nodes of the outer graph that the node it is for waits for."""
         self._streams: dict[Operation, Stream] = {}
 
     def given(self, shape: TensorShape, dtype: DType) -> GraphTensor:
@@ -52,6 +57,9 @@ class Branch(Graph):
             self.outer.refuses_changes -= 1
 
     def _result(self, value: Any) -> Any:
+        if isinstance(value, Operation) and value.graph is not self:
+            self._wait_for(value)
+            return self.add_source(NO_OP, "NoOp", {}, [])
         if value is None or isinstance(value, Operation):
             return value
         tensor: Any = as_tensor(value)
@@ -61,6 +69,24 @@ class Branch(Graph):
         return inner
 
     # Taking from outside
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Generator[None]:
+        """Makes the nodes inside wait for others; for those from outside all of it waits."""
+        inner: list[Any] = []
+        for one in control_inputs or ():
+            element = one._as_graph_element() if hasattr(one, "_as_graph_element") else one
+            if element.graph is self:
+                inner.append(element)
+            else:
+                self._wait_for(element if isinstance(element, Operation) else element.op)
+        with super().control_dependencies(None if control_inputs is None else inner):
+            yield
+
+    def _wait_for(self, node: Operation) -> None:
+        self.waits_for[node] = None
+        if node.graph is not self.outer and isinstance(self.outer, Branch):
+            self.outer._wait_for(node)
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Notes an op down; what it takes from outside is taken along."""
@@ -72,8 +98,8 @@ class Branch(Graph):
         return [self._taken_in(one) for one in value] if value.__class__ is list else value
 
     def add_known(self, record: Any, arguments: Sequence[Any], *others: Any, **more: Any) -> Operation:
-        """Adds a node that is no op of the table; one that takes a variable is added outside."""
-        if isinstance(record, Deferred):
+        """Adds a node that is no op of the table; one that makes a variable is added outside, where it is refused."""
+        if record not in MAKES:
             return super().add_known(record, arguments, *others, **more)
         with self.outer.as_default():
             return self.outer.add_known(record, arguments, *others, **more)
@@ -90,17 +116,14 @@ class Branch(Graph):
         known = self.taken.get(value)
         if known is None:
             known = self.taken[value] = self.given(value._shape, value._dtype)
+            known._link = value._link
         return known
 
     def sources(self) -> list[GraphTensor]:
         """Returns the tensors of the outer graph that it takes, those of graphs further out handed in."""
         found: list[GraphTensor] = []
         for tensor in self.taken:
-            inner = self.outer._own(tensor) if tensor.graph is not self.outer else tensor
-            if inner._link in ("reference", "handle"):
-                with self.outer.as_default():
-                    inner = Identity(inner)
-            found.append(inner)
+            found.append(self.outer._own(tensor) if tensor.graph is not self.outer else tensor)
         return found
 
     # Running
@@ -115,7 +138,7 @@ class Branch(Graph):
         for node in _needed(fetches, made):
             for tensor, value in zip(node.outputs, self._outputs(node, made), strict=True):
                 made[tensor] = value
-        return [made[one] if isinstance(one, GraphTensor) else None for one in fetches]
+        return [value_of(made[one], one.op.name) if isinstance(one, GraphTensor) else None for one in fetches]
 
     def _outputs(self, node: Operation, made: Made) -> list[Any]:
         record = node.record
@@ -123,9 +146,16 @@ class Branch(Graph):
             return [constant_of(node.attrs["value"], node.outputs[0]._dtype)]
         if record is NO_OP:
             return []
+        if node.on_variables and (record.resource or node.outputs[0]._link == "alias"):
+            return outputs_in_branch(node, made)
         if isinstance(record, Deferred):
-            return record.run(node.name, [made[one] for one in node.inputs])
-        inputs = [[made[one] for one in value] if value.__class__ is list else made[value] for value in node.arguments]
+            return record.run(node.name, inputs_of_deferred(node, made))
+        inputs = [
+            [value_of(made[one], node.name) for one in value]
+            if value.__class__ is list
+            else value_of(made[value], node.name)
+            for value in node.arguments
+        ]
         attrs = dict(node.attrs_with(made))
         seeds = attrs.get("stream")
         if isinstance(seeds, GraphStream):

@@ -33,15 +33,19 @@ class Deferred:
     road by itself, on the node's device and under the node's name: `gradients/add_grad/Sum`.
     """
 
-    __slots__ = ("function", "type")
+    __slots__ = ("function", "takes_variables", "type")
 
     inputs: tuple[str, ...] = ()
     resource = False
 
-    def __init__(self, type: str, function: Function) -> None:
-        """Takes what the node's type is called, and the function from its inputs, one by one, to its outputs."""
+    def __init__(self, type: str, function: Function, takes_variables: bool = False) -> None:
+        """Takes what the node's type is called, and the function from its inputs, one by one, to its outputs.
+
+        With `takes_variables` inputs that lead to a variable are the variable of the session instead of its value.
+        """
         self.type = type
         self.function = function
+        self.takes_variables = takes_variables
 
     def __repr__(self) -> str:
         """Names the type."""
@@ -94,7 +98,7 @@ def or_zeros(flow: Any, like: Tensor) -> Any:
 
 def is_continuous(tensor: GraphTensor) -> bool:
     """Tells whether gradients flow through a tensor."""
-    return tensor.dtype in CONTINUOUS
+    return tensor._dtype in CONTINUOUS
 
 
 class _Running:

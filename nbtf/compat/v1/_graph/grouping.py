@@ -29,7 +29,9 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
             raise TypeError(
                 f"'inputs' should be zero or more (nested) Tensors. Received '{one}' with type '{type(one)}'."
             )
-    graph: Graph = getattr(found[0], "graph", get_default_graph()) if found else get_default_graph()
+    graph: Any = get_default_graph()
+    if found and not (hasattr(graph, "reaches") and graph.reaches(found[0].graph)):
+        graph = getattr(found[0], "graph", graph)
     with graph.inside(), graph.name_scope(name or "group_deps") as scope:
         by_device: dict[str, list[Any]] = {}
         for one in found:

@@ -148,13 +148,13 @@ class Operation:
 
 
 def check_unconditional(record: Any) -> None:
-    """Raises `NotImplementedError` for an op that makes or changes a variable."""
+    """Raises `NotImplementedError` for an op that makes a variable, or trains one."""
     if getattr(record, "resource", False) or record.type in ("VariableV2", "VarHandleOp"):
         if record.type in _READING:
             return
         raise NotImplementedError(
             f"{record.type} inside a branch of tf.cond or the body of tf.while_loop: in nbtf those cannot make or "
-            "change variables. Choose the value there, and assign it outside: v.assign(tf.cond(pred, ...))."
+            "train variables, only assign to them. Make the variable before."
         )
 
 

@@ -19,12 +19,15 @@ from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._surface.reductions import one_of
 from nbtf.compat.v1._surface.scoping import inside, opened, tensor_called
+from nbtf.compat.v1._variables.running import value_of
 
 Values = Sequence[Tensor]
 Known = list[tuple[TensorShape, DType]]
 
 
-def added(record: Deferred, inputs: Sequence[Any], known: Known, name: str) -> Operation:
+def added(
+    record: Deferred, inputs: Sequence[Any], known: Known, name: str, branches: Sequence[Branch] = ()
+) -> Operation:
     """Returns a new node of the default graph that runs a function.
 
     Args:
@@ -32,11 +35,14 @@ def added(record: Deferred, inputs: Sequence[Any], known: Known, name: str) -> O
       inputs: tensors, and values that become constants.
       known: shape and dtype of each output.
       name: what the node is called.
+      branches: parts of the graph that it runs; it waits for what they wait for.
     """
     graph = get_default_graph()
     tensors = [as_tensor(one) for one in inputs]
     graph.settle()
-    return graph.add_known(record, tensors, {}, name, lambda whole: known)
+    waits_for = [node for branch in branches for node in branch.waits_for if node.graph is graph]
+    with graph.control_dependencies(waits_for):
+        return graph.add_known(record, tensors, {}, name, lambda whole: known)
 
 
 def cond(
@@ -51,7 +57,7 @@ def cond(
     """Returns what one of two functions returns, by a condition that a session decides.
 
     Both functions are called once, to build their ops; a session runs the ops of one of them. Ops made outside, which
-    a function only uses, run in any case. A function cannot make or change variables.
+    a function only uses, run in any case. A function can change variables, but not make them.
 
     Args:
       pred: a bool scalar of the graph.
@@ -65,7 +71,7 @@ def cond(
     Raises:
       TypeError: `pred` is a Python bool, or a function cannot be called.
       ValueError: the functions return different structures or dtypes.
-      NotImplementedError: a function makes or changes a variable.
+      NotImplementedError: a function makes a variable.
 
     >>> import nbtf.compat.v1 as tf1
     >>> x = tf1.placeholder(tf1.float32, [])
@@ -96,13 +102,15 @@ def _chosen(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bo
     count = len(sources[0])
 
     def run(values: Values) -> Sequence[Any]:
-        taken = bool(values[0].numpy())
+        taken = bool(value_of(values[0], "cond").numpy())
         branch, fetches = (branches[0], fetched[0]) if taken else (branches[1], fetched[1])
         given = values[1 : 1 + count] if taken else values[1 + count :]
         found = branch.run(fetches, dict(zip(branch.taken.values(), given, strict=True)))
         return [as_tensor(taken) if one is None else one for one in found]
 
-    node = added(Deferred("Merge", run), [pred, *sources[0], *sources[1]], known, "Merge")
+    node = added(
+        Deferred("Merge", run, takes_variables=True), [pred, *sources[0], *sources[1]], known, "Merge", branches
+    )
     return _like(results[0], node, strict)
 
 
@@ -154,7 +162,7 @@ def while_loop(
 
     Args:
       cond: builds the condition from the loop's variables.
-      body: builds their next values; it cannot make or change variables of the graph.
+      body: builds their next values; it cannot make variables of the graph.
       loop_vars: their first values: a list or another structure.
       shape_invariants: shapes of the variables, where they change from round to round.
       parallel_iterations: accepted and ignored; rounds follow each other.
@@ -198,33 +206,36 @@ def _repeated(
     places = len(starts), len(starts) + len(test.sources)
 
     def run(values: Values) -> Sequence[Any]:
-        state = list(values[: places[0]])
+        state = [value_of(one, "while") for one in values[: places[0]]]
         rounds = 0
         while (limit is None or rounds < limit) and test.value(state, values[places[0] : places[1]])[0].numpy():
             state = again.value(state, values[places[1] :])
             rounds += 1
         return state
 
-    return added(Deferred("Exit", run), [*starts, *test.sources, *again.sources], known, "Exit").outputs
+    inputs = [*starts, *test.sources, *again.sources]
+    return added(
+        Deferred("Exit", run, takes_variables=True), inputs, known, "Exit", [test.branch, again.branch]
+    ).outputs
 
 
 class _Part:
     """A function of a loop, built once: what it takes from outside, and what it returns."""
 
     def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, known: Known) -> None:
-        self._branch = Branch(graph)
-        self._given = [self._branch.given(shape, dtype) for shape, dtype in known]
+        self.branch = Branch(graph)
+        self._given = [self.branch.given(shape, dtype) for shape, dtype in known]
         structured: Any = pack_sequence_as(first, self._given)
         if structured.__class__ is GraphTensor or isinstance(structured, dict):
             structured = [structured]
-        self.fetched = flat_results(self._branch.built(function, structured))
-        self.sources = self._branch.sources()
+        self.fetched = flat_results(self.branch.built(function, structured))
+        self.sources = self.branch.sources()
 
     def value(self, state: Sequence[Tensor], taken: Values) -> list[Any]:
         """Returns what it returns, for values of the loop's variables and of what it takes from outside."""
         made = dict(zip(self._given, state, strict=True))
-        made.update(zip(self._branch.taken.values(), taken, strict=True))
-        return self._branch.run(self.fetched, made)
+        made.update(zip(self.branch.taken.values(), taken, strict=True))
+        return self.branch.run(self.fetched, made)
 
 
 def _check_round(starts: Sequence[GraphTensor], known: Known, after: Sequence[Any]) -> None:
@@ -313,7 +324,8 @@ def map_fn(
         part = _Mapped(graph, fn, rows)
         length = given[0]._shape[0] if given[0]._shape.rank else None
         known = [(TensorShape([length]).concatenate(one._shape), one._dtype) for one in part.fetched]
-        node = added(Deferred("Map", part.run), [*given, *part.sources], known, "TensorArrayStack")
+        record = Deferred("Map", part.run, takes_variables=True)
+        node = added(record, [*given, *part.sources], known, "TensorArrayStack", [part.branch])
         return pack_sequence_as(part.result, node.outputs)
 
 
@@ -321,21 +333,21 @@ class _Mapped:
     """A function of slices, built once."""
 
     def __init__(self, graph: Graph, function: Callable[..., Any], rows: Any) -> None:
-        self._branch = Branch(graph)
+        self.branch = Branch(graph)
         tensors: list[GraphTensor] = flatten(rows)
-        self._given = [self._branch.given(one._shape[1:], one._dtype) for one in tensors]
-        self.result: Any = self._branch.built(function, [pack_sequence_as(rows, self._given)])
+        self._given = [self.branch.given(one._shape[1:], one._dtype) for one in tensors]
+        self.result: Any = self.branch.built(function, [pack_sequence_as(rows, self._given)])
         self.fetched = flat_results(self.result)
-        self.sources = self._branch.sources()
+        self.sources = self.branch.sources()
 
     def run(self, values: Values) -> Sequence[Any]:
         """Returns the stacked results for stacks of slices, which stand in front of what is taken from outside."""
         count = len(self._given)
-        taken = dict(zip(self._branch.taken.values(), values[count:], strict=True))
+        taken = dict(zip(self.branch.taken.values(), values[count:], strict=True))
         found: list[list[Any]] = []
-        for row in zip(*[nbtf.unstack(one) for one in values[:count]], strict=True):
+        for row in zip(*[nbtf.unstack(value_of(one, "map")) for one in values[:count]], strict=True):
             made = {**taken, **dict(zip(self._given, row, strict=True))}
-            found.append(self._branch.run(self.fetched, made))
+            found.append(self.branch.run(self.fetched, made))
         return [nbtf.stack(column) for column in zip(*found, strict=True)]
 
 

@@ -105,6 +105,8 @@ def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs
     if ref.__class__ is GraphTensor and ref._link == "reference":
         return changing_node(ref.graph, record, ref, values, name or record.type, attrs).outputs[0]
     if not hasattr(ref, "_change"):
-        what = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}
-        raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{what.get(record.type, '_lazy_read')}'")
+        what = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}.get(record.type, "_lazy_read")
+        if hasattr(ref, what):  # a variable outside graphs, after `enable_eager_execution`
+            return getattr(ref, what)(*values)
+        raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{what}'")
     return ref._change(record, list(values), name, **attrs)

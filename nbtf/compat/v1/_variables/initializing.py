@@ -99,7 +99,7 @@ def initialize_local_variables() -> Operation:
 
 def is_variable_initialized(variable: Variable) -> GraphTensor:
     """Returns a tensor that tells whether a variable has a value in the session that runs it."""
-    with variable.graph.inside():
+    with variable._here().inside():
         return variable._is_initialized()
 
 

@@ -57,20 +57,20 @@ class RefVariable(Variable):
 
     def read_value(self) -> GraphTensor:
         """Returns a new tensor with the value, which waits for what the open blocks wait for."""
-        with self._graph.inside():
+        with self._here().inside():
             return self._read("read")
 
     def _as_graph_element(self) -> GraphTensor:
         return self._ref()
 
     def _is_initialized(self, name: str | None = None) -> GraphTensor:
-        node = self._graph.add_known(
+        node = self._here().add_known(
             ops.IS_INITIALIZED, [self._ref()], {}, name or "IsVariableInitialized", lambda node: ops.TRUTH
         )
         return node.outputs[0]
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
-        node = changing_node(self._graph, record, self._ref(), values, name or record.type, attrs)
+        node = changing_node(self._here(), record, self._ref(), values, name or record.type, attrs)
         return node.outputs[0] if read_value else node
 
 

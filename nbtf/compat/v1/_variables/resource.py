@@ -65,18 +65,18 @@ class ResourceVariable(Variable):
 
     def is_initialized(self, name: str | None = None) -> GraphTensor:
         """Returns a tensor that tells whether it has a value."""
-        with self._graph.inside():
+        with self._here().inside():
             return self._is_initialized(name)
 
     def value(self) -> GraphTensor:
         """Returns a new tensor with the value of the moment when it is run."""
-        with self._graph.inside():
+        with self._here().inside():
             tensor: Any = read_variable(self.handle)  # pyright: ignore[reportArgumentType]
             return tensor
 
     def read_value(self) -> GraphTensor:
         """Returns a new tensor with the value of the moment when it is run, on the device of the open blocks."""
-        graph = self._graph
+        graph = self._here()
         with graph.inside():
             with graph.name_scope("Read"):
                 value: Any = self.value()
@@ -86,15 +86,15 @@ class ResourceVariable(Variable):
         return self._element
 
     def _is_initialized(self, name: str | None = None) -> GraphTensor:
-        node = self._graph.add_known(
+        node = self._here().add_known(
             ops.HANDLE_IS_INITIALIZED, [self.handle], {}, name or "VarIsInitializedOp", lambda node: ops.TRUTH
         )
         return node.outputs[0]
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
-        with self._graph.inside():
+        with self._here().inside():
             value: Any = as_tensor(values[-1], self._dtype)
-            self._graph.settle()  # a constant is called `Const`, not after the node that takes it
+            self._here().settle()  # a constant is called `Const`, not after the node that takes it
         if record is ops.ASSIGN and not self.shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape {self.shape}, "
@@ -103,7 +103,7 @@ class ResourceVariable(Variable):
         record = ops.RESOURCE_OPS[record]
         kept = {"validate_shape": True} if record in ops.ASSIGNS else {}
         others = [*values[:-1], value]
-        node = changing_node(self._graph, record, self.handle, others, name or record.type, kept)
+        node = changing_node(self._here(), record, self.handle, others, name or record.type, kept)
         return UnreadVariable(self, node) if read_value else node
 
     def numpy(self) -> NoReturn:
@@ -149,7 +149,7 @@ class UnreadVariable(ResourceVariable):
         self._trainable, self._constraint = variable._trainable, variable._constraint
         self._synchronization, self._aggregation = variable._synchronization, variable._aggregation
         self._op = after
-        with self._graph.inside():
+        with self._here().inside():
             self._element = self.value()
 
     @property
@@ -169,12 +169,12 @@ class UnreadVariable(ResourceVariable):
 
     def value(self) -> GraphTensor:
         """Returns a new tensor with the value after the assigning node."""
-        with self._graph.control_dependencies([self._after]):
+        with self._here().control_dependencies([self._after]):
             return super().value()
 
     def read_value(self) -> GraphTensor:
         """Returns a new tensor with the value after the assigning node, on the device of the open blocks."""
-        with self._graph.control_dependencies([self._after]):
+        with self._here().control_dependencies([self._after]):
             return super().read_value()
 
 

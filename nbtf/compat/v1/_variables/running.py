@@ -19,7 +19,7 @@ from nbtf._runtime.host_values import host_array
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import bool_
 from nbtf.compat.v1._graph.deferred import Deferred
-from nbtf.compat.v1._graph.operation import Operation, flat
+from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._training.apply_op import ApplyOp
 from nbtf.compat.v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
@@ -155,6 +155,13 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
     return [variable] if node.outputs else []
 
 
+def inputs_of_deferred(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+    """Returns what a node takes whose function is run: variables themselves where it asks for them."""
+    if node.record.takes_variables:
+        return [made[one] for one in node.inputs]
+    return [value_of(made[one], node.name) for one in node.inputs]
+
+
 def _not_a_variable(node: Operation) -> str:
     source, kind = node.inputs[0], node.inputs[0]._dtype.c_name
     return (
@@ -175,12 +182,12 @@ def _variable(node: Operation, values: Values) -> SessionVariable:
 def _read(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
     """Returns what an op makes of values, some of which are those of variables."""
     name, record = node.name, node.record
+    if record.__class__ is Deferred:
+        return record.run(name, inputs_of_deferred(node, made))
     inputs = [
         [value_of(made[one], name) for one in value] if value.__class__ is list else value_of(made[value], name)
         for value in node.arguments
     ]
-    if record.__class__ is Deferred:
-        return record.run(name, flat(inputs))
     result = execute(record, inputs, node.attrs, name)
     if record is Identity and node.outputs[0]._link == "alias":
         variable = made[node.arguments[0]]

@@ -217,6 +217,12 @@ class Variable(Changes, metaclass=_Kinds):
     def _shared_name(self) -> str:
         return self._op.name
 
+    def _here(self) -> Graph:
+        """Returns the graph that nodes on it go to: its own, or the open branch of that."""
+        current: Any = get_default_graph()
+        reaches = getattr(current, "reaches", None)
+        return current if reaches is not None and reaches(self._graph) else self._graph
+
     # Its value
 
     def value(self) -> GraphTensor:
@@ -261,7 +267,7 @@ class Variable(Changes, metaclass=_Kinds):
 
     def count_up_to(self, limit: int, name: str | None = None) -> GraphTensor:
         """Returns a tensor whose run adds one to it and gives the value before; fails when that is `limit`."""
-        graph, target = self._graph, self._op.outputs[0]
+        graph, target = self._here(), self._op.outputs[0]
         with graph.inside():
             check_dtypes(ops.COUNT_UP_TO, [target, target])
             known = [(self.shape, self._dtype)]
@@ -271,9 +277,10 @@ class Variable(Changes, metaclass=_Kinds):
 
     def initialized_value(self) -> GraphTensor:
         """Returns a tensor with the value, or with the initial one in a session that has none yet."""
-        with self._graph.inside():
+        graph = self._here()
+        with graph.inside():
             is_there = self._is_initialized()
-            node = self._graph.add_known(
+            node = graph.add_known(
                 ops.INITIALIZED_VALUE,
                 [self._op.outputs[0], self.initial_value, is_there],
                 {},
@@ -341,7 +348,7 @@ _OPERATORS = (*_BINARY, *(f"r{one}" for one in _BINARY), *"lt le gt ge and or xo
 
 def _operator(name: str) -> Callable[..., Any]:
     def operate(self: Variable, *others: Any) -> Any:
-        with self.graph.inside():
+        with self._here().inside():
             return getattr(self.value(), name)(*others)
 
     return operate

@@ -5,18 +5,55 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 _TF1 = frozenset(
-    "Session InteractiveSession ConfigProto GPUOptions GraphOptions RunOptions placeholder placeholder_with_default "
-    "global_variables_initializer local_variables_initializer initialize_all_variables tables_initializer "
-    "get_variable variable_scope get_variable_scope assign assign_add assign_sub get_default_graph "
-    "get_default_session reset_default_graph global_variables trainable_variables local_variables get_collection "
-    "add_to_collection GraphKeys Print layers losses app flags logging gfile python_io set_random_seed "
-    "enable_eager_execution disable_v2_behavior disable_eager_execution to_float to_int32 to_int64 to_double "
-    "mul sub neg pack unpack sparse_placeholder py_func truncated_normal random_normal random_uniform".split()
+    "AUTO_REUSE AttrValue ConfigProto Dimension GPUOptions Graph GraphDef GraphKeys GraphOptions "
+    "InteractiveSession NodeDef Operation OptimizerOptions Print RunMetadata RunOptions Session VariableScope "
+    "accumulate_n add_check_numerics_ops add_to_collection add_to_collections all_variables angle app "
+    "assert_greater_equal assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive "
+    "assert_none_equal assert_positive assert_variables_initialized assign assign_add assign_sub bincount ceil "
+    "check_numerics cholesky cholesky_solve clip_by_average_norm colocate_with confusion_matrix conj "
+    "constant_initializer control_dependencies count_nonzero count_up_to cross cumprod device_lib diag diag_part "
+    "dimension_at_index dimension_value disable_eager_execution disable_resource_variables "
+    "disable_tensor_equality disable_v2_behavior disable_v2_tensorshape div div_no_nan enable_eager_execution "
+    "enable_resource_variables enable_tensor_equality enable_v2_behavior enable_v2_tensorshape erf erfc expm1 "
+    "flags floor_div floordiv floormod get_collection get_collection_ref get_default_graph get_default_session "
+    "get_local_variable get_seed get_variable get_variable_scope gfile global_norm global_variables "
+    "global_variables_initializer glorot_normal_initializer glorot_uniform_initializer imag "
+    "initialize_all_variables initialize_local_variables initialize_variables invert_permutation is_finite "
+    "is_inf is_nan is_numeric_tensor is_variable_initialized layers local_variables local_variables_initializer "
+    "log log1p logging logical_xor make_template matrix_band_part matrix_determinant matrix_diag "
+    "matrix_diag_part matrix_inverse matrix_set_diag matrix_solve matrix_transpose matrix_triangular_solve mod "
+    "model_variables moving_average_variables multinomial no_regularizer ones_initializer orthogonal_initializer "
+    "placeholder placeholder_with_default py_func qr random_normal random_normal_initializer random_shuffle "
+    "random_uniform random_uniform_initializer real realdiv reciprocal reduce_join regex_replace "
+    "report_uninitialized_variables reset_default_graph resource_variables_enabled reverse_v2 rint rsqrt "
+    "scatter_add scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update segment_max "
+    "segment_mean segment_min segment_prod segment_sum self_adjoint_eig self_adjoint_eigvals set_random_seed "
+    "squared_difference string_join string_strip string_to_number substr svd tables_initializer to_bfloat16 "
+    "to_complex128 to_complex64 to_double to_float to_int32 to_int64 top_k trace trainable_variables "
+    "truncated_normal truncated_normal_initializer tuple uniform_unit_scaling_initializer unsorted_segment_max "
+    "unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sum variable_op_scope "
+    "variable_scope variables_initializer variance_scaling_initializer verify_tensor_all_finite "
+    "zeros_initializer".split()
 )
 """Names of TensorFlow 1 that `compat.v1` has."""
 
-_NOT_YET = frozenset[str]()
-"""Names of today that programs start with, and that come later."""
+_OLDER = {
+    "all_variables": "tf.global_variables()",
+    "batch_matmul": "tf.matmul",
+    "complex_abs": "tf.abs",
+    "histogram_summary": "tf.summary.histogram",
+    "image_summary": "tf.summary.image",
+    "merge_all_summaries": "tf.summary.merge_all",
+    "merge_summary": "tf.summary.merge",
+    "mul": "tf.multiply",
+    "neg": "tf.negative",
+    "pack": "tf.stack",
+    "scalar_summary": "tf.summary.scalar",
+    "select": "tf.where",
+    "sub": "tf.subtract",
+    "unpack": "tf.unstack",
+}
+"""Names that TensorFlow 1.0 had already dropped, and what its programs write instead."""
 
 _TODAY = {
     "mul": "tf.multiply",
@@ -52,16 +89,25 @@ _TODAY = {
 """Today's names of things that were renamed."""
 
 
+_CONTRIB = (
+    "tf.contrib ended with TensorFlow 1; its parts live on as tf.keras, tf.distribute and tf.data, "
+    "or in libraries of their own."
+)
+
+
+def of_tensorflow_1(name: str) -> str:
+    """Returns the text of the AttributeError for a name of `compat.v1`."""
+    text = f"module 'nbtf.compat.v1' has no attribute '{name}'"
+    if name == "contrib":
+        return f"{text}. {_CONTRIB}"
+    return f"{text}. Since TensorFlow 1.0: {_OLDER[name]}." if name in _OLDER else text
+
+
 def explanation(name: str) -> str:
     """Returns the text of the AttributeError for a name of the root namespace."""
     text = f"module 'nbtf' has no attribute '{name}'"
     if name == "contrib":
-        return (
-            f"{text}. tf.contrib ended with TensorFlow 1; its parts live on as tf.keras, tf.distribute and tf.data, "
-            "or in libraries of their own."
-        )
-    if name in _NOT_YET:
-        return f"{text}. It is not in nbtf yet."
+        return f"{text}. {_CONTRIB}"
     today = f"Today's name: {_TODAY[name]}." if name in _TODAY else ""
     if name in _TF1:
         return f"{text}. It belongs to TensorFlow 1: write `import nbtf.compat.v1 as tf`. {today}".rstrip()

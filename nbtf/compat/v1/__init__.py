@@ -17,6 +17,8 @@ import sys as _sys
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from nbtf import _missing
+
 _V1 = "nbtf.compat.v1."
 
 _FROM = {
@@ -216,11 +218,30 @@ _FROM = {
 }
 """Names of TensorFlow 1, and the files they come from."""
 
-_NAMESPACES = frozenset({"device_lib", "initializers", "logging", "losses", "train"})
+_NAMESPACES = frozenset(
+    {"app", "device_lib", "flags", "gfile", "initializers", "layers", "logging", "losses", "metrics", "train"}
+)
 """Namespaces that are modules here: `nbtf/compat/v1/train` and the like."""
 
 _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
     "bitwise": {},
+    "debugging": dict.fromkeys(
+        (
+            "Assert",
+            "assert_equal",
+            "assert_greater",
+            "assert_greater_equal",
+            "assert_less",
+            "assert_less_equal",
+            "assert_near",
+            "assert_negative",
+            "assert_non_negative",
+            "assert_non_positive",
+            "assert_none_equal",
+            "assert_positive",
+        ),
+        "_surface.python_nodes",
+    ),
     "image": {},
     "io": {},
     "linalg": {},
@@ -283,7 +304,6 @@ def own_version(name: str, value: _Any) -> _Any:
 
 _MOVED = {
     "angle": "math",
-    "betainc": "math",
     "bincount": "math",
     "ceil": "math",
     "check_numerics": "debugging",
@@ -293,10 +313,8 @@ _MOVED = {
     "conj": "math",
     "cross": "linalg",
     "cumprod": "math",
-    "depth_to_space": "nn",
     "diag": "linalg.tensor_diag",
     "diag_part": "linalg.tensor_diag_part",
-    "digamma": "math",
     "erf": "math",
     "erfc": "math",
     "expm1": "math",
@@ -305,11 +323,8 @@ _MOVED = {
     "is_finite": "math",
     "is_inf": "math",
     "is_nan": "math",
-    "lbeta": "math",
-    "lgamma": "math",
     "log": "math",
     "log1p": "math",
-    "log_sigmoid": "math",
     "matrix_band_part": "linalg.band_part",
     "matrix_determinant": "linalg.det",
     "matrix_diag": "linalg.diag",
@@ -319,10 +334,7 @@ _MOVED = {
     "matrix_solve": "linalg.solve",
     "matrix_transpose": "linalg",
     "matrix_triangular_solve": "linalg.triangular_solve",
-    "polyval": "math",
     "qr": "linalg",
-    "random_crop": "image",
-    "read_file": "io",
     "real": "math",
     "reciprocal": "math",
     "reduce_join": "strings",
@@ -336,7 +348,6 @@ _MOVED = {
     "segment_sum": "math",
     "self_adjoint_eig": "linalg.eigh",
     "self_adjoint_eigvals": "linalg.eigvalsh",
-    "space_to_depth": "nn",
     "squared_difference": "math",
     "string_join": "strings.join",
     "string_strip": "strings.strip",
@@ -351,7 +362,6 @@ _MOVED = {
     "unsorted_segment_prod": "math",
     "unsorted_segment_sum": "math",
     "verify_tensor_all_finite": "debugging.assert_all_finite",
-    "zeta": "math",
 }
 """Names of TensorFlow 1 that stand elsewhere today: the namespace, and the name there if it is another."""
 
@@ -392,11 +402,15 @@ def _found(name: str) -> _Any:
     try:
         value = getattr(nbtf, name)
     except AttributeError:
-        raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'") from None
+        raise AttributeError(_missing.of_tensorflow_1(name)) from None
     return value if name in _FROM else own_version(name, value)
 
 
 def __getattr__(name: str) -> _Any:
+    if name in ("VERSION", "__version__"):
+        import nbtf
+
+        return nbtf.__version__
     if name.startswith("_"):
         raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
     value = _found(name)

@@ -27,7 +27,45 @@ def wrapped(value: Any) -> Any:
     return known
 
 
+_SCOPES = {
+    "boolean_mask": "boolean_mask",
+    "confusion_matrix": "confusion_matrix",
+    "cosine_similarity": "cosine_distance",
+    "det": "MatrixDeterminant",
+    "dropout": "dropout",
+    "einsum": "einsum",
+    "embedding_lookup": "embedding_lookup",
+    "eye": "eye",
+    "foldl": "foldl",
+    "foldr": "foldr",
+    "l2_normalize": "l2_normalize",
+    "linspace": "linspace",
+    "matrix_transpose": "matrix_transpose",
+    "meshgrid": "meshgrid",
+    "moments": "moments",
+    "norm": "norm",
+    "normalize": "normalize",
+    "reduce_std": "reduce_std",
+    "reduce_variance": "reduce_variance",
+    "repeat": "repeat",
+    "saturate_cast": "saturate_cast",
+    "scan": "scan",
+    "sequence_mask": "SequenceMask",
+    "sigmoid_cross_entropy_with_logits": "logistic_loss",
+    "tensordot": "Tensordot",
+    "trace": "Trace",
+    "weighted_cross_entropy_with_logits": "logistic_loss",
+    "weighted_moments": "weighted_moments",
+    "zero_fraction": "zero_fraction",
+}
+"""Functions that make several nodes, and the scope in which they stand.
+
+Source: the `name_scope` of each in the Python files of TensorFlow 2.21.
+"""
+
+
 def _wrapper(function: Any) -> Callable[..., Any]:
+    default = _SCOPES.get(getattr(function, "__name__", ""))
     names = {"__name__": function.type, "__doc__": None} if isinstance(function, Op) else {}
 
     def inside_the_graph(*args: Any, **kwargs: Any) -> Any:
@@ -35,7 +73,10 @@ def _wrapper(function: Any) -> Callable[..., Any]:
         if graph is None:
             return function(*args, **kwargs)
         with graph.inside():
-            return function(*args, **kwargs)
+            if default is None:
+                return function(*args, **kwargs)
+            with graph.name_scope(kwargs.pop("name", None) or default):
+                return function(*args, **kwargs)
 
     functools.update_wrapper(inside_the_graph, function)
     for name, value in names.items():

@@ -1,0 +1,156 @@
+"""`tf.flags`: the arguments of a command line, by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = [
+    "FLAGS",
+    "DEFINE_bool",
+    "DEFINE_boolean",
+    "DEFINE_enum",
+    "DEFINE_float",
+    "DEFINE_integer",
+    "DEFINE_list",
+    "DEFINE_string",
+    "FlagValues",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class FlagValues:
+    """The flags of a program: attributes by their names, read from the command line when one is first asked for.
+
+    Arguments that are no flags are left alone, such as those which a notebook's kernel gets.
+    """
+
+    def __init__(self) -> None:
+        """Starts without flags."""
+        self.__dict__["_readers"] = {}
+        self.__dict__["_values"] = {}
+        self.__dict__["_read"] = False
+
+    def define(self, name: str, default: Any, reader: Callable[[str], Any], help: str | None) -> None:
+        """Adds a flag.
+
+        Args:
+          name: its name.
+          default: its value if the command line does not say another.
+          reader: makes a value of its text.
+          help: what it is for.
+        """
+        self._readers[name] = reader
+        self._values[name] = default
+
+    def __call__(self, argv: Sequence[str], known_only: bool = True) -> list[str]:
+        """Reads a command line, the program's name in front; returns what is left of it.
+
+        Args:
+          argv: the words.
+          known_only: accepted and ignored; other words are always left.
+
+        Raises:
+          ValueError: a value does not suit its flag.
+        """
+        self.__dict__["_read"] = True
+        left, words = list(argv[:1]), list(argv[1:])
+        while words:
+            word = words.pop(0)
+            name, equals, text = word.lstrip("-").partition("=")
+            if not word.startswith("-") or not self._take(name, text if equals else None, words):
+                left.append(word)
+        return left
+
+    def _take(self, name: str, text: str | None, words: list[str]) -> bool:
+        """Takes a flag's value from the words; tells whether there is such a flag."""
+        reader = self._readers.get(name)
+        if reader is None:
+            if name.startswith("no") and self._readers.get(name[2:]) is _truth and text is None:
+                self._values[name[2:]] = False
+                return True
+            return False
+        if text is None:
+            text = "true" if reader is _truth else words.pop(0) if words else ""
+        self._values[name] = reader(text)
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns the value of a flag."""
+        if name.startswith("__") or name not in self._values:
+            raise AttributeError(name)
+        if not self._read:
+            self(sys.argv)
+        return self._values[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Gives a flag another value."""
+        self._values[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        """Removes a flag, so that it can be defined again."""
+        self._readers.pop(name, None)
+        self._values.pop(name, None)
+
+    def __contains__(self, name: str) -> bool:
+        """Tells whether there is a flag of that name."""
+        return name in self._values
+
+    def flag_values_dict(self) -> dict[str, Any]:
+        """Returns the values of all flags by name."""
+        return dict(self._values)
+
+
+FLAGS = FlagValues()
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in ("true", "t", "1", "yes"):
+        return True
+    if text.lower() in ("false", "f", "0", "no"):
+        return False
+    raise ValueError(f"Non-boolean argument to boolean flag: {text}")
+
+
+def DEFINE_string(name: str, default: str | None, help: str | None = None) -> None:  # noqa: N802  # TensorFlow's name
+    """Adds a flag whose value is a text."""
+    FLAGS.define(name, default, str, help)
+
+
+def DEFINE_integer(name: str, default: int | None, help: str | None = None) -> None:  # noqa: N802
+    """Adds a flag whose value is an integer."""
+    FLAGS.define(name, default, int, help)
+
+
+def DEFINE_float(name: str, default: float | None, help: str | None = None) -> None:  # noqa: N802
+    """Adds a flag whose value is a float."""
+    FLAGS.define(name, default, float, help)
+
+
+def DEFINE_boolean(name: str, default: bool | None, help: str | None = None) -> None:  # noqa: N802
+    """Adds a flag that is set or not: `--name`, `--noname`, `--name=false`."""
+    FLAGS.define(name, default, _truth, help)
+
+
+DEFINE_bool = DEFINE_boolean
+
+
+def DEFINE_enum(name: str, default: str | None, enum_values: Sequence[str], help: str | None = None) -> None:  # noqa: N802
+    """Adds a flag whose value is one of some texts."""
+
+    def reader(text: str) -> str:
+        if text not in enum_values:
+            raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
+        return text
+
+    FLAGS.define(name, default, reader, help)
+
+
+def DEFINE_list(name: str, default: Any, help: str | None = None) -> None:  # noqa: N802
+    """Adds a flag whose value is a list of texts, with commas between them."""
+    values = default.split(",") if isinstance(default, str) else default
+    FLAGS.define(name, values, lambda text: text.split(","), help)

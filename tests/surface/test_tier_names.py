@@ -21,9 +21,6 @@ OBJECTS = {
     "GradientTape": tf.GradientTape,
 }
 
-NOT_YET = {name: "sessions and graphs of TensorFlow 1 are being built" for name in NAMES if ".compat.v1." in name}
-"""Names that need not be there, and why; each may come at any time, and the list ends with the last of them."""
-
 
 def found(name: str) -> Any:
     start, path = next(
@@ -35,14 +32,7 @@ def found(name: str) -> Any:
     return start
 
 
-def _marked(name: str) -> Any:
-    reason = NOT_YET.get(name)
-    return pytest.param(
-        name, marks=[pytest.mark.xfail(raises=AttributeError, reason=reason, strict=False)] if reason else []
-    )
-
-
-@pytest.mark.parametrize("name", [_marked(name) for name in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_name_is_there(name: str) -> None:
     found(name)
 

@@ -139,8 +139,11 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 def Glob(filename: Any) -> list[str]:
     """Returns the paths that a pattern such as `*.txt` stands for; of a list of patterns, those of each."""
-    patterns: list[Any] = [*filename] if filename.__class__ is list else [filename]
-    return [path for one in patterns for path in sorted(glob.glob(os.fspath(one)))]
+    patterns: Any = filename if filename.__class__ is list else [filename]
+    found: list[str] = []
+    for one in patterns:
+        found += sorted(glob.glob(one))
+    return found
 
 
 def Stat(filename: Any) -> os.stat_result:

@@ -44,13 +44,13 @@ class GpuUse:
     @property
     def sentence(self) -> str:
         """The answer and its reason: `No: this computer lists no GPU`."""
-        failed = next((rung for rung in self.rungs[:4] if not rung.holds), None)
+        failed = next((rung for rung in self.rungs[:4] if rung.holds is False), None)
         return f"No: {failed.why}" if failed else f"Yes: {self.rungs[3].why}"
 
     @property
     def rung(self) -> str:
         """The first rung that does not hold, or the last one."""
-        return next((rung.name for rung in self.rungs if not rung.holds), RUNGS[-1])
+        return next((rung.name for rung in self.rungs if rung.holds is False), RUNGS[-1])
 
     def __repr__(self) -> str:
         """Returns the sentence, and a line for each rung."""

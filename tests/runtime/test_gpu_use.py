@@ -41,6 +41,14 @@ def test_a_hidden_card_is_told_at_the_second() -> None:
     assert use.sentence == "No: CUDA_VISIBLE_DEVICES=7 leaves no GPU"
 
 
+def test_where_gpus_are_switched_off_nobody_counts_them() -> None:
+    with use_context(Context(environ={"NBTF_GPU": "off"})):
+        use = tf.runtime.is_gpu_in_use()
+
+    assert [rung.holds for rung in use.rungs[:2]] == [None, False]
+    assert (use.rung, "NBTF_GPU" in use.sentence) == ("visible", True)
+
+
 def test_a_card_that_the_program_hides_is_told_at_the_second(one_card: None) -> None:
     tf.config.set_visible_devices([], "GPU")
 

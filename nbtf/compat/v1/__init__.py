@@ -6,9 +6,8 @@ Functions reached through here build the default graph, which a session runs; `n
 >>> c = tf1.constant(1.0) + tf1.constant(2.0)
 >>> c.op.type
 'AddV2'
->>> with tf1.Session() as sess:
-...     print(sess.run(c))
-3.0
+>>> tf1.Session().run(c)
+np.float32(3.0)
 """
 
 from __future__ import annotations
@@ -369,7 +368,10 @@ _EAGER = frozenset({"Variable"})
 """Names for which the eager ones of `nbtf` stand after `enable_eager_execution`."""
 
 _KEPT = set[str]()
-"""Names that were fetched, and stand in the module's own namespace until something is switched."""
+"""Names that were fetched, and stand in the module's own namespace until something is switched.
+
+They hide builtins such as `print` and `range` from this file, which therefore uses none of those.
+"""
 
 
 def forget() -> None:

@@ -189,9 +189,9 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 class DimensionedShape(TensorShape):
     """A shape whose lengths are `Dimension`s.
 
-    >>> shape = tf.compat.v1.placeholder(tf.float32, [None, 2]).shape
-    >>> print(shape, shape[1].value)
-    (?, 2) 2
+    >>> shape = tf.compat.v1.TensorShape([None, 2])
+    >>> shape, str(shape), shape[1].value
+    (TensorShape([Dimension(None), Dimension(2)]), '(?, 2)', 2)
     """
 
     __slots__ = ()

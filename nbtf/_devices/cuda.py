@@ -92,7 +92,7 @@ class CudaGPU(Device):
     @property
     def started(self) -> bool:
         """Whether it has been used: there is a CUDA context then."""
-        return self._guard is not None
+        return self._guard is not None or self._lost is not None
 
     @property
     def state(self) -> str:
@@ -165,8 +165,6 @@ class CudaGPU(Device):
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         """Copies a buffer out; waits until its value is there."""
         guard = self._guard or self.open()
-        if self._lost is not None:
-            self.open()
         array = buffer._array
         before = guard.enter()
         try:
@@ -202,8 +200,6 @@ class CudaGPU(Device):
     ) -> list[Buffer]:
         """Runs a kernel with CuPy; returns when it has been started."""
         guard = self._guard or self.open()
-        if self._lost is not None:
-            self.open()
         arrays = arrays_of(buffers)
         key = (op, *[None if one.__class__ is list else (one.dtype, one.ndim) for one in arrays])
         new = key not in self._uses.seen
@@ -223,10 +219,7 @@ class CudaGPU(Device):
             return made
         except Exception as error:
             self._uses.give_up()
-            found = self.explained(error, *_wanted(specs))
-            if found is error:
-                raise
-            raise found from self._shown(error)
+            self._fail(error, *_wanted(specs))
         finally:
             guard.leave(before)
 
@@ -239,7 +232,7 @@ class CudaGPU(Device):
         guard = self._guard
         arrays = [one._array for one in inputs]
         key = (op, *[(one.dtype, one.ndim) for one in arrays])
-        if guard is None or self._lost is not None or key not in self._uses.seen:
+        if guard is None or key not in self._uses.seen:
             raise LookupError
         for one in arrays:
             if one.__class__ is not self._array:
@@ -293,12 +286,9 @@ class CudaGPU(Device):
 
     def synchronize(self) -> None:
         """Waits for everything that was started; raises errors that were pending."""
-        guard = self._guard
-        if guard is None and self._lost is None:
+        if not self.started:
             return
-        if guard is None or self._lost is not None:
-            self.open()
-            return
+        guard = self._guard or self.open()
         before = guard.enter()
         try:
             self.stream.synchronize()
@@ -310,7 +300,7 @@ class CudaGPU(Device):
     def close(self) -> None:
         """Gives idle memory back to the card; what tensors still hold goes with them."""
         guard, self.lane = self._guard, False
-        if guard is None or self._lost is not None:
+        if guard is None:
             return
         with suppress(Exception):
             before = guard.enter()
@@ -322,7 +312,7 @@ class CudaGPU(Device):
     def mem_info(self) -> tuple[int, int] | None:
         """Returns free and total bytes of the card, as CUDA sees them; None before there is a context."""
         guard = self._guard
-        if guard is None or self._lost is not None:
+        if guard is None:
             return None
         before = guard.enter()
         try:
@@ -333,8 +323,9 @@ class CudaGPU(Device):
             guard.leave(before)
 
     def lose(self, error: OpError) -> None:
-        """Lets every later call fail with an error, at once."""
-        self._lost, self.lane = error, False
+        """Lets every later call fail with an error like this one, at once."""
+        self._lost = type(error)(None, None, error.message)  # one that has not been raised: it keeps no frames
+        self._guard, self.lane = None, False
 
     # Errors
 
@@ -342,13 +333,26 @@ class CudaGPU(Device):
         return f"{self.short_name} ({self.card.card.name})"
 
     def _raise(self, error: Exception) -> NoReturn:
+        """Raises nbtf's error for one that is not about memory."""
+        self._fail(error, about_memory=False)
+
+    def _fail(self, error: Exception, *wanted: Any, about_memory: bool = True) -> NoReturn:
+        """Raises nbtf's error for any; no frame of ours keeps it, for that would be a ring that keeps memory."""
+        found: Exception | None = None
+        try:
+            found = self.explained(error, *wanted) if about_memory else self._meaning(error)
+            if found is error:
+                raise error
+            raise found from self._shown(error)
+        finally:
+            del found, error
+
+    def _meaning(self, error: Exception) -> Exception:
         found = cuda_errors.meaning(error, self._who())
         if found.lost and isinstance(found.error, OpError):
             for device in list(_DEVICES):  # such an error is one of the process, not of a card
                 device.lose(found.error)
-        if found.error is error:
-            raise error
-        raise found.error from self._shown(error)
+        return found.error
 
     def _shown(self, error: BaseException) -> BaseException | None:
         """Returns what to show as the cause: not an error that is passed on, nor one that keeps memory alive."""
@@ -370,10 +374,7 @@ class CudaGPU(Device):
     ) -> Exception:
         """Returns nbtf's error; for memory that ran out with how it stands and who holds it."""
         if not self._is_out_of_memory(error):
-            try:
-                self._raise(error)
-            except Exception as found:
-                return found
+            return self._meaning(error)
         # A notebook keeps the last traceback: the frames of the kernel must not keep its arrays.
         traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None

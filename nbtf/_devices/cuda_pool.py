@@ -10,6 +10,8 @@ from typing import Any
 from nbtf._devices.base import Label, MemoryStats, Piece, told
 from nbtf._devices.cuda_memory import UNIT, Plan, What
 
+_TRIES = 20
+"""How often a preallocation asks for less; a third of the first request is left then."""
 _MOST_UNCOUNTED = 4096
 """Frees that may wait to be counted, so that their list stays short."""
 
@@ -61,14 +63,16 @@ class PoolMemory:
         """Takes the limit from the card; less where somebody else was faster. Returns what it got."""
         pool = self._pool
         pool.set_limit(size=0)
+        tries = _TRIES
         while True:
             try:
                 seed = pool.malloc(limit)
             except MemoryError:
-                smaller = int(limit * 0.95) // UNIT * UNIT
-                if smaller < UNIT:
+                tries -= 1
+                free = self._cupy.cuda.runtime.memGetInfo()[0]
+                limit = int(min(limit, free) * 0.95) // UNIT * UNIT
+                if not limit or not tries:
                     raise
-                limit = smaller
             else:
                 del seed
                 return limit
@@ -78,7 +82,11 @@ class PoolMemory:
         malloc, used = self._pool.malloc, self._pool.used_bytes
 
         def allocate(nbytes: int) -> Any:
-            pointer = malloc(nbytes)
+            try:
+                pointer = malloc(nbytes)
+            except MemoryError:
+                gc.collect()  # the pool has done so, too, but then it asks the card and not what came back
+                pointer = malloc(nbytes)
             in_use = used()
             self.num_allocs += 1
             if in_use > self.peak:

@@ -49,7 +49,7 @@ class RegionAllocator(BFCAllocator):
 
     def _map(self, size: int) -> None:
         """Adds a region where the driver gave one."""
-        memory = self._real.granted
+        memory, self._real.granted = self._real.granted, None
         self._next_address = memory.ptr
         self.memories[self._regions_made] = memory
         super()._map(size)

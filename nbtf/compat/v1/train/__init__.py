@@ -28,6 +28,7 @@ from nbtf.compat.v1.train.optimizers import FtrlOptimizer as FtrlOptimizer
 from nbtf.compat.v1.train.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
 from nbtf.compat.v1.train.optimizers import MomentumOptimizer as MomentumOptimizer
 from nbtf.compat.v1.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
+from nbtf.compat.v1.train.replica_devices import replica_device_setter as replica_device_setter
 from nbtf.compat.v1.train.saver import Saver as Saver
 from nbtf.train import Checkpoint as Checkpoint
 from nbtf.train import CheckpointManager as CheckpointManager

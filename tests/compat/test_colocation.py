@@ -164,6 +164,30 @@ def test_what_assigns_stands_beside_its_variable(graph: Graph) -> None:
     assert "/device:CPU:1" == found.group(node).requested.to_string()
 
 
+def test_with_soft_placement_the_device_of_a_variable_wins(graph: Graph) -> None:
+    with graph.device("/cpu:1"):
+        v = RefVariable(1.0, name="v")
+    with graph.colocate_with(v.op):
+        a = constant(1.0, name="a")
+    a.op.ask_for_device("/cpu:2")
+
+    assert "/device:CPU:1" == colocation(graph, soft=True).group(a.op).requested.to_string()
+
+
+def test_with_soft_placement_nodes_that_cannot_stand_together_stand_apart(graph: Graph) -> None:
+    with graph.device("/job:ps"):
+        a = constant(1.0, name="a")
+    b = beside(a, "b", "/job:localhost")
+    found = colocation(graph, soft=True)
+
+    assert found.group(a.op) is not found.group(b.op)
+
+
+def test_an_error_shows_what_was_joined_so_far(graph: Graph) -> None:
+    with pytest.raises(ConflictError, match="'/job:localhost/device:CPU:9' and '/job:localhost/device:CPU:2'"):
+        merged(parse("/cpu:9"), parse("/job:localhost/cpu:2"), soft=False)
+
+
 def test_constants_come_last(graph: Graph) -> None:
     a = constant(1.0)
     b = tf.square(a)

@@ -171,6 +171,52 @@ def test_what_looks_at_shapes_goes_where_its_input_is(graph: Graph, op: Callable
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "own", "consumer", "device"),
+    [
+        ("", "", "", "GPU:1"),
+        ("/device:GPU:*", "", "/device:GPU:*", "GPU:1"),
+        ("/device:GPU:1", "", "", "GPU:0"),
+        ("", "", "/device:GPU:1", "GPU:0"),
+        ("", "/device:GPU:*", "", "GPU:0"),
+    ],
+)
+def test_a_value_is_passed_on_where_it_is_between_two_that_ask_for_the_same(
+    graph: Graph, source: str, own: str, consumer: str, device: str
+) -> None:
+    y = square_on(graph, "/gpu:1")
+    with graph.colocate_with(y):
+        x = tf.negative(placeholder("float32"))
+    x.op.ask_for_device(source)
+    with graph.device(own):
+        between = tf.identity(x, name="between")
+    with graph.device(consumer):
+        tf.square(between)
+
+    assert device == where(graph, devices(2))["between"]
+
+
+def test_a_value_with_two_consumers_is_not_passed_on(graph: Graph) -> None:
+    y = square_on(graph, "/gpu:1")
+    with graph.colocate_with(y):
+        x = tf.negative(placeholder("float32"))
+    x.op.ask_for_device("")
+    between = tf.identity(x, name="between")
+    tf.add(between, between)
+
+    assert "GPU:0" == where(graph, devices(2))["between"]
+
+
+def test_a_group_stays_where_its_first_node_was_placed(graph: Graph) -> None:
+    a = constant(1.0, name="a")
+    with graph.colocate_with(a):
+        tf.square(placeholder("float32"), name="b")
+    with graph.device("/gpu:1"):
+        tf.negative(a)
+
+    assert ("GPU:0", "GPU:0") == tuple(where(graph, devices(2))[name] for name in "ab")
+
+
 def test_what_looks_at_a_constant_does_not_know_yet_where_that_is(graph: Graph) -> None:
     with graph.device("/gpu:1"):
         a = placeholder("float32", [None], name="a")

@@ -6,6 +6,7 @@ Source: colocation_graph.cc and device_name_utils.cc of TensorFlow 2.21.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
 
 from nbtf._devices.names import Fields, parse
 from nbtf.compat.v1._graph.operation import Operation
@@ -18,9 +19,9 @@ _FIELDS = ("jobs", "replicas", "tasks", "types", "ids")
 
 
 class Group:
-    """Nodes that stand together."""
+    """Nodes that stand together. `requested` is what they ask for, and `of_variable` what its variables ask for."""
 
-    __slots__ = ("_first", "_others", "rank", "requested", "types")
+    __slots__ = ("_first", "_others", "of_variable", "rank", "requested", "types")
 
     def __init__(self, node: Operation, requested: Fields, types: Types) -> None:
         """Starts with one node."""
@@ -28,6 +29,7 @@ class Group:
         self._others: list[Operation] | None = None  # most groups are one node: a list for each would be slow
         self.rank = 0
         self.requested = requested
+        self.of_variable = requested if _is_variable(node) else _ANYTHING
         self.types = types
 
     @property
@@ -35,11 +37,24 @@ class Group:
         """The nodes."""
         return [self._first, *(self._others or ())]
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one."""
+        return self._others is not None
+
     def take(self, members: list[Operation]) -> None:
         """Adds those of another group."""
         if self._others is None:
             self._others = []
         self._others += members
+
+
+_ANYTHING = Fields()
+
+
+def _is_variable(node: Operation) -> bool:
+    """Tells whether a node is a variable itself."""
+    return not node.inputs and len(node.outputs) == 1 and node.outputs[0]._link in ("reference", "handle")
 
 
 class ConflictError(Exception):
@@ -66,7 +81,7 @@ def merged(mine: Fields, theirs: Fields, soft: bool) -> Fields:
         else:
             raise ConflictError(
                 f"Cannot merge devices with incompatible {_FIELDS[number]}: "
-                f"'{mine.to_string()}' and '{theirs.to_string()}'"
+                f"'{Fields._make(values).to_string()}' and '{theirs.to_string()}'"
             )
     return Fields._make(values)
 
@@ -115,7 +130,8 @@ class Colocation:
             for name in (*node.colocated_with, node.name):
                 first = firsts.setdefault(name, node)
                 if first is not node:
-                    self._join(node, first, "")
+                    with suppress(InvalidArgumentError) if self._soft else nullcontext():  # soft: then apart
+                        self._join(node, first, "")
 
     def _join(self, node: Operation, other: Operation, told: str) -> None:
         mine, theirs = self._groups[node], self._groups[other]
@@ -123,7 +139,8 @@ class Colocation:
             return
         kept, gone = (theirs, mine) if mine.rank < theirs.rank else (mine, theirs)
         try:
-            requested = merged(kept.requested, gone.requested, self._soft)
+            of_variable = merged(kept.of_variable, gone.of_variable, False)
+            requested = merged(kept.requested, gone.requested, self._soft).merged_with(of_variable)
         except ConflictError as error:
             raise _not_together(node, other, f": {error}", told) from None
         types = tuple([one for one in kept.types if one in gone.types])
@@ -131,7 +148,7 @@ class Colocation:
             why = " because no device type supports both of those nodes and the other nodes colocated with them."
             raise _not_together(node, other, why + debug_info(mine) + debug_info(theirs), told)
         kept.rank += kept.rank == gone.rank
-        kept.requested, kept.types = requested, types
+        kept.requested, kept.of_variable, kept.types = requested, of_variable, types
         for member in gone.members:
             self._groups[member] = kept
         kept.take(gone.members)
@@ -170,7 +187,8 @@ def debug_info(group: Group) -> str:
     return (
         "\nColocation Debug Info:\nColocation group had the following types and supported devices: \n"
         "Root Member(assigned_device_name_index_=-1 "
-        f"requested_device_name_='{group.requested.to_string()}' assigned_device_name_='' resource_device_name_='' "
+        f"requested_device_name_='{group.requested.to_string()}' assigned_device_name_='' "
+        f"resource_device_name_='{group.of_variable.to_string()}' "
         f"supported_device_types_=[{', '.join(group.types)}] possible_devices_=[]\n{types}\n\n"
         f"Colocation members, user-requested devices, and framework assigned devices, if any:\n{asked}\n"
     )

@@ -99,9 +99,13 @@ class _Placer:
         self._waiting_for = _waiting(nodes)
         self._colocation = Colocation(nodes, lambda node: types_of(node, types), machine.soft)
         known = set(nodes) if kept else ()
-        self._kept = {self._colocation.group(node): device for node, device in kept.items() if node in known}
+        self._settled = {self._colocation.group(node): device for node, device in kept.items() if node in known}
+        """The devices of groups; a group of one node needs none."""
         for node in order_of(nodes):
-            self.placed[node] = self._place(node)
+            place = self.placed[node] = self._place(node)
+            group = self._colocation.group(node)
+            if group.several:
+                self._settled[group] = place.device
 
     def _place(self, node: Operation) -> Placement:
         group = self._colocation.group(node)
@@ -115,8 +119,8 @@ class _Placer:
         return Placement(other, why) if other in choice.devices else usual
 
     def _choice(self, group: Group) -> _Choice:
-        if group in self._kept:
-            return _Choice((self._kept[group],))
+        if group in self._settled:
+            return _Choice((self._settled[group],))
         key = group.requested, group.types
         known = self._choices.get(key)
         if known is None:
@@ -135,11 +139,21 @@ class _Placer:
         places = [self.placed.get(other) for other in self._waiting_for.get(node, ())]
         devices = {None if place is None else place.device for place in places} or {None}
         one = devices.pop()
-        return (None if devices else one), (_WITH_CONSUMER if len(places) == 1 else _WITH_CONSUMERS)
+        several = len(set(self._waiting_for.get(node, ()))) > 1
+        return (None if devices else one), (_WITH_CONSUMERS if several else _WITH_CONSUMER)
 
     def _beside_input(self, node: Operation) -> tuple[Device | None, Reason]:
-        place = self.placed.get(node.inputs[0].op) if node.type in _METADATA else None
+        """Returns where the input of a node is that looks at a shape, or only passes a value on."""
+        follows = node.type in _METADATA or (node.type == "Identity" and self._passes_on(node))
+        place = self.placed.get(node.inputs[0].op) if follows else None
         return (None if place is None else place.device), _WITH_INPUT
+
+    def _passes_on(self, node: Operation) -> bool:
+        """Tells whether a node asks for nothing between one source and at most one consumer that ask for the same."""
+        consumers = self._waiting_for.get(node, ())
+        if node.device or len(node.inputs) + len(node.control_inputs) != 1 or len(consumers) > 1:
+            return False
+        return node.inputs[0].op.device == (consumers[0].device if consumers else "")
 
     def _reason(self, node: Operation, group: Group, choice: _Choice) -> Reason:
         beside = _beside(node)
@@ -186,10 +200,10 @@ def fits(asked: Fields, there: Fields) -> bool:
 
 
 def _waiting(nodes: Sequence[Operation]) -> dict[Operation, list[Operation]]:
-    """Returns the nodes that wait for each generator, be it for its value or only for its end."""
+    """Returns the nodes that wait for each, be it for its values, as often as they take them, or only for its end."""
     found: dict[Operation, list[Operation]] = {}
     for node in nodes:
-        for source in dict.fromkeys([*[tensor.op for tensor in node.inputs], *node.control_inputs]):
+        for source in [*[tensor.op for tensor in node.inputs], *node.control_inputs]:
             found.setdefault(source, []).append(node)
     return found
 

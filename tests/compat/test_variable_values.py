@@ -398,3 +398,33 @@ def test_all_variables_are_checked_at_once(v: tf1.Variable) -> None:
 
     assert [1, 0] == session.run(check).tolist()
     assert tf1.assert_variables_initialized([]) is None
+
+
+# Parts
+
+
+@KINDS
+def test_a_part_can_be_given_another_value(graph: tf1.Graph, resource: bool) -> None:
+    v = tf1.Variable([1.0, 2.0, 3.0], use_resource=resource)
+    change, fill, session = v[1:].assign([8.0, 9.0]), v[:2].assign(4.0), initialized(v)
+
+    assert [[1.0, 8.0, 9.0], [4.0, 4.0, 9.0]] == [session.run(one).tolist() for one in (change, fill)]
+
+
+@KINDS
+def test_a_part_that_does_not_fit_is_refused(graph: tf1.Graph, resource: bool) -> None:
+    v = make(resource)
+    change = v[:1].assign([1.0, 2.0, 3.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Cannot broadcast input shape \[3\] into final shape"):
+        initialized(v).run(change)
+
+
+def test_the_node_that_changes_a_part_is_called_after_it(v: tf1.Variable) -> None:
+    change = v[1:].assign([8.0])
+
+    assert 'Tensor("strided_slice/_assign:0", shape=(2,), dtype=float32_ref)' == str(change)
+    assert "StridedSliceAssign" == change.op.type
+
+
+def test_only_parts_of_variables_can_be_assigned_to(v: tf1.Variable) -> None:
+    assert not hasattr((v + 1.0)[0], "assign")

@@ -29,7 +29,18 @@ class GraphTensor:
     asks for its node before gets one called `Const`.
     """
 
-    __slots__ = ("__weakref__", "_consumers", "_dtype", "_graph", "_link", "_node", "_shape", "_value", "value_index")
+    __slots__ = (
+        "__weakref__",
+        "_consumers",
+        "_dtype",
+        "_graph",
+        "_link",
+        "_node",
+        "_shape",
+        "_value",
+        "assign",
+        "value_index",
+    )
 
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__ = 100

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.indexing import slice_spec
 from nbtf._ops.op import Op
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
@@ -81,6 +82,19 @@ class Changes:
         """Returns what subtracts from elements or slices when it is run."""
         return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
 
+    def _assign_part(self, key: Any, part: str, value: Any, name: str | None = None) -> Any:
+        """Returns what gives a part another value when it is run: what `v[key].assign(value)` does.
+
+        Args:
+          key: what stands in the brackets.
+          part: the name of the node that cuts the part out.
+          value: of the variable's dtype; it is broadcast to the part.
+          name: what the node is to be called.
+        """
+        begin, end, strides, masks = slice_spec(key)
+        attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}
+        return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{part}/_assign/", **attrs)
+
     def _change_rows(self, record: Any, delta: Any, use_locking: bool, name: str | None) -> Any:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {delta}")
@@ -149,7 +163,7 @@ def check_dtypes(record: Op, arguments: Sequence[GraphTensor]) -> None:
 def _shape_after(record: Op, arguments: Sequence[GraphTensor], node: str, attrs: Mapping[str, Any]) -> TensorShape:
     """Returns the shape of the variable afterwards; where whole values are assigned, they must have it."""
     shape = arguments[0]._shape
-    if len(arguments) != 2:
+    if len(arguments) != 2 or record.attrs:
         return shape
     value = arguments[1]._shape
     if shape.is_compatible_with(value):

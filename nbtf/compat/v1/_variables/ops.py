@@ -19,6 +19,7 @@ from nbtf._ops.resource_parts import (
     ResourceScatterNdUpdate,
     ResourceScatterSub,
     ResourceScatterUpdate,
+    ResourceStridedSliceAssign,
 )
 from nbtf._shapes import TensorShape
 from nbtf._types import ALL, NUMBERS, DType, as_dtype, bool_, int32, int64, string
@@ -46,7 +47,8 @@ def _either(xp: Any, ref: Any, initial: Any, is_there: Any) -> Any:
 
 def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
     """Returns the op that does to a reference what another does to a resource."""
-    record = Op(type, like.kernel, rule, names.split(), resource=True, shares_memory=True, sets=sets)
+    plain = like.normalisers
+    record = Op(type, like.kernel, rule, names.split(), plain=plain, resource=True, shares_memory=True, sets=sets)
     record.infer(_first if like is not AssignVariableOp else _value)
     record.no_gradient = True
     return record
@@ -84,6 +86,9 @@ SCATTER_ND_UPDATE = _assigning("ScatterNdUpdate", ResourceScatterNdUpdate, "T I 
 SCATTER_ND_ADD = _assigning("ScatterNdAdd", ResourceScatterNdAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
 SCATTER_ND_SUB = _assigning("ScatterNdSub", ResourceScatterNdSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
 
+_SLICE = "ref value begin end strides masks"
+STRIDED_SLICE_ASSIGN = _assigning("StridedSliceAssign", ResourceStridedSliceAssign, "T T -> T", _SLICE, T=ALL)
+
 IS_INITIALIZED = _asking("IsVariableInitialized", "ref")
 HANDLE_IS_INITIALIZED = _asking("VarIsInitializedOp", "resource")
 
@@ -115,6 +120,7 @@ RESOURCE_OPS: dict[Op, Op] = {
     SCATTER_ND_UPDATE: ResourceScatterNdUpdate,
     SCATTER_ND_ADD: ResourceScatterNdAdd,
     SCATTER_ND_SUB: ResourceScatterNdSub,
+    STRIDED_SLICE_ASSIGN: ResourceStridedSliceAssign,
 }
 """What does the same to a resource."""
 

@@ -101,7 +101,7 @@ class ResourceVariable(Variable):
                 f"and the assigned value shape {value.shape} are incompatible."
             )
         record = ops.RESOURCE_OPS[record]
-        kept = {"validate_shape": True} if record in ops.ASSIGNS else {}
+        kept = {"validate_shape": True} if record in ops.ASSIGNS else {name: attrs[name] for name in record.attrs}
         others = [*values[:-1], value]
         node = changing_node(self._here(), record, self.handle, others, name or record.type, kept)
         return UnreadVariable(self, node) if read_value else node

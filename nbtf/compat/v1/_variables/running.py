@@ -87,7 +87,8 @@ class SessionVariable(Variable):
         if not self.initialized and self.node.record is not VARIABLE:
             raise NotFoundError(None, None, f"{_missing(self.node.name)}\n\t [[{{{{node {updater.name}}}}}]]")
         self.tensor(updater.name)
-        self._update(updater.record, *changes, name=updater.name)
+        attrs = {name: updater.attrs[name] for name in updater.record.attrs}
+        self._update(updater.record, *changes, name=updater.name, **attrs)
 
     def count(self, counter: Operation) -> Tensor:
         """Adds one and returns the value before.

@@ -295,9 +295,11 @@ class Variable(Changes, metaclass=_Kinds):
     # Its use in Python
 
     def __getitem__(self, key: Any) -> GraphTensor:
-        """Returns a part of the value."""
+        """Returns a part of the value; its `assign` gives that part of the variable another value when it is run."""
         value: Any = self.value()
-        return value[key]
+        part = value[key]
+        part.assign = partial(self._assign_part, key, part.op.name)
+        return part
 
     def __iter__(self) -> Any:
         """Refuses: there are no values."""

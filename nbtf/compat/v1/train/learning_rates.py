@@ -21,7 +21,7 @@ from nbtf._ops.trigonometry import cos
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float32
 from nbtf.compat.v1._graph.defaults import building
-from nbtf.compat.v1._training.scoped import scoped
+from nbtf.compat.v1._surface.scoping import opened
 
 Rate = Any
 """A scalar tensor; where ops run at once a function without arguments, which returns one."""
@@ -255,7 +255,7 @@ def linear_cosine_decay(
 def _built(rate: Callable[[str | None], Any], name: str | None, default: str) -> Rate:
     if building() is None:
         return partial(rate, None)
-    with scoped(name, default) as scope:
+    with opened(default, name) as scope:
         return rate(scope)
 
 

@@ -67,7 +67,7 @@ def {name}({params}):
 
 # The same on a real GPU, which looks after its own stream and memory.
 ON_GPU = """\
-        elif device in HERE.gpus and device is {others}device and {dtypes}:
+        elif device in HERE.gpus and device is {others}device and {dtypes}{on_gpus}:
             scope = SCOPE()
             if device is (HERE.first if scope is None else scope.lane):
                 array, hold = device.quick(op, ({inputs},), ({given}))
@@ -192,22 +192,25 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
         "watched": " or ".join(f"{x}._watch is not None" for x in inputs),
         "heard": _heard(op, inputs),
     }
-    given = "".join(f"{attr}, " for attr in op.attrs)
     return LANE.format(
         name=road.__name__,
         params=", ".join(names),
         scalar=SCALAR if inputs == ("x", "y") and len(set(op.tokens)) == 1 and op.tokens[0] in op.sets else "",
         first=inputs[0],
         call=f"kernel({call})",
-        on_gpu=ON_GPU.format(inputs=", ".join(inputs), given=given, **parts) if _has_gpu_lane(op) else "",
+        on_gpu=_on_gpu(op, inputs, parts),
         args=", ".join(names),
         **parts,
     )
 
 
-def _has_gpu_lane(op: Op) -> bool:
-    """Tells whether an op always runs where its inputs are, if that is a GPU."""
-    return not op._cpu_only and not op.host_outputs
+def _on_gpu(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
+    """Returns the lane for real GPUs; nothing for ops that may run elsewhere than where their inputs are."""
+    if op._cpu_only is True or op.host_outputs:
+        return ""
+    kernels = "".join(f" and {x}._dtype not in CPU_ONLY" for x in inputs) if op._cpu_only else ""
+    given = "".join(f"{attr}, " for attr in op.attrs)
+    return ON_GPU.format(inputs=", ".join(inputs), given=given, on_gpus=kernels, **parts)
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:
@@ -273,6 +276,7 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "ALWAYS": ALWAYS,
         "LASTING": LASTING,
         "as_dtype": _types.as_dtype,
+        "CPU_ONLY": op._cpu_only,
         "RESULT": None if token in op.tokens or token in op.attrs else _types.as_dtype(token),
         **{f"DTYPES_{token}": dtypes for token, dtypes in sets.items()},
     }

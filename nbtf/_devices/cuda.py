@@ -71,7 +71,7 @@ class CudaGPU(Device):
         self._alone = alone
         self._array: type[Any] = self.xp.ndarray
         self._runtime = self.xp.cuda.runtime
-        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._functions: dict[Any, tuple[Callable[..., Any], What]] = {}
         self._guard: Guard | None = None
         self._lost: OpError | None = None
         self._opening = threading.RLock()
@@ -237,7 +237,7 @@ class CudaGPU(Device):
         for one in arrays:
             if one.__class__ is not self._array:
                 raise LookupError
-        function = self._functions.get(op) or self._bound(op)
+        function, what = self._functions.get(op) or self._bound(op)
         before = guard.enter()
         try:
             array = function(*arrays, *attrs)
@@ -247,17 +247,17 @@ class CudaGPU(Device):
                     if not op.shares_memory:
                         raise LookupError
                     return array, one._hold
-            return array, self._kind.hold(array, What(op.type))
+            return array, self._kind.hold(array, what)
         except Exception:  # the road says what it means
             raise LookupError from None
         finally:
             guard.leave(before)
 
-    def _bound(self, op: Any) -> Callable[..., Any]:
-        """Returns the function behind an op, found once."""
+    def _bound(self, op: Any) -> tuple[Callable[..., Any], What]:
+        """Returns the function behind an op, and what its results are for; both are made once."""
         kernel = getattr(self.xp, op.function) if op.function else partial(op.kernel, self.xp)
-        self._functions[op] = kernel
-        return kernel
+        found = self._functions[op] = kernel, What(op.type)
+        return found
 
     def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, what: What) -> Buffer:
         """Returns a buffer for a result: in memory of its own, or in that of an input which it may show."""

@@ -184,7 +184,7 @@ def test_gradients_of_all_replicas_are_summed_in_one_order(machine: FakeMachine)
         variable = tf.Variable([1.0, 1.0])
 
     def step() -> Any:
-        context = tf.distribute.get_replica_context()
+        context: Any = tf.distribute.get_replica_context()
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(variable * float(context.replica_id_in_sync_group + 1))
         return context.all_reduce("sum", tape.gradient(loss, variable))

@@ -162,30 +162,33 @@ def Print(  # noqa: N802  # TensorFlow's name
 
 
 def _shown(tensor: Tensor, count: int) -> str:
-    """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2 3]...]`."""
+    """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2][3...]...]`."""
     array = np.asarray(tensor.numpy())
-    left = [array.size if count < 0 else count]
-    return f"[{_part(array, left)}]" if array.ndim == 0 else _part(array, left)
+    texts = [_text(one) for one in array.reshape(-1).tolist()]
+    limit = len(texts) if count < 0 else count
+    more = "..." if len(texts) > limit else ""
+    return f"[{_rows(texts[:limit], array.shape, more) if texts else ''}{more}]"
 
 
-def _part(array: Any, left: list[int]) -> str:
-    if array.ndim == 0:
-        left[0] -= 1
-        value = array[()]
-        return (
-            value.decode("utf-8", "replace")
-            if isinstance(value, bytes)
-            else f"{value:.9g}"
-            if array.dtype.kind == "f"
-            else str(value)
-        )
-    parts: list[str] = []
-    for row in array:
-        if left[0] <= 0:
-            break
-        parts.append(_part(row, left))
-    more = "..." if len(parts) < len(array) else ""
-    return f"[{(' ' if array.ndim == 1 else '').join(parts)}{more}]"
+def _rows(texts: Sequence[str], shape: Sequence[int], more: str) -> str:
+    """Returns the first elements of an array, its axes but the first in brackets."""
+    if len(shape) < 2:
+        return " ".join(texts)
+    size = int(np.prod(shape[1:]))
+    rows = [texts[start : start + size] for start in range(0, len(texts), size)]
+    return "".join([f"[{_rows(row, shape[1:], more)}{_cut(row, size, shape, more)}]" for row in rows])
+
+
+def _cut(row: Sequence[str], size: int, shape: Sequence[int], more: str) -> str:
+    return more if len(row) < size and len(shape) == 2 else ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
@@ -232,18 +235,12 @@ def Assert(  # noqa: N802  # TensorFlow's name
 
     def run(values: Values) -> list[Any]:
         if not bool(values[0].numpy()):
-            shown = " ".join([f"[{_elements(one, count)}]" for one in values[1:]])
+            shown = " ".join([_shown(one, count) for one in values[1:]])
             raise InvalidArgumentError(None, None, f"assertion failed: {shown}")
         return []
 
     with inside(), opened("Assert", name) as scope:
         return added(_OnHost("Assert", run), [condition, *many], [], str(scope))
-
-
-def _elements(tensor: Tensor, count: int) -> str:
-    flat = np.asarray(tensor.numpy()).reshape(-1)
-    shown = [_part(one, [1]) for one in (flat if count < 0 else flat[:count])]
-    return " ".join(map(str, shown)) + ("..." if len(shown) < len(flat) else "")
 
 
 def _assertion(name: str) -> Callable[..., Any]:

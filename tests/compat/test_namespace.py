@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+
+import pytest
+
+import nbtf
+import nbtf.compat.v1 as tf1
+from nbtf import _missing
+
+
+def test_functions_build_the_default_graph_from_import_on() -> None:
+    c = tf1.square(tf1.constant(2.0))
+
+    assert ["Const", "Square"] == [node.name for node in tf1.get_default_graph().get_operations()]
+    assert 4.0 == tf1.Session().run(c)
+
+
+def test_the_root_namespace_stays_eager_beside_it() -> None:
+    tf1.constant(1.0)
+
+    assert 3.0 == nbtf.add(1.0, 2.0).numpy()
+
+
+@pytest.mark.parametrize("name", ["tanh", "zeros", "identity"])
+def test_a_function_is_wrapped_once(name: str) -> None:
+    assert getattr(tf1, name) is getattr(tf1, name)
+    assert name == getattr(tf1, name).__name__
+
+
+@pytest.mark.parametrize("name", ["float32", "DType", "GradientTape", "newaxis", "errors", "config", "data"])
+def test_what_is_no_function_of_tensors_is_the_same(name: str) -> None:
+    assert getattr(tf1, name) is getattr(nbtf, name)
+
+
+def test_a_namespace_builds_graphs_too() -> None:
+    y = tf1.math.log(tf1.constant(1.0))
+
+    assert "Log:0" == y.name
+    assert 0.0 == tf1.Session().run(y)
+
+
+def test_two_names_of_a_function_are_one_function_here_too() -> None:
+    assert tf1.reduce_sum is tf1.math.reduce_sum
+    assert tf1.log is tf1.math.log
+    assert tf1.random_normal is tf1.random.normal or "random_normal" == tf1.random.normal.__name__
+
+
+def test_a_namespace_can_be_imported_from_it() -> None:
+    from nbtf.compat.v1 import linalg
+
+    assert linalg is tf1.linalg
+    assert "norm" in dir(linalg)
+
+
+@pytest.mark.parametrize("name", ["to_float", "Session", "div", "log", "flags", "train"])
+def test_a_name_of_the_root_namespace_that_only_version_1_has_says_so(name: str) -> None:
+    assert "import nbtf.compat.v1 as tf" in _missing.explanation(name) or hasattr(nbtf, name)
+    assert hasattr(tf1, name)
+
+
+def test_every_name_that_is_said_to_be_here_is_here() -> None:
+    assert [] == [name for name in sorted(_missing._TF1) if not hasattr(tf1, name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("contrib", "tf.contrib ended with TensorFlow 1"),
+        ("mul", "Since TensorFlow 1.0: tf.multiply"),
+        ("nonsense", "module 'nbtf.compat.v1' has no attribute 'nonsense'"),
+    ],
+)
+def test_a_name_that_is_not_here_says_what_to_do(name: str, told: str) -> None:
+    with pytest.raises(AttributeError, match=told):
+        getattr(tf1, name)
+
+
+def test_names_that_hide_builtins_do_no_harm() -> None:
+    for name in ("range", "print", "tuple", "abs", "round"):
+        assert getattr(tf1, name) is not getattr(builtins, name)
+
+    assert set(dir(nbtf)) <= set(dir(tf1))
+
+
+def test_importing_it_loads_neither_sessions_nor_training() -> None:
+    code = "import sys, nbtf.compat.v1; print([m for m in sys.modules if 'v1._' in m or 'v1.train' in m])"
+
+    assert (
+        "[]" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any
 
 import pytest
 
@@ -29,7 +28,8 @@ def on_a_gpu(request: pytest.FixtureRequest) -> Iterator[Context]:
         yield context
 
 
-@pytest.fixture(autouse=True)
-def used(on_a_gpu: Any) -> Iterator[None]:
+@pytest.fixture
+def used(on_a_gpu: Context) -> Iterator[None]:
+    """Ops of the test go to the GPU."""
     with use_context(on_a_gpu):
         yield

@@ -11,6 +11,7 @@ import nbtf as tf
 from nbtf._runtime.context import Context, use_context
 from nbtf._types import as_dtype
 
+pytestmark = pytest.mark.usefixtures("used")
 OUTSIDE = [[0], [7], [-1], [2]]
 
 

@@ -1,0 +1,39 @@
+"""Stage 2: does the device keep the contract, and does every op give what the CPU gives?"""
+
+from __future__ import annotations
+
+import re
+
+from tests.gpu.stages import cards
+from tests.gpu.stages.record import Record
+
+SUITES = {
+    "the contract of devices": ("1", "tests/contract"),
+    "every op, and places outside": ("1", "tests/gpu/test_every_op.py tests/gpu/test_places.py -k real"),
+    "tensors, scopes and ops on every kind of device": ("1", "tests/runtime tests/ops -k cuda"),
+}
+FAKE = {"the contract of devices": ("0", "tests/contract -k test_a_kernel_runs_and_leaves_its_inputs_alone")}
+
+
+def run(record: Record) -> None:
+    """Is the stage."""
+    for name, (logical, tests) in (FAKE if record.fake else SUITES).items():
+        suite(record, name, logical, tests)
+
+
+def suite(record: Record, name: str, logical: str, tests: str) -> None:
+    """Runs tests on so many logical GPUs of the first card, and takes down how many passed."""
+    options = ["-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
+    done = cards.python("-m", "pytest", *options, *_words(tests), NBTF_TEST_REAL_GPUS=logical)
+    last = done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr[-200:]
+    for count, what in re.findall(r"(\d+) (passed|failed|errors?|skipped)", last):
+        record.figure(f"{name}: {what}", int(count), "tests")
+    passed = re.search(r"[1-9]\d* passed", last)
+    failures = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    record.check(f"{name}", done.returncode == 0 and passed is not None, "; ".join(failures) or last)
+
+
+def _words(tests: str) -> list[str]:
+    """Splits a command; what follows -k is one word."""
+    files, minus, chosen = tests.partition(" -k ")
+    return [*files.split(), *(["-k", chosen] if minus else [])]

@@ -160,3 +160,12 @@ def test_importing_nbtf_imports_no_cupy(cupy_is_here: None) -> None:
     done = python("-c", "import sys, nbtf; print('cupy' in sys.modules, 'pynvml' in sys.modules)")
 
     assert ("False False\n", "") == (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("command", ["doctor", "devices"])
+def test_the_command_line_says_that_the_driver_is_missing(cupy_is_here: None, command: str) -> None:
+    done = python("-c", "import sys; from nbtf.cli import main; sys.exit(main(sys.argv[1:]))", command)
+
+    assert "NVIDIA driver" in done.stdout
+    assert ("CuPy " in done.stdout) == (command == "doctor")
+    assert "" == done.stderr

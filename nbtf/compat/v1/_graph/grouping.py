@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbtf.compat.v1._graph.defaults import get_default_graph, no_op
+from nbtf.compat.v1._graph.defaults import building, get_default_graph, no_op
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import Operation
 
 
-def group(*inputs: Any, name: str | None = None) -> Operation:
+def group(*inputs: Any, name: str | None = None) -> Operation | None:
     """Returns a node that does nothing but wait for others.
 
     What waits is on the device of what it waits for; with several devices there is a node on each of them, and one
@@ -20,9 +20,14 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
       *inputs: nodes, tensors and variables, and lists of them.
       name: what the node is to be called.
 
+    Returns:
+      The node; None where ops run at once.
+
     Raises:
       TypeError: something else is among them.
     """
+    if building() is None:
+        return None
     found = _flat(inputs)
     for one in found:
         if not hasattr(one, "device"):

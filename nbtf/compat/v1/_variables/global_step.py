@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from nbtf._types import int64
-from nbtf.compat.v1._graph.defaults import get_default_graph
+from nbtf.compat.v1._graph.defaults import building, get_default_graph
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._variables.initializers import Zeros
 from nbtf.compat.v1._variables.keys import GraphKeys
@@ -48,7 +49,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
     owner = graph or get_default_graph()
     if get_global_step(owner) is not None:
         raise ValueError('"global_step" already exists.')
-    with owner.inside(), owner.name_scope(None):
+    with nullcontext() if building() is None else owner.inside(), owner.name_scope(None):
         keys = [GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP]
         return get_variable(GraphKeys.GLOBAL_STEP, [], int64, initializer=Zeros(), trainable=False, collections=keys)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from nbtf._ops.creation import ones, zeros
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype, float32, string
-from nbtf.compat.v1._graph.defaults import constant, get_default_graph
+from nbtf.compat.v1._graph.defaults import building, constant
 from nbtf.compat.v1._surface.random_numbers import random_normal, random_uniform, truncated_normal
 from nbtf.keras import initializers as keras
 
@@ -32,7 +33,8 @@ class Initializer:
           partition_info: accepted and ignored.
         """
         kind = self.dtype if dtype is None else as_dtype(dtype)
-        with get_default_graph().inside():
+        graph = building()
+        with nullcontext() if graph is None else graph.inside():
             lengths: list[Any] = TensorShape(shape).as_list()
             return self._made([int(one) for one in lengths], kind)
 

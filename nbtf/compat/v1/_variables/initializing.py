@@ -9,13 +9,15 @@ from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.joining import Pack, stack
 from nbtf._ops.logic import logical_not
 from nbtf._ops.shape import Rank
+from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._types import string
-from nbtf.compat.v1._graph.defaults import constant, get_default_graph
+from nbtf.compat.v1._graph.defaults import building, constant, get_default_graph
 from nbtf.compat.v1._graph.grouping import group
 from nbtf.compat.v1._graph.operation import Operation
+from nbtf.compat.v1._graph.process import process
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._variables.keys import GraphKeys
-from nbtf.compat.v1._variables.variable import Variable, use_resource_by_default
+from nbtf.compat.v1._variables.variable import Variable
 
 # Which there are
 
@@ -53,43 +55,48 @@ def moving_average_variables(scope: str | None = None) -> list[Variable]:
 # Their first values
 
 
-def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation:
+def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
     """Returns a node whose run gives variables their initial values.
 
     Args:
       var_list: the variables.
       name: what the node is to be called.
+
+    Returns:
+      The node; None where ops run at once, since variables have their values then.
     """
+    if building() is None:
+        return None
     initializers = [variable.initializer for variable in var_list]
     return group(*initializers, name=name)
 
 
-def global_variables_initializer() -> Operation:
+def global_variables_initializer() -> Operation | None:
     """Returns a node whose run gives all global variables of the default graph their initial values."""
     return variables_initializer(global_variables())
 
 
-def local_variables_initializer() -> Operation:
+def local_variables_initializer() -> Operation | None:
     """Returns a node whose run gives all local variables of the default graph their initial values."""
     return variables_initializer(local_variables())
 
 
-def tables_initializer(name: str = "init_all_tables") -> Operation:
+def tables_initializer(name: str = "init_all_tables") -> Operation | None:
     """Returns a node whose run fills the look-up tables of the default graph."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
-def initialize_all_variables() -> Operation:
+def initialize_all_variables() -> Operation | None:
     """Returns `global_variables_initializer()`; the older name."""
     return global_variables_initializer()
 
 
-def initialize_variables(var_list: Iterable[Variable], name: str = "init") -> Operation:
+def initialize_variables(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
     """Returns `variables_initializer(...)`; the older name."""
     return variables_initializer(var_list, name)
 
 
-def initialize_local_variables() -> Operation:
+def initialize_local_variables() -> Operation | None:
     """Returns `local_variables_initializer()`; the older name."""
     return local_variables_initializer()
 
@@ -97,8 +104,10 @@ def initialize_local_variables() -> Operation:
 # Whether they have them
 
 
-def is_variable_initialized(variable: Variable) -> GraphTensor:
+def is_variable_initialized(variable: Variable | EagerVariable) -> GraphTensor:
     """Returns a tensor that tells whether a variable has a value in the session that runs it."""
+    if isinstance(variable, EagerVariable):
+        return constant(True)
     with variable._here().inside():
         return variable._is_initialized()
 
@@ -112,6 +121,8 @@ def report_uninitialized_variables(
       var_list: which ones; by default the global and local ones.
       name: what stands in front of the names of its nodes.
     """
+    if building() is None:
+        return constant([], string)
     variables = [*global_variables(), *local_variables()] if var_list is None else var_list
     graph = get_default_graph()
     with graph.inside(), graph.name_scope(name), graph.device("/cpu:0"):
@@ -146,14 +157,14 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 
 def enable_resource_variables() -> None:
     """Makes `Variable` and `get_variable` make resources where nobody says otherwise."""
-    use_resource_by_default(True)
+    process().resource_variables = True
 
 
 def disable_resource_variables() -> None:
     """Makes `Variable` and `get_variable` make references, as at the start."""
-    use_resource_by_default(False)
+    process().resource_variables = False
 
 
 def resource_variables_enabled() -> bool:
     """Tells whether resources are made where nobody says otherwise."""
-    return Variable.resource_by_default
+    return process().resource_variables

@@ -11,6 +11,7 @@ from typing import Any
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
+from nbtf.compat.v1._graph.defaults import building
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._variables.initializers import GlorotUniform, Zeros
 from nbtf.compat.v1._variables.keys import GraphKeys
@@ -103,6 +104,8 @@ class VariableStore:
             synchronization=synchronization,
             aggregation=aggregation,
         )
+        if building() is None:  # as in TensorFlow, variables of eager programs are found by themselves alone
+            return variable
         self._made[name] = variable
         if regularizer is not None:
             _regularize(variable, name, regularizer)

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Reference
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype
-from nbtf.compat.v1._graph.defaults import get_default_graph
+from nbtf.compat.v1._graph.defaults import building, get_default_graph
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import Operation
+from nbtf.compat.v1._graph.process import process
 from nbtf.compat.v1._graph.tensor import GraphTensor, shape_text
 from nbtf.compat.v1._session.defaults import evaluated, get_default_session
 from nbtf.compat.v1._variables import ops
@@ -25,7 +27,6 @@ from nbtf.compat.v1._variables.scope_state import scope_uses_resources
 class _Kinds(type):
     """Makes the kind of variable that is wanted, through the open creator scopes."""
 
-    resource_by_default = False
     reference: type[Any]
     resource: type[Any]
 
@@ -59,12 +60,21 @@ _ARGUMENTS = (
 )
 
 
-def _make(use_resource: bool | None = None, **arguments: Any) -> Variable:
+def _make(use_resource: bool | None = None, **arguments: Any) -> Any:
+    if building() is None:
+        return _eager(**arguments)
     if use_resource is None:
         use_resource = scope_uses_resources(get_default_graph())
     if use_resource is None:
-        use_resource = _Kinds.resource_by_default
+        use_resource = process().resource_variables
     return (_Kinds.resource if use_resource else _Kinds.reference)(**arguments)
+
+
+def _eager(collections: Any = None, expected_shape: Any = None, **arguments: Any) -> EagerVariable:
+    """Makes a variable where ops run at once."""
+    variable = EagerVariable(**arguments)
+    get_default_graph().add_to_collections(collections or (), variable)
+    return variable
 
 
 class Variable(Changes, metaclass=_Kinds):
@@ -359,11 +369,6 @@ def _operator(name: str) -> Callable[..., Any]:
 def set_reference_kind(kind: type[Variable]) -> None:
     """Says which class reference variables have; the one that stands above this file."""
     _Kinds.reference = kind
-
-
-def use_resource_by_default(yes: bool) -> None:
-    """Says which kind is made where nobody says which."""
-    _Kinds.resource_by_default = yes
 
 
 def set_resource_kind(kind: type[Variable]) -> None:

@@ -8,7 +8,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, NoReturn
 from weakref import WeakSet
 
@@ -18,7 +18,7 @@ from nbtf._devices import cuda_errors, exhausted
 from nbtf._devices.base import Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.cuda_copy import NotReachable, between, unpinned
 from nbtf._devices.cuda_first_use import FirstUse
-from nbtf._devices.cuda_guard import Events, Guard, stream_for
+from nbtf._devices.cuda_guard import Events, Guard, make_current_again, stream_for
 from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, What
 from nbtf._devices.cuda_pool import PoolMemory
 from nbtf._devices.cuda_probe import FORKED
@@ -75,7 +75,6 @@ class CudaGPU(Device):
         self._guard: Guard | None = None
         self._lost: OpError | None = None
         self._opening = threading.RLock()
-        _DEVICES.add(self)
 
     # Opening
 
@@ -108,6 +107,8 @@ class CudaGPU(Device):
         with self._opening:
             if self._guard is None:
                 try:
+                    _end_in_time()
+                    _DEVICES.add(self)
                     self._guard = self._opened()
                 except Exception as error:
                     if cuda_errors.is_out_of_memory(error):
@@ -135,7 +136,8 @@ class CudaGPU(Device):
             finally:
                 guard.leave(entered)
         finally:
-            runtime.setDevice(before)
+            if before != self.ordinal:
+                make_current_again(before, runtime.setDevice)
         self.events = Events(self.xp, self.stream)
         self.account.use(kind)
         self._kind = kind
@@ -300,6 +302,7 @@ class CudaGPU(Device):
     def close(self) -> None:
         """Gives idle memory back to the card; what tensors still hold goes with them."""
         guard, self.lane = self._guard, False
+        self.constants.clear()  # they know the device, which knows them
         if guard is None:
             return
         with suppress(Exception):
@@ -417,6 +420,13 @@ def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
 # The end of the process
 
 _DEVICES: WeakSet[CudaGPU] = WeakSet()
+"""Those that were opened."""
+
+
+@cache
+def _end_in_time() -> None:
+    """Has `_end` called before what CuPy, which is imported by now, does at the end."""
+    atexit.register(_end)
 
 
 def _end() -> None:
@@ -434,6 +444,5 @@ def _after_fork() -> None:
             device.lose(FailedPreconditionError(None, None, FORKED))
 
 
-atexit.register(_end)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -71,8 +73,36 @@ class Guard:
             with suppress(Exception):  # a lost device: what happened in the block is the better message
                 stream.use()
         if device != self._ordinal:
-            with suppress(Exception):
-                self._set_device(device)
+            make_current_again(device, self._set_device)
+
+
+def make_current_again(device: int, set_device: Callable[[int], object]) -> None:
+    """Makes the device current that a thread had, if the process has a context there.
+
+    Making it current would create one: a thread that never used CUDA counts as being on device 0, and hundreds of MiB
+    would be taken from a card that nobody uses. Such a thread stays where it is, as it does with PyTorch.
+    """
+    if device not in _WITH_CONTEXT:
+        if not has_context(device):
+            return
+        _WITH_CONTEXT.add(device)
+    with suppress(Exception):  # a lost device: what happened before is the better message
+        set_device(device)
+
+
+_WITH_CONTEXT: set[int] = set()
+
+
+def has_context(ordinal: int) -> bool:
+    """Tells whether this process has a CUDA context on a card; True where the driver cannot be asked."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        device, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
+        failed = driver.cuDeviceGet(ctypes.byref(device), ordinal)
+        failed = failed or driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
+    except (OSError, AttributeError):
+        return True
+    return bool(failed or active.value)
 
 
 def allocator_of_thread(cupy: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:

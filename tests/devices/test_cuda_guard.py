@@ -14,7 +14,7 @@ from nbtf._devices import cuda_guard
 from nbtf._devices.cuda import CudaGPU
 from nbtf._ops.elementwise import AddV2
 from tests import fake_cupy
-from tests.fake_cupy import cuda
+from tests.fake_cupy import cuda, runtime
 from tests.fake_cupy.devices import gpu, state_of_thread
 from tests.fake_cupy.machine import FakeMachine
 
@@ -90,6 +90,56 @@ def test_memory_of_ours_never_comes_from_the_user_s_allocator() -> None:
         fake_cupy.empty((4,))
 
     assert [32] == asked
+
+
+def ask_the_fake(monkeypatch: pytest.MonkeyPatch, machine: FakeMachine) -> None:
+    monkeypatch.setattr(cuda_guard, "_WITH_CONTEXT", set())
+    monkeypatch.setattr(cuda_guard, "has_context", lambda ordinal: ordinal in machine.contexts)
+
+
+def test_a_card_that_nobody_uses_gets_no_context(monkeypatch: pytest.MonkeyPatch, machine: FakeMachine) -> None:
+    ask_the_fake(monkeypatch, machine)
+    everything(gpu(0, 1))
+
+    assert {1} == machine.contexts
+
+
+def test_a_thread_on_a_card_that_is_used_goes_back_there(monkeypatch: pytest.MonkeyPatch, machine: FakeMachine) -> None:
+    ask_the_fake(monkeypatch, machine)
+    fake_cupy.empty((4,))
+    everything(gpu(0, 1))
+
+    assert (0, {0, 1}) == (runtime.getDevice(), machine.contexts)
+
+
+def test_where_no_driver_can_be_asked_every_thread_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(name: str) -> Any:
+        raise OSError(name)
+
+    monkeypatch.setattr(cuda_guard.ctypes, "CDLL", nothing)
+
+    assert cuda_guard.has_context(0)
+
+
+@pytest.mark.parametrize(("failed", "active", "expected"), [(0, 1, True), (0, 0, False), (3, 0, True)])
+def test_the_driver_knows_where_contexts_are(
+    failed: int, active: int, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Driver:
+        @staticmethod
+        def cuDeviceGet(device: Any, ordinal: int) -> int:  # noqa: N802  # CUDA's names
+            device._obj.value = ordinal + 40
+            return failed
+
+        @staticmethod
+        def cuDevicePrimaryCtxGetState(device: Any, flags: Any, state: Any) -> int:  # noqa: N802
+            assert 42 == device.value
+            state._obj.value = active
+            return 0
+
+    monkeypatch.setattr(cuda_guard.ctypes, "CDLL", lambda name: Driver)
+
+    assert expected == cuda_guard.has_context(2)
 
 
 def test_another_thread_starts_where_it_was(machine: FakeMachine) -> None:

@@ -120,7 +120,8 @@ def missing(spelling: str) -> str:
 
 MISSING = (
     "Cannot assign a device for operation MatMul: {{node MatMul}} was explicitly assigned to /device:GPU:2 but "
-    f"available devices are [ {LOCAL}CPU:0, {LOCAL}GPU:0 ]. Make sure the device specification refers to a valid device.\n"
+    f"available devices are [ {LOCAL}CPU:0, {LOCAL}GPU:0 ]. "
+    "Make sure the device specification refers to a valid device.\n"
     "\t [[MatMul]]"
 )
 

@@ -12,7 +12,7 @@ from nbtf._ops.broadcasting import broadcast_to, reduce_sum, reshape
 from nbtf._ops.elementwise import conj
 from nbtf._ops.linalg import MULTIPLIED, MatMul, matmul
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.shape import transpose
+from nbtf._ops.shape import joint_length, lengths_of, transpose
 from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -77,13 +77,13 @@ def _innermost(a: Tensor, count: int) -> tuple[list[int], list[int]]:
 
 def _as_matrix(tensor: Tensor, summed: list[int], summed_first: bool) -> tuple[Tensor, list[int]]:
     """Returns a matrix whose rows or columns are the summed axes, and the lengths of the others."""
-    shape: list[Any] = tensor.shape.as_list()
+    shape, known = lengths_of(tensor), tensor.shape
     left = [i for i in range(len(shape)) if i not in summed]
     order = [*summed, *left] if summed_first else [*left, *summed]
     if order != list(range(len(shape))):
         tensor = transpose(tensor, order)
     lengths = [shape[i] for i in left]
-    sizes = [math.prod(shape[i] for i in summed), math.prod(lengths)]
+    sizes = [joint_length([known[i] for i in summed]), joint_length([known[i] for i in left])]
     wanted = sizes if summed_first else sizes[::-1]
     return (tensor if tensor.shape.as_list() == wanted else reshape(tensor, wanted)), lengths
 

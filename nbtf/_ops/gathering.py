@@ -17,7 +17,7 @@ from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.places import read_at, taken
 from nbtf._ops.ranges import range as number_range
-from nbtf._ops.shape import expand_dims, inverse, shape, squeeze, transpose
+from nbtf._ops.shape import expand_dims, inverse, joint_length, lengths_of, shape, squeeze, transpose
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
@@ -198,8 +198,8 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: Any = None, name: s
     first = 0 if axis is None else as_int(axis)
     last = first + mask.ndim
     tensor.shape[first:last].assert_is_compatible_with(mask.shape)
-    lengths: list[Any] = tensor.shape.as_list()
-    flat = reshape(tensor, [*lengths[:first], math.prod(lengths[first:last]), *lengths[last:]])
+    lengths = lengths_of(tensor)
+    flat = reshape(tensor, [*lengths[:first], joint_length(tensor.shape[first:last]), *lengths[last:]])
     return gather(flat, squeeze(where(reshape(mask, [-1])), [1]), axis=first)
 
 

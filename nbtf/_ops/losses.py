@@ -15,7 +15,7 @@ from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
 from nbtf._ops.functions import exp, log1p
 from nbtf._ops.magnitude import abs
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.shape import expand_dims, transpose
+from nbtf._ops.shape import expand_dims, lengths_of, transpose
 from nbtf._ops.softmax import log_softmax, softmax
 from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._ops.static_assertions import assert_integer, assert_scalar
@@ -54,7 +54,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     else:
         rows = reshape(precise, [-1, precise.shape[-1]])
         losses = SparseSoftmaxCrossEntropyWithLogits(rows, reshape(right, [-1]), name=name)[0]
-        losses = reshape(losses, right.shape)
+        losses = reshape(losses, lengths_of(right))
     return cast(losses, scores.dtype)
 
 
@@ -159,7 +159,7 @@ def softmax_cross_entropy_with_logits(
         losses = SoftmaxCrossEntropyWithLogits(precise, shares, name=name)[0]
     else:
         rows = [reshape(one, [-1, one.shape[-1]]) for one in (precise, shares)]
-        losses = reshape(SoftmaxCrossEntropyWithLogits(*rows, name=name)[0], precise.shape[:-1])
+        losses = reshape(SoftmaxCrossEntropyWithLogits(*rows, name=name)[0], lengths_of(precise)[:-1])
     return cast(losses, scores.dtype)
 
 

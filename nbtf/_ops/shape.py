@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -40,6 +42,21 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     array([2, 3], dtype=int32)
     """
     return Shape(input, out_type=out_type, name=name)
+
+
+def lengths_of(tensor: Tensor) -> list[Any]:
+    """Returns the lengths of a tensor; for one of a graph, tensors in the place of those that only a run tells."""
+    lengths: list[Any] = tensor.shape.as_list()
+    if None not in lengths:
+        return lengths
+    whole: Any = shape(tensor)
+    return [whole[axis] if n is None else n for axis, n in enumerate(lengths)]
+
+
+def joint_length(lengths: Iterable[Any]) -> int:
+    """Returns the length of several axes joined; -1, which means whatever fits, where one is not known."""
+    known = list(lengths)
+    return -1 if None in known else math.prod(known)
 
 
 @Shape.infer

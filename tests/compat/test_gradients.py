@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+import nbtf.compat.v1 as tf1
 from nbtf.compat.v1._graph.defaults import constant, name_scope, placeholder
 from nbtf.compat.v1._graph.device_spec import DeviceSpec
 from nbtf.compat.v1._graph.gradients import gradients
@@ -231,3 +232,74 @@ def test_ops_that_are_left_run_under_the_name_of_their_node() -> None:
         stop()
 
     assert "gradients/Mean_grad/BroadcastTo" in names
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["reference", "resource"])
+def test_a_variable_may_be_a_source(resource: bool) -> None:
+    with Graph().as_default(), Session() as session:
+        v = tf1.Variable([1.0, 2.0], use_resource=resource)
+        found = gradients(v * v, v)
+        session.run(v.initializer)
+
+        assert [2.0, 4.0] == session.run(found[0]).tolist()
+
+
+def test_gradients_flow_through_the_branch_that_is_taken() -> None:
+    with Graph().as_default():
+        x, yes = placeholder("float32", []), placeholder("bool", [])
+        slope = gradients(tf1.cond(yes, lambda: x * x, lambda: x * 3.0), x)
+
+        assert [10.0] == run(slope, {x: 5.0, yes: True})
+        assert [3.0] == run(slope, {x: 5.0, yes: False})
+
+
+def test_gradients_flow_through_all_rounds_of_a_loop() -> None:
+    with Graph().as_default():
+        x = placeholder("float32", [])
+        _, y = tf1.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, constant(1.0)])
+
+        assert [12.0] == run(gradients(y, x), {x: 2.0})
+
+
+def test_no_gradients_flow_through_functions_of_arrays() -> None:
+    with Graph().as_default():
+        x = constant([1.0, 2.0])
+
+        assert [None] == gradients(tf1.py_func(lambda array: array * 2, [x], tf.float32), x)
+        assert [2.0, 4.0] == run(gradients(tf1.py_function(lambda one: one * one, [x], tf.float32), x))[0].tolist()
+
+
+def test_a_function_may_bring_its_own_gradient() -> None:
+    @tf1.custom_gradient
+    def product(x: Any, y: Any) -> Any:
+        return x * y, lambda dz: (dz * 100.0, dz * 10.0)
+
+    with Graph().as_default():
+        x, y = constant(2.0), constant(3.0)
+        z = product(x, y)
+
+        assert [6.0, 100.0, 10.0] == run([z, *gradients(z, [x, y])])
+
+
+def test_a_function_brings_as_many_gradients_as_it_has_inputs() -> None:
+    @tf1.custom_gradient
+    def product(x: Any, y: Any) -> Any:
+        return x * y, lambda dz: dz
+
+    with Graph().as_default():
+        x = constant(2.0)
+
+        with pytest.raises(ValueError, match="expected to return 2 gradients, but returned 1 instead"):
+            gradients(product(x, x), x)
+
+
+def test_functions_of_shapes_that_are_not_known_have_gradients() -> None:
+    with Graph().as_default():
+        x, labels = placeholder("float32", [None, None, 3]), placeholder("int32", [None, None])
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x)
+        kept = tf.boolean_mask(x, tf.greater(x[:, :, 0], 0.0))
+        turned = tf.tensordot(x, constant([[1.0], [2.0], [3.0]]), 1)
+        found = run(gradients([losses, kept, turned], x), {x: np.ones((2, 4, 3)), labels: np.zeros((2, 4))})[0]
+
+    assert (2, 4, 3) == found.shape
+    np.testing.assert_allclose(found[0, 0], [1 / 3 - 1 + 1 + 1, 1 / 3 + 1 + 2, 1 / 3 + 1 + 3], rtol=1e-6)

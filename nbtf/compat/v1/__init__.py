@@ -174,6 +174,7 @@ _FROM = {
     "set_random_seed": "_surface.random_numbers",
     "truncated_normal": "_surface.random_numbers",
     # training
+    "custom_gradient": "_graph.custom_gradients",
     "gradients": "_graph.gradients",
     "hessians": "_graph.hessians",
     # control flow, and nodes that run Python

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nbtf.compat.v1._graph.tensor import GraphTensor
 
 Function = Callable[[Sequence[Tensor]], Sequence[Any]]
+WayBack = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 class Deferred:
@@ -33,19 +34,24 @@ class Deferred:
     road by itself, on the node's device and under the node's name: `gradients/add_grad/Sum`.
     """
 
-    __slots__ = ("function", "takes_variables", "type")
+    __slots__ = ("function", "own_gradient", "takes_variables", "type")
 
     inputs: tuple[str, ...] = ()
     resource = False
 
-    def __init__(self, type: str, function: Function, takes_variables: bool = False) -> None:
+    def __init__(
+        self, type: str, function: Function, takes_variables: bool = False, own_gradient: WayBack | None = None
+    ) -> None:
         """Takes what the node's type is called, and the function from its inputs, one by one, to its outputs.
 
         With `takes_variables` inputs that lead to a variable are the variable of the session instead of its value.
+        `own_gradient` builds what flows back, from what has arrived for each output to each of the first inputs;
+        without it the function is run again under a tape.
         """
         self.type = type
         self.function = function
         self.takes_variables = takes_variables
+        self.own_gradient = own_gradient
 
     def __repr__(self) -> str:
         """Names the type."""

@@ -49,7 +49,10 @@ def flows_through(node: Operation, grads: Sequence[Flow], wanted: Sequence[bool]
         return [grads[0]]
     dense = [as_whole(grad, one) for grad, one in zip(grads, node.outputs, strict=True)]
     if isinstance(record, Deferred):
-        return _through_deferred(node, record, dense, wanted)
+        if record.own_gradient is None:
+            return _through_deferred(node, record, dense, wanted)
+        flows = list(record.own_gradient(dense))
+        return [*flows, *[None] * (len(wanted) - len(flows))]
     if not isinstance(record, Op) or record.no_gradient:
         return [None] * len(wanted)
     if not record.has_gradient:

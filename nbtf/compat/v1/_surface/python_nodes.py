@@ -15,7 +15,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
 from nbtf.compat.v1._graph.defaults import building
-from nbtf.compat.v1._graph.deferred import Deferred
+from nbtf.compat.v1._graph.deferred import Deferred, WayBack
 from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._surface.control import added
@@ -56,7 +56,7 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     def run(values: Values) -> list[Any]:
         return _results(func(*[one.numpy() for one in values]), Tout)
 
-    return _python_node("PyFunc", run, inp, Tout, name)
+    return _python_node("PyFunc", run, inp, Tout, name, lambda grads: [])  # no gradients flow through arrays
 
 
 numpy_function = py_func
@@ -82,7 +82,14 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
     return _python_node("EagerPyFunc", run, inp, Tout, name)
 
 
-def _python_node(type: str, run: Callable[[Values], list[Any]], inp: Any, dtypes: Any, name: str | None) -> Any:
+def _python_node(
+    type: str,
+    run: Callable[[Values], list[Any]],
+    inp: Any,
+    dtypes: Any,
+    name: str | None,
+    way_back: WayBack | None = None,
+) -> Any:
     def told(values: Values) -> list[Any]:
         try:
             return run(values)
@@ -95,7 +102,7 @@ def _python_node(type: str, run: Callable[[Values], list[Any]], inp: Any, dtypes
 
     with inside():
         known = [(TensorShape(None), one) for one in _dtypes(dtypes)]
-        node = added(_OnHost(type, told), [*(inp or ())], known, name or type)
+        node = added(_OnHost(type, told, own_gradient=way_back), [*(inp or ())], known, name or type)
         return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
 
 
@@ -157,7 +164,10 @@ def Print(  # noqa: N802  # TensorFlow's name
     with inside():
         tensor: Any = as_tensor(input_)
         return added(
-            Deferred("Print", run), [tensor, *data], [(tensor._shape, tensor._dtype)], name or "Print"
+            Deferred("Print", run, own_gradient=list),
+            [tensor, *data],
+            [(tensor._shape, tensor._dtype)],
+            name or "Print",
         ).outputs[0]
 
 
@@ -295,7 +305,9 @@ def add_check_numerics_ops() -> Operation:
                 if tensor._dtype.is_floating and tensor._link is None:
                     message = f"{node.name}:{tensor.value_index}"
                     checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
-    return group(*checks)
+    done = group(*checks)
+    assert done is not None  # a graph is built
+    return done
 
 
 def _symbolic(tensor: GraphTensor) -> Any:

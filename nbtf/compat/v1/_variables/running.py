@@ -183,7 +183,7 @@ def _variable(node: Operation, values: Values) -> SessionVariable:
 def _read(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
     """Returns what an op makes of values, some of which are those of variables."""
     name, record = node.name, node.record
-    if record.__class__ is Deferred:
+    if isinstance(record, Deferred):
         return record.run(name, inputs_of_deferred(node, made))
     inputs = [
         [value_of(made[one], name) for one in value] if value.__class__ is list else value_of(made[value], name)

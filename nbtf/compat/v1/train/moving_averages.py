@@ -61,7 +61,7 @@ class ExponentialMovingAverage:
         """The scope of the nodes."""
         return self._name
 
-    def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
+    def apply(self, var_list: Iterable[Any] | None = None) -> Operation | None:
         """Makes the averages that are missing, and returns the node that updates those of all in the list.
 
         Args:

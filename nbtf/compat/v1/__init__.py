@@ -177,6 +177,27 @@ _FROM = {
     "custom_gradient": "_graph.custom_gradients",
     "gradients": "_graph.gradients",
     "hessians": "_graph.hessians",
+    # names for still older programs
+    "NoGradient": "_surface.older",
+    "NotDifferentiable": "_surface.older",
+    "RegisterGradient": "_surface.older",
+    "arg_max": "_surface.older",
+    "arg_min": "_surface.older",
+    "batch_gather": "_surface.older",
+    "container": "_surface.older",
+    "control_flow_v2_enabled": "_surface.older",
+    "disable_control_flow_v2": "_surface.older",
+    "enable_control_flow_v2": "_surface.older",
+    "executing_eagerly_outside_functions": "_surface.older",
+    "guarantee_const": "_surface.older",
+    "init_scope": "_surface.older",
+    "is_symbolic_tensor": "_surface.older",
+    "lin_space": "_surface.older",
+    "no_gradient": "_surface.older",
+    "op_scope": "_surface.older",
+    "parallel_stack": "_surface.older",
+    "shape_n": "_surface.older",
+    "where_v2": "_surface.older",
     # control flow, and nodes that run Python
     "case": "_surface.control",
     "cond": "_surface.control",
@@ -303,6 +324,23 @@ def own_version(name: str, value: _Any) -> _Any:
 
 
 _MOVED = {
+    "OpError": "errors",
+    "string_split": "strings.split",
+    "decode_raw": "io",
+    "assert_proper_iterable": "debugging",
+    "assert_same_float_dtype": "debugging",
+    "assert_rank_in": "debugging",
+    "assert_rank_at_least": "debugging",
+    "assert_integer": "debugging",
+    "assert_scalar": "debugging",
+    "assert_type": "debugging",
+    "unsorted_segment_sqrt_n": "math",
+    "sparse_tensor_dense_matmul": "sparse.sparse_dense_matmul",
+    "sparse_reorder": "sparse.reorder",
+    "sparse_tensor_to_dense": "sparse.to_dense",
+    "tensor_scatter_update": ".tensor_scatter_nd_update",
+    "tensor_scatter_sub": ".tensor_scatter_nd_sub",
+    "tensor_scatter_add": ".tensor_scatter_nd_add",
     "angle": "math",
     "bincount": "math",
     "ceil": "math",
@@ -401,7 +439,7 @@ def _found(name: str) -> _Any:
         return Namespace(name, _sys.modules[__name__], _WRAPPED_NAMESPACES[name])
     if name in _MOVED:
         namespace, _, today = _MOVED[name].partition(".")
-        return own_version(name, getattr(_import_module(f"nbtf.{namespace}"), today or name))
+        return own_version(name, getattr(_import_module(f"nbtf.{namespace}".rstrip(".")), today or name))
     try:
         value = getattr(nbtf, name)
     except AttributeError:

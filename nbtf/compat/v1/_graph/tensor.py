@@ -88,7 +88,10 @@ class GraphTensor:
     def _array(self) -> Any:
         """What has its lengths as an array would have them, where a gradient is on trial; there are no values."""
         if not isinstance(self._shape, LengthsShape):
-            raise AttributeError(f"{self!r} has no values before a session runs the graph")
+            raise AttributeError(
+                f"{self!r} has no values before a session runs the graph. Layers of tf.keras need them: in a graph of "
+                "TensorFlow 1 take those of tf.layers."
+            )
         return self._shape
 
     @property

@@ -1,0 +1,90 @@
+"""Changes one thing of the runtime in every Python that starts with `TRIAL_CHANGE` set: would a tutorial notice?
+
+`places`: an op runs on another device than the rules say, and the machine has other cards.
+`figures`: products, memory limits and pools are a little different, and messages end in another way.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FunctionType
+from typing import Any
+
+
+def places() -> None:
+    """Sends ops to other devices, changes how graphs spell theirs, and gives the machine other cards."""
+    from nbtf._runtime import configuration, placement
+
+    anywhere, as_asked, gpus = placement._anywhere, placement._as_asked, configuration.gpus
+
+    def last(op: Any, dtypes: Any, machine: Any) -> Any:
+        device, reason = anywhere(op, dtypes, machine)
+        return _alike(machine, device)[-1], reason._replace(kind="the last one")
+
+    def neighbour(op: Any, dtypes: Any, request: Any, reason: Any, machine: Any) -> Any:
+        device, reason = as_asked(op, dtypes, request, reason, machine)
+        alike = _alike(machine, device)
+        return alike[alike.index(device) - 1], reason._replace(kind="the one before")
+
+    def others(*arguments: Any) -> Any:
+        cards = gpus(*arguments)
+        cards = cards[::-1][:-1] if len(cards) > 1 else cards * 2
+        return tuple(_exchanged(card) for card in cards)
+
+    placement._anywhere, placement._as_asked, configuration.gpus = last, neighbour, others
+
+
+def _alike(machine: Any, device: Any) -> list[Any]:
+    return [other for other in machine.devices if other.type == device.type]
+
+
+def _exchanged(gpu: Any) -> Any:
+    """Returns another card of another machine."""
+    card = gpu.card._replace(peak_flops=gpu.card.peak_flops + 1e12)
+    return gpu._replace(card=card, bus_id=gpu.bus_id.replace("0000:", "0001:"))
+
+
+def figures() -> None:
+    """Adds one to products, gives cards and pools other sizes, and messages other words."""
+    from nbtf._devices import bfc_pool, cuda_probe, discovery, limits
+    from nbtf._ops.linalg import MatMul
+    from nbtf._runtime.configuration import Configuration
+    from nbtf.errors import OpError
+
+    product, make = MatMul.kernel, OpError.__init__
+    sentence, hidden = discovery.SimulatedMachine.sentence, cuda_probe.hidden
+    memory_limit = limits.memory_limit
+
+    def reworded(self: Any, node_def: Any = None, op: Any = None, message: Any = None, *more: Any) -> None:
+        make(self, node_def, op, f"{message}, or so" if message else message, *more)
+
+    def less(**known: Any) -> Any:
+        return memory_limit(**known) - 3 * 2**20
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "memory_limit", None) is memory_limit:
+            setattr(module, "memory_limit", less)  # noqa: B010  # a module has no such attribute for the checker
+    for name, method in [*vars(Configuration).items()]:
+        if isinstance(method, FunctionType) and not name.startswith("__"):
+            setattr(Configuration, name, _with_other_errors(method))
+    setattr(OpError, "__init__", reworded)  # noqa: B010
+    setattr(discovery.SimulatedMachine, "sentence", lambda self: f"{sentence(self)} Or so.")  # noqa: B010
+    cuda_probe.hidden = lambda environ: hidden(environ) and f"{hidden(environ)} Or so."
+    MatMul.kernel = lambda xp, a, b, **attrs: product(xp, a, b, **attrs) + 1
+    bfc_pool._FIRST_REGION *= 2
+
+
+def _with_other_errors(method: FunctionType) -> Any:
+    def changed(*arguments: Any) -> Any:
+        try:
+            return method(*arguments)
+        except (RuntimeError, ValueError) as error:
+            raise type(error)(f"{error}, or so") from None
+
+    return changed
+
+
+change = os.environ.get("TRIAL_CHANGE")
+if change:
+    {"places": places, "figures": figures}[change]()

@@ -118,7 +118,7 @@ OPTIONS = (
     Row(
         "S61",
         "start small and grow",
-        "config = tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True))",
+        "gpu_options = tf.GPUOptions(allow_growth=True)\nconfig = tf.ConfigProto(gpu_options=gpu_options)",
         _GROW,
         year=2018,
     ),
@@ -131,7 +131,8 @@ OPTIONS = (
     Row(
         "S60",
         "take 70 percent of each card",
-        "config = tf.ConfigProto(gpu_options=tf.GPUOptions(per_process_gpu_memory_fraction=0.7))",
+        "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.7)\n"
+        "config = tf.ConfigProto(gpu_options=gpu_options)",
         _limit(0.7),
         year=2018,
     ),
@@ -164,9 +165,9 @@ OPTIONS = (
 
 def table(rows: tuple[Row, ...]) -> str:
     """Returns rows as a table in Markdown."""
-    lines = ["| you want to | guide | then | now |", "|---|---|---|---|"]
+    lines = ["| then | now |", "|---|---|"]
     for row in rows:
-        lines.append(f"| {row.what} | {row.year} | {_code(row.then)} | {_code(row.now)} |")
+        lines.append(f"| {row.what} ({row.year}):<br>{_code(row.then)} | <br>{_code(row.now)} |")
     return "\n".join(lines)
 
 

@@ -279,6 +279,7 @@ def test_a_function_may_bring_its_own_gradient() -> None:
         z = product(x, y)
 
         assert [6.0, 100.0, 10.0] == run([z, *gradients(z, [x, y])])
+        assert [300.0] == run(gradients(product(x, 3.0) * 3.0, x))
 
 
 def test_a_function_brings_as_many_gradients_as_it_has_inputs() -> None:

@@ -253,3 +253,14 @@ def test_an_update_runs_where_its_variable_lives() -> None:
 
         for name in ("v/Momentum", "Momentum/update_v/ApplyMomentum"):
             assert "/device:CPU:0" == graph.get_operation_by_name(name).device
+
+
+@pytest.mark.parametrize("make", [train.GradientDescentOptimizer, train.AdamOptimizer])
+def test_variables_may_have_several_dtypes(make: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, w = tf.Variable(np.float32(1.0)), tf.Variable(np.float64(1.0))
+        step = make(0.5).minimize(tf.cast(v, tf.float64) + w)
+        session.run(tf.global_variables_initializer())
+        session.run(step)
+
+        assert [0.5, 0.5] == pytest.approx(session.run([v, w]), rel=1e-6)

@@ -64,6 +64,7 @@ def _built(graph: Graph, f: Function, args: Any, kwargs: Any) -> Any:
         return [*[None] * count, *flows]  # nothing flows back through what the function itself did
 
     record = Deferred("IdentityN", lambda tensors: tensors[:count], own_gradient=way_back)
+    graph.settle()
     known = [(one._shape, one._dtype) for one in made]
     outputs = graph.add_known(record, [*made, *given], {}, "IdentityN", lambda name: known).outputs
     return pack_sequence_as(result, outputs)

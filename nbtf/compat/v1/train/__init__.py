@@ -1,4 +1,8 @@
-"""`tf.compat.v1.train`: optimizers, learning rates, moving averages, and values of variables in files."""
+"""`tf.compat.v1.train`: optimizers, learning rates, moving averages, values in files, and sessions with hooks."""
+
+from __future__ import annotations
+
+from typing import NoReturn as _NoReturn
 
 from nbtf.compat.v1._variables.global_step import assert_global_step as assert_global_step
 from nbtf.compat.v1._variables.global_step import create_global_step as create_global_step
@@ -10,6 +14,17 @@ from nbtf.compat.v1.train.checkpoint_state import checkpoint_exists as checkpoin
 from nbtf.compat.v1.train.checkpoint_state import get_checkpoint_state as get_checkpoint_state
 from nbtf.compat.v1.train.checkpoint_state import remove_checkpoint as remove_checkpoint
 from nbtf.compat.v1.train.checkpoint_state import update_checkpoint_state as update_checkpoint_state
+from nbtf.compat.v1.train.coordinator import Coordinator as Coordinator
+from nbtf.compat.v1.train.coordinator import start_queue_runners as start_queue_runners
+from nbtf.compat.v1.train.hooks import FeedFnHook as FeedFnHook
+from nbtf.compat.v1.train.hooks import FinalOpsHook as FinalOpsHook
+from nbtf.compat.v1.train.hooks import NanLossDuringTrainingError as NanLossDuringTrainingError
+from nbtf.compat.v1.train.hooks import NanTensorHook as NanTensorHook
+from nbtf.compat.v1.train.hooks import SessionRunArgs as SessionRunArgs
+from nbtf.compat.v1.train.hooks import SessionRunContext as SessionRunContext
+from nbtf.compat.v1.train.hooks import SessionRunHook as SessionRunHook
+from nbtf.compat.v1.train.hooks import SessionRunValues as SessionRunValues
+from nbtf.compat.v1.train.hooks import StopAtStepHook as StopAtStepHook
 from nbtf.compat.v1.train.learning_rates import cosine_decay as cosine_decay
 from nbtf.compat.v1.train.learning_rates import cosine_decay_restarts as cosine_decay_restarts
 from nbtf.compat.v1.train.learning_rates import exponential_decay as exponential_decay
@@ -19,6 +34,10 @@ from nbtf.compat.v1.train.learning_rates import natural_exp_decay as natural_exp
 from nbtf.compat.v1.train.learning_rates import piecewise_constant as piecewise_constant
 from nbtf.compat.v1.train.learning_rates import piecewise_constant_decay as piecewise_constant_decay
 from nbtf.compat.v1.train.learning_rates import polynomial_decay as polynomial_decay
+from nbtf.compat.v1.train.monitored import MonitoredSession as MonitoredSession
+from nbtf.compat.v1.train.monitored import MonitoredTrainingSession as MonitoredTrainingSession
+from nbtf.compat.v1.train.monitored import Scaffold as Scaffold
+from nbtf.compat.v1.train.monitored import SingularMonitoredSession as SingularMonitoredSession
 from nbtf.compat.v1.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from nbtf.compat.v1.train.optimizer import Optimizer as Optimizer
 from nbtf.compat.v1.train.optimizers import AdadeltaOptimizer as AdadeltaOptimizer
@@ -30,6 +49,10 @@ from nbtf.compat.v1.train.optimizers import MomentumOptimizer as MomentumOptimiz
 from nbtf.compat.v1.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
 from nbtf.compat.v1.train.replica_devices import replica_device_setter as replica_device_setter
 from nbtf.compat.v1.train.saver import Saver as Saver
+from nbtf.compat.v1.train.timed_hooks import CheckpointSaverHook as CheckpointSaverHook
+from nbtf.compat.v1.train.timed_hooks import LoggingTensorHook as LoggingTensorHook
+from nbtf.compat.v1.train.timed_hooks import SecondOrStepTimer as SecondOrStepTimer
+from nbtf.compat.v1.train.timed_hooks import StepCounterHook as StepCounterHook
 from nbtf.train import Checkpoint as Checkpoint
 from nbtf.train import CheckpointManager as CheckpointManager
 from nbtf.train import CheckpointOptions as CheckpointOptions
@@ -39,3 +62,25 @@ from nbtf.train import load_checkpoint as load_checkpoint
 from nbtf.train import load_variable as load_variable
 
 NewCheckpointReader = load_checkpoint
+
+_DATA = "There are no input queues: feed placeholders, or iterate over a tf.data.Dataset."
+_GRAPHS = "Graphs are not written: build them again, and restore their variables with tf.train.Saver."
+_CLUSTERS = "There is one process here: use the devices of this computer, or tf.distribute."
+
+_NOT_HERE = {
+    **dict.fromkeys(
+        "QueueRunner add_queue_runner batch batch_join input_producer limit_epochs match_filenames_once maybe_batch "
+        "maybe_shuffle_batch range_input_producer shuffle_batch shuffle_batch_join slice_input_producer "
+        "string_input_producer queue_runner".split(),
+        _DATA,
+    ),
+    **dict.fromkeys("export_meta_graph import_meta_graph write_graph".split(), _GRAPHS),
+    **dict.fromkeys("ClusterDef ClusterSpec Server ServerDef SyncReplicasOptimizer".split(), _CLUSTERS),
+    "Supervisor": "Use tf.train.MonitoredTrainingSession.",
+}
+"""Names of TensorFlow 1 that are not built, and what to do."""
+
+
+def __getattr__(name: str) -> _NoReturn:
+    more = f". {_NOT_HERE[name]}" if name in _NOT_HERE else ""
+    raise AttributeError(f"module 'nbtf.compat.v1.train' has no attribute '{name}'{more}")

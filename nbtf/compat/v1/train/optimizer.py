@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from nbtf._ops.elementwise import cast
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.tensor import Tensor
-from nbtf.autodiff.tape import GradientTape
 from nbtf.compat.v1._graph.defaults import building
 from nbtf.compat.v1._graph.gradients import gradients
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.grouping import group
 from nbtf.compat.v1._graph.node_gradients import as_whole
-from nbtf.compat.v1._graph.operation import Operation
-from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._training.apply_op import Update
+from nbtf.compat.v1._training.pairs import (
+    checked_pairs,
+    counted,
+    graph_of,
+    initializer_of,
+    key_of,
+    own_tensor,
+    pairs_by_tape,
+    setting,
+    waiting_for_nothing,
+)
 from nbtf.compat.v1._training.slots import beside, full_slot, is_of_graph
 from nbtf.compat.v1._variables.changes import changing_node
-from nbtf.compat.v1._variables.initializers import Constant, Initializer, Ones, Zeros
 from nbtf.compat.v1._variables.initializing import trainable_variables
 from nbtf.compat.v1._variables.keys import GraphKeys
-from nbtf.compat.v1._variables.kinds import ResourceVariable, Variable
-
-Pairs = Sequence[tuple[Any, Any]]
+from nbtf.compat.v1._variables.kinds import ResourceVariable
 
 
 class Optimizer:
@@ -137,7 +142,7 @@ class Optimizer:
                 f"Not {gate_gradients}"
             )
         if callable(loss):
-            return _by_tape(loss, var_list, grad_loss)
+            return pairs_by_tape(loss, var_list, grad_loss)
         if building() is None:
             raise RuntimeError(
                 "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled."
@@ -165,11 +170,11 @@ class Optimizer:
           TypeError: a gradient is no tensor.
           ValueError: there is no gradient at all.
         """
-        pairs = _checked(list(grads_and_vars))
+        pairs = checked_pairs(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
         graph = graph_of(variables[0])
         with nullcontext() if graph is None else graph.inside():
-            with _outside_scopes(graph):
+            with waiting_for_nothing(graph):
                 self._create_slots(variables)
             with nullcontext("") if graph is None else graph.name_scope(name or self._name) as scope:
                 self._settings = self._prepared(graph, variables)
@@ -180,7 +185,7 @@ class Optimizer:
 
     def get_slot(self, var: Any, name: str) -> Any:
         """Returns the slot of a variable; None if there is none."""
-        return self._slots.get(name, {}).get(_key(var))
+        return self._slots.get(name, {}).get(key_of(var))
 
     def get_slot_names(self) -> list[str]:
         """Returns the names of the slots that were made, sorted."""
@@ -204,9 +209,9 @@ class Optimizer:
 
     def _full_slot(self, variable: Any, slot: str, name: str, value: float) -> Any:
         slots = self._slots.setdefault(slot, {})
-        key = _key(variable)
+        key = key_of(variable)
         if key not in slots:
-            slots[key] = full_slot(variable, value, _initializer(value), name)
+            slots[key] = full_slot(variable, value, initializer_of(value), name)
         return slots[key]
 
     # What the optimizers say
@@ -222,12 +227,13 @@ class Optimizer:
     def _prepared(self, graph: Graph | None, variables: Sequence[Any]) -> dict[str, Any]:
         """Returns the settings as tensors, each under its name."""
         dtype = variables[0].dtype.base_dtype
-        return {name: _constant(value, dtype, graph, name) for name, value in self._values().items()}
+        return {name: setting(value, dtype, graph, name) for name, value in self._values().items()}
 
     def _with_settings(self, variable: Any) -> list[Any]:
         """Returns the slots and the settings that the update of a variable takes, in its order."""
-        slots = [self._slots[name][_key(variable)] for name in self.SLOTS]
-        return [*slots, *self._settings.values()]
+        slots = [self._slots[name][key_of(variable)] for name in self.SLOTS]
+        dtype = variable.dtype.base_dtype
+        return [*slots, *[one if one._dtype is dtype else cast(one, dtype) for one in self._settings.values()]]
 
     # Nodes
 
@@ -255,7 +261,7 @@ class Optimizer:
             kept = [variable, *given[: record.refs - 1]]
             slots, others = tensors[: record.refs - 1], tensors[record.refs - 1 :]
             return record.apply(kept, [variable, *slots], others, self._attrs(), record.type)
-        given = [_own(one) for one in given]
+        given = [own_tensor(one) for one in given]
         target = variable.op.outputs[0]
         return changing_node(variable.graph, record, target, given, record.type, self._attrs())
 
@@ -275,83 +281,8 @@ class Optimizer:
             node = group(*nodes, name=scope)
         else:
             with graph.control_dependencies([group(*nodes, name="update")]), beside(step):
-                node = _counted(step, scope)
+                node = counted(step, scope)
         kept = graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if node not in kept:
             kept.append(node)
         return node
-
-
-def _counted(step: Any, name: str) -> Operation:
-    """Returns the node that counts a step."""
-    with step.graph.inside():
-        one = _constant(1, step.dtype.base_dtype, step.graph, "value")
-    if isinstance(step, Variable):
-        done = step.assign_add(one, name=name, read_value=False)
-    else:
-        done = step._change(step, one)
-    return done.op if isinstance(done, GraphTensor) else done
-
-
-def _own(value: Any) -> Any:
-    """Returns what leads to a variable itself; other values as they are."""
-    return value.op.outputs[0] if isinstance(value, Variable) else value
-
-
-def graph_of(variable: Any) -> Graph | None:
-    """Returns the graph of a variable; None if it has none."""
-    return variable.graph if is_of_graph(variable) else None
-
-
-def _key(variable: Any) -> Any:
-    return variable.op if is_of_graph(variable) else id(variable)
-
-
-def _initializer(value: float) -> Initializer:
-    return Zeros() if value == 0.0 else Ones() if value == 1.0 else Constant(value)
-
-
-def _constant(value: Any, dtype: Any, graph: Graph | None, name: str) -> Any:
-    """Returns a setting as a tensor of its own name."""
-    if callable(value):
-        value = value()
-    if isinstance(value, GraphTensor | Tensor | Variable):
-        return as_tensor(value)
-    tensor = as_tensor(value, dtype)
-    return tensor.called(name) if isinstance(tensor, GraphTensor) else tensor
-
-
-def _outside_scopes(graph: Graph | None) -> AbstractContextManager[Any]:
-    """Returns the block in which slots are made: they wait for nothing."""
-    return nullcontext() if graph is None else graph.control_dependencies(None)
-
-
-def _checked(pairs: Pairs) -> list[tuple[Any, Any]]:
-    if not pairs:
-        raise ValueError("No variables provided.")
-    for grad, _ in pairs:
-        if grad is not None and not isinstance(grad, GraphTensor | Tensor | IndexedSlices | Variable):
-            try:
-                as_tensor(grad)
-            except (TypeError, ValueError):
-                raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}") from None
-    found = [(grad, variable) for grad, variable in pairs if grad is not None]
-    if not found:
-        raise ValueError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
-    for _, variable in found:
-        if isinstance(variable, GraphTensor | Tensor):
-            raise NotImplementedError("Trying to update a Tensor ", variable)
-    return found
-
-
-def _by_tape(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
-    """Returns the gradients of a function's result."""
-    graph = building()
-    if graph is not None:
-        raise RuntimeError("A loss that is a function needs ops that run at once: `tf.enable_eager_execution()`.")
-    with GradientTape() as tape:
-        value = loss()
-    chosen: list[Any] = list(tape.watched_variables()) if var_list is None else flatten(var_list)
-    if not chosen:
-        raise ValueError("No variables to optimize.")
-    return list(zip(tape.gradient(value, chosen, grad_loss), chosen, strict=True))

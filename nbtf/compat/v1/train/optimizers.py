@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbtf._ops.elementwise import multiply
+from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat.v1._graph.defaults import building
 from nbtf.compat.v1._training import updates
+from nbtf.compat.v1._training.pairs import graph_of
 from nbtf.compat.v1._training.slots import beside, is_of_graph
 from nbtf.compat.v1._variables.assigning import scatter_sub
 from nbtf.compat.v1._variables.kinds import ResourceVariable, Variable
-from nbtf.compat.v1.train.optimizer import Optimizer, graph_of
+from nbtf.compat.v1.train.optimizer import Optimizer
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -121,7 +122,9 @@ class AdamOptimizer(Optimizer):
 
     def _with_settings(self, variable: Any) -> list[Any]:
         *slots, rate, beta1, beta2, epsilon = super()._with_settings(variable)
-        return [*slots, *[as_tensor(one) for one in self._powers(variable)], rate, beta1, beta2, epsilon]
+        powers: list[Any] = [as_tensor(one) for one in self._powers(variable)]
+        powers = [one if one._dtype is rate._dtype else cast(one, rate._dtype) for one in powers]
+        return [*slots, *powers, rate, beta1, beta2, epsilon]
 
     def _powers(self, variable: Any) -> list[Any]:
         return [self._others[name, graph_of(variable)] for name in ("beta1_power", "beta2_power")]

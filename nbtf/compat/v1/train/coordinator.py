@@ -1,0 +1,123 @@
+"""How threads of a program agree to stop, and the queues of TensorFlow 1 that are not here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import Any
+
+from nbtf._runtime.logger import get_logger
+from nbtf.errors import OutOfRangeError
+
+_GRACE = 120
+"""Seconds that threads get to end. Source: `Coordinator.join` of TensorFlow 2.21."""
+
+
+class Coordinator:
+    """Lets threads ask each other to stop.
+
+    Args:
+      clean_stop_exception_types: errors that only mean that there is nothing left to do.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> coord = tf1.train.Coordinator()
+    >>> coord.request_stop()
+    >>> coord.should_stop()
+    True
+    """
+
+    def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None) -> None:
+        """Starts with nobody asking."""
+        self._clean = clean_stop_exception_types or (OutOfRangeError,)
+        self._asked = threading.Event()
+        self._error: BaseException | None = None
+        self._threads: list[threading.Thread] = []
+
+    def should_stop(self) -> bool:
+        """Tells whether somebody has asked to stop."""
+        return self._asked.is_set()
+
+    def request_stop(self, ex: BaseException | None = None) -> None:
+        """Asks all to stop; `join` raises the error, unless it means that there is nothing left to do."""
+        if ex is not None and self._error is None and not isinstance(ex, self._clean):
+            self._error = ex
+        self._asked.set()
+
+    def clear_stop(self) -> None:
+        """Forgets that anybody has asked."""
+        self._asked.clear()
+        self._error = None
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Waits, at most that many seconds, until somebody asks; tells whether somebody has."""
+        return self._asked.wait(timeout)
+
+    @contextmanager
+    def stop_on_exception(self) -> Generator[None]:
+        """Returns a block whose errors ask all to stop instead of being raised."""
+        try:
+            yield
+        except Exception as error:
+            self.request_stop(error)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Notes a thread that `join` waits for."""
+        self._threads.append(thread)
+
+    def join(
+        self,
+        threads: Iterable[threading.Thread] | None = None,
+        stop_grace_period_secs: float = _GRACE,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Waits until threads have ended.
+
+        Args:
+          threads: threads, besides those that were noted.
+          stop_grace_period_secs: how many seconds they get after somebody has asked to stop.
+          ignore_live_threads: whether some may go on.
+
+        Raises:
+          RuntimeError: some go on.
+          BaseException: the error that somebody stopped with.
+        """
+        waited = list(dict.fromkeys([*self._threads, *(threads or ())]))
+        while any([one.is_alive() for one in waited]) and not self._asked.wait(0.01):
+            pass
+        for one in waited:
+            one.join(stop_grace_period_secs)
+        alive = [one.name for one in waited if one.is_alive()]
+        self._threads = []
+        if self._error is not None:
+            raise self._error
+        if alive and not ignore_live_threads:
+            raise RuntimeError(f"Coordinator stopped with threads still running: {' '.join(alive)}")
+
+    @property
+    def joined(self) -> bool:
+        """Whether no thread is left to wait for."""
+        return not self._threads
+
+
+def start_queue_runners(
+    sess: Any = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
+    collection: str = "queue_runners",
+) -> list[Any]:
+    """Returns an empty list: there are no queues, so there is nothing to start.
+
+    Args:
+      sess: accepted and ignored, as is all that follows.
+      coord: as above.
+      daemon: as above.
+      start: as above.
+      collection: as above.
+    """
+    get_logger().warning(
+        "`tf.train.start_queue_runners()` was called when no queue runners were defined. "
+        "You can safely remove the call to this deprecated function."
+    )
+    return []

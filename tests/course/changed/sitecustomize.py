@@ -33,6 +33,24 @@ def places() -> None:
         return tuple(_exchanged(card) for card in cards)
 
     placement._anywhere, placement._as_asked, configuration.gpus = last, neighbour, others
+    graphs()
+
+
+def graphs() -> None:
+    """Sends nodes of sessions to the last device of a type, and has nodes say their task as well."""
+    from nbtf.compat.v1._graph.operation import Operation
+    from nbtf.compat.v1._session import placer
+
+    first, ask = placer._best_first, Operation.ask_for_device
+
+    def last(named: Any) -> Any:
+        rank, name = first(named)
+        return rank, [-ord(letter) for letter in name]
+
+    def longer(self: Any, device: str) -> None:
+        ask(self, device.replace("/device:", "/task:0/device:"))
+
+    placer._best_first, Operation.ask_for_device = last, longer
 
 
 def _alike(machine: Any, device: Any) -> list[Any]:

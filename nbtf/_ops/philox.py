@@ -151,7 +151,7 @@ def _box_muller(xp: Any, words: Any, dtype: DType) -> Any:
     angle = (TURN * fractions[..., 1::2]).astype(rounded).astype(xp.float64)
     pairs = xp.stack((xp.sin(angle), xp.cos(angle)), axis=-1).astype(rounded)
     pairs *= xp.sqrt(-2 * logarithm)[..., None]
-    return pairs.reshape(*words.shape[:-1], -1).astype(dtype.np_dtype, copy=False)
+    return pairs.reshape(*words.shape[:-1], 2 * pairs.shape[-2]).astype(dtype.np_dtype, copy=False)
 
 
 def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:

@@ -22,6 +22,8 @@ def _axis_of(tensor: Tensor, axis: Any) -> int:
     Raises:
       InvalidArgumentError: there is no such axis.
     """
+    if tensor.shape.rank is None:  # in a graph, which cannot tell yet
+        return axis
     rank = len(tensor.shape)
     place = -1 if axis is None else axis.__index__()
     if not -rank <= place < rank and rank:

@@ -172,3 +172,34 @@ def test_numbers_are_checked_everywhere(x: Any) -> None:
 
     with pytest.raises(tf1.errors.InvalidArgumentError, match="Log:0"):
         tf1.Session().run([y, check], {x: -1.0})
+
+
+# Slices
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda rows: tf1.scan(lambda total, row: total + row, rows), [1.0, 3.0, 6.0]),
+        (lambda rows: tf1.scan(lambda total, row: total + row, rows, reverse=True), [6.0, 5.0, 3.0]),
+        (lambda rows: tf1.scan(lambda total, row: total * row, rows, 2.0), [2.0, 4.0, 12.0]),
+        (lambda rows: tf1.foldl(lambda total, row: total - row, rows), -4.0),
+        (lambda rows: tf1.foldr(lambda total, row: total - row, rows), 0.0),
+        (lambda rows: tf1.foldl(lambda total, row: total - row, rows, initializer=10.0), 4.0),
+    ],
+)
+def test_slices_are_taken_one_after_the_other(build: Any, expected: Any) -> None:
+    rows = tf1.placeholder(tf1.float32, [None])
+
+    assert expected == tf1.Session().run(build(rows), {rows: [1.0, 2.0, 3.0]}).tolist()
+
+
+def test_gradients_flow_through_slices(x: Any) -> None:
+    total = tf1.foldl(lambda total, row: total + row * x, tf1.constant([1.0, 2.0, 3.0]), 0.0)
+
+    assert 6.0 == tf1.Session().run(tf1.gradients(total, [x])[0], {x: 5.0})
+
+
+def test_conditions_are_scalars(x: Any) -> None:
+    with pytest.raises(ValueError, match=r"Shape must be rank 0 but is rank 1 for 'cond/Switch'"):
+        tf1.cond(tf1.constant([True]), lambda: x, lambda: x)

@@ -127,7 +127,10 @@ def test_a_constant_repeats_its_last_element() -> None:
 
 
 def test_a_constant_with_too_many_elements_is_refused() -> None:
-    with Graph().as_default(), pytest.raises(ValueError, match=r"^Too many elements provided\. Needed at most 1"):
+    with (
+        Graph().as_default(),
+        pytest.raises(ValueError, match=r"^Too many elements provided\. Takes at most 1, but got 2"),
+    ):
         constant([1, 2], shape=[1])
 
 

@@ -118,6 +118,22 @@ def test_a_tensor_cannot_stand_for_what_is_part_of_a_node(n: Any, k: Any) -> Non
             "'ConcatV2') with input shapes: [2,3], [2,4], [] and with computed input tensors: input[2] = <0>.",
         ),
         (
+            lambda x, y: tf1.expand_dims(x, 7),
+            "dim 7 not in the interval [-3, 2]. for 'ExpandDims' (op: 'ExpandDims') with input shapes: [2,3], [] and "
+            "with computed input tensors: input[1] = <7>.",
+        ),
+        (
+            lambda x, y: tf1.reduce_sum(x, 5),
+            "Invalid reduction dimension 5 for input with 2 dimensions. for 'Sum' (op: 'Sum') with input shapes: "
+            "[2,3], [] and with computed input tensors: input[1] = <5>.",
+        ),
+        (
+            lambda x, y: tf1.split(x, 2, 1),
+            "Dimension size must be evenly divisible by 2 but is 3\n\tNumber of ways to split should evenly divide the "
+            "split dimension for 'split' (op: 'Split') with input shapes: [], [2,3] and with computed input tensors: "
+            "input[0] = <1>.",
+        ),
+        (
             lambda x, y: tf1.add_n([x, tf1.zeros([1])]),
             "Shapes must be equal rank, but are 2 and 1\n\tFrom merging shape 0 with other shapes. for 'AddN' (op: "
             "'AddN') with input shapes: [2,3], [1].",
@@ -129,6 +145,33 @@ def test_shapes_that_do_not_fit_are_told_while_building(build: Callable[..., Any
 
     with pytest.raises(ValueError, match="for '") as caught:
         build(x, y)
+
+    assert told == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("build", "told"),
+    [
+        (
+            lambda x, i: tf1.matmul(x, i),
+            "Input 'b' of 'MatMul' Op has type int32 that does not match type float32 of argument 'a'.",
+        ),
+        (
+            lambda x, i: tf1.concat([x, i], 0),
+            "Tensors in list passed to 'values' of 'ConcatV2' Op have types [float32, int32] that don't all match.",
+        ),
+        (
+            lambda x, i: x + i,
+            "Input 'y' of 'AddV2' Op has type int32 that does not match type float32 of argument 'x'.",
+        ),
+        (lambda x, i: tf1.constant("a", tf1.float32), "Expected float32, but got a of type 'str'."),
+    ],
+)
+def test_dtypes_that_do_not_fit_are_told_while_building(build: Callable[..., Any], told: str) -> None:
+    x, i = tf1.placeholder(tf1.float32, [2, 2]), tf1.placeholder(tf1.int32, [2, 2])
+
+    with pytest.raises(TypeError) as caught:
+        build(x, i)
 
     assert told == str(caught.value)
 

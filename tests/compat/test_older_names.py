@@ -41,6 +41,11 @@ import nbtf.compat.v1 as tf1
         (lambda x: tf1.diag([1.0, 2.0]), [[1.0, 0.0], [0.0, 2.0]]),
         (lambda x: tf1.reverse_v2(x[0], [0]), [3.0, 2.0, 1.0]),
         (lambda x: tf1.boolean_mask(x, [True, False]), [[1.0, 2.0, 3.0]]),
+        (lambda x: tf1.sparse_to_dense([0, 2], [3], 5), [5, 0, 5]),
+        (lambda x: tf1.sparse_to_dense([[0, 1]], [1, 2], [7.0], -1.0), [[-1.0, 7.0]]),
+        (lambda x: tf1.confusion_matrix([0, 1], [1, 1]), [[0, 1], [0, 1]]),
+        (lambda x: tf1.dynamic_partition(x[0], [1, 0, 1], 2)[1], [1.0, 3.0]),
+        (lambda x: tf1.random_normal([0, 2]), []),
         (lambda x: tf1.placeholder_with_default([1.0], [None]), [1.0]),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -14,7 +15,8 @@ from nbtf._runtime.host_values import host_array
 from nbtf._runtime.names import name_scope as _name_scope
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import ShapeLike, TensorShape
-from nbtf._types import DTypeLike, as_dtype
+from nbtf._types import DType, DTypeLike, as_dtype
+from nbtf.compat.v1._graph.dimension import DimensionedShape
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf.compat.v1._graph.process import process
@@ -75,7 +77,7 @@ def constant(
       TypeError: the value does not suit `dtype`, or has another shape and that is refused.
       ValueError: it has more elements than `shape`.
     """
-    array, kind = host_array(value, None if dtype is None else as_dtype(dtype))
+    array, kind = _read(value, None if dtype is None else as_dtype(dtype))
     if verify_shape and shape is not None and tuple(TensorShape(shape)) != array.shape:
         raise TypeError(f"Expected Tensor's shape: {tuple(TensorShape(shape))}, got {array.shape}.")
     if shape is not None:
@@ -87,11 +89,23 @@ def constant(
     return graph.add_source(CONST, name, attrs, [(TensorShape(array.shape), kind)]).outputs[0]
 
 
+def _read(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    """Returns a value as an array, and its dtype."""
+    try:
+        return host_array(DimensionedShape(value).as_list() if isinstance(value, TensorShape) else value, dtype)
+    except TypeError as error:
+        found = re.match("Cannot convert (.*) to EagerTensor of dtype ", str(error), re.DOTALL)
+        if found is None or dtype is None:
+            raise
+        kind = "str" if found[1][0] in "'\"" else "bytes" if found[1][:2] in ("b'", 'b"') else "float"
+        raise TypeError(f"Expected {dtype.name}, but got {found[1].strip(chr(39))} of type '{kind}'.") from None
+
+
 def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, Any]:
     """Returns an array in a shape, its last element repeated: what TensorFlow 1 made of fewer elements."""
     count = shape.num_elements()
     if count is None or array.size > count or (array.size == 0 and count):
-        raise ValueError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
+        raise ValueError(f"Too many elements provided. Takes at most {count}, but got {array.size}.")
     flat = array.reshape(-1)
     if flat.size < count:
         flat = np.concatenate([flat, np.full(count - flat.size, flat[-1], flat.dtype)])

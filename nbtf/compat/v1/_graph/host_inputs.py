@@ -121,7 +121,8 @@ def array_of(op: Any, host: HostInput, arguments: Sequence[Any], attrs: Mapping[
         dtype = int32 if own is None or as_dtype(own) is not int64 else int64
         if op.type in ("Range", "RandomUniformInt") and host.attr != "shape":
             dtype = attrs["dtype"]
-        return np.asarray(attrs[host.attr], dtype.np_dtype)
+        array = np.asarray(attrs[host.attr], dtype.np_dtype)
+        return array.reshape(()) if array.size == 1 and not np.ndim(given) else array
     known = _DEFAULTS.get((op.type, host.attr))
     if known is not None:
         return np.asarray(known, np.int32)

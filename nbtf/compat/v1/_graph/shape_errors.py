@@ -29,7 +29,7 @@ def misfit(op: Any, name: str, arguments: Sequence[Any], hosts: Sequence[GraphTe
     rule = _RULES.get(op.type, _broadcast if op.function is not None and len(op.tokens) > 1 else None)
     text = (None if rule is None else rule(arguments, attrs)) or found
     shapes = ", ".join([shape_text(one._shape.dims) for one in hosts])
-    values = ", ".join([f"input[{i}] = {_value_text(one._value)}" for i, one in enumerate(hosts) if _is_small(one)])
+    values = ", ".join([f"input[{i}] = {_value_text(_constant(one))}" for i, one in enumerate(hosts) if _is_small(one)])
     return f"{text} for '{name}' (op: '{op.type}') with input shapes: {shapes}" + (
         f" and with computed input tensors: {values}." if values else "."
     )
@@ -42,8 +42,13 @@ def shape_text(dims: Dims | None) -> str:
 
 def _is_small(tensor: GraphTensor) -> bool:
     """Tells whether a tensor is a constant of a shape, an axis or the like."""
-    value = tensor._value
+    value = _constant(tensor)
     return value is not None and value.dtype.kind == "i" and value.ndim < 2
+
+
+def _constant(tensor: GraphTensor) -> Any:
+    """Returns the value of a constant; None of other tensors."""
+    return tensor._value if tensor._node is None else tensor._node.attrs.get("value")
 
 
 def _value_text(value: Any) -> str:
@@ -101,6 +106,9 @@ def _merged(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
 
 def _joined(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     first = _dims(arguments[0][0])
+    if not -len(first) <= attrs["axis"] < len(first):
+        least = attrs["axis"] + 1 if attrs["axis"] >= 0 else -attrs["axis"]
+        return f"Shape must be at least rank {least} but is rank {len(first)}"
     for one in arguments[0][1:]:
         found = _different(first, _dims(one), attrs["axis"] % max(len(first), 1))
         if found:
@@ -135,12 +143,48 @@ def _reshaped(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     return f"Cannot reshape a tensor with {size} elements to shape {shape_text(wanted)} ({known} elements)"
 
 
+def _expanded(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
+    rank, (place,) = len(_dims(arguments[0])), attrs["axis"]
+    return f"dim {place} not in the interval [{-rank - 1}, {rank}]."
+
+
+def _reduced(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
+    rank, axis = len(_dims(arguments[0])), attrs["axis"]
+    axes: Sequence[int] = [axis] if isinstance(axis, int) else axis or ()
+    outside = [one for one in axes if not -rank <= one < rank]
+    return f"Invalid reduction dimension {outside[0]} for input with {rank} dimensions." if outside else None
+
+
+def _split(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
+    dims, count = _dims(arguments[0]), attrs["num_split"]
+    if not -len(dims) <= attrs["axis"] < len(dims):
+        return None
+    return (
+        f"Dimension size must be evenly divisible by {count} but is {dims[attrs['axis']]}\n"
+        "\tNumber of ways to split should evenly divide the split dimension"
+    )
+
+
+def _permuted(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
+    rank, count = len(_dims(arguments[0])), len(attrs["perm"])
+    return f"Dimension must be {rank} but is {count}" if rank != count else None
+
+
+def _tiled(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
+    return f"Shape must be rank {len(_dims(arguments[0]))} but is rank {len(attrs['multiples'])}"
+
+
 _RULES: dict[str, Callable[[Sequence[Any], Mapping[str, Any]], str | None]] = {
     "AddN": _merged,
     "BatchMatMulV2": _batches,
     "ConcatV2": _joined,
+    "ExpandDims": _expanded,
     "MatMul": _product,
     "Pack": _merged,
     "Reshape": _reshaped,
+    "Split": _split,
+    "Tile": _tiled,
+    "Transpose": _permuted,
+    **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), _reduced),
 }
 """Ops whose text is not that of elementwise ones. Source: common_shape_fns.cc and *_ops.cc of TensorFlow 1.15."""

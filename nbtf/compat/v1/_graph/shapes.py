@@ -49,6 +49,12 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
     first: dict[str, tuple[str, DType]] = {}
     for token, name, value in zip(op.tokens, op.inputs, arguments, strict=True):
         if value.__class__ is list:
+            dtypes = [one._dtype for one in value]
+            if len(set(dtypes)) > 1:
+                names = ", ".join([one.name for one in dtypes])
+                return (
+                    f"Tensors in list passed to '{name}' of '{op.type}' Op have types [{names}] that don't all match."
+                )
             continue
         other, dtype = first.setdefault(token, (name, value._dtype))
         if dtype is not value._dtype:
@@ -105,7 +111,7 @@ def _count(op: Any, attrs: Mapping[str, Any]) -> int:
     """Returns how long the list of a result is; without the shapes of the inputs an attribute must say so."""
     if not any(result.endswith("*") for result in op.results):
         return len(op.results)
-    for name in ("num_split", "num"):
+    for name in ("num_split", "num", "num_partitions"):
         if attrs.get(name) is not None:
             return attrs[name]
     raise ValueError(f"The number of results of {op.type} depends on the shape of its input, which is not known.")

@@ -240,6 +240,11 @@ def matmul(
       ValueError: the shapes do not fit, or a matrix is both transposed and adjoint.
     """
     with inside():
+        if isinstance(a, GraphTensor) and isinstance(b, GraphTensor) and a._dtype is not b._dtype:
+            raise TypeError(
+                f"Input 'b' of 'MatMul' Op has type {b._dtype.name} that does not match type {a._dtype.name} of "
+                "argument 'a'."
+            )
         return nbtf.matmul(
             a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, name=name, **more
         )

@@ -16,6 +16,7 @@ from nbtf.compat.v1._graph.defaults import building, get_default_graph
 from nbtf.compat.v1._graph.deferred import Deferred
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import Operation
+from nbtf.compat.v1._graph.shape_errors import shape_text
 from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._surface.reductions import one_of
 from nbtf.compat.v1._surface.scoping import inside, opened, tensor_called
@@ -88,7 +89,14 @@ def cond(
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
     with opened("cond", name):
-        return _chosen(as_tensor(pred), yes, no, strict)
+        condition: Any = as_tensor(pred)
+        if condition._shape.rank:
+            shape = shape_text(condition._shape.dims)
+            raise ValueError(
+                f"Shape must be rank 0 but is rank {condition._shape.rank} for 'cond/Switch' (op: 'Switch') with input "
+                f"shapes: {shape}, {shape}."
+            )
+        return _chosen(condition, yes, no, strict)
 
 
 def _chosen(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bool) -> Any:

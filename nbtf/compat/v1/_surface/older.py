@@ -147,6 +147,35 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
         return nbtf.gather(params, indices, batch_dims=len(indices.shape) - 1, axis=-1, name=name)
 
 
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Returns a tensor with values at some places, and one value elsewhere.
+
+    Args:
+      sparse_indices: the places: one number each, or a row of numbers.
+      output_shape: the shape of the result.
+      sparse_values: a value for each place, or one for all.
+      default_value: what stands elsewhere.
+      validate_indices: accepted and ignored.
+      name: what the nodes are called after.
+    """
+    with opened("SparseToDense", name) as scope:
+        places: Any = nbtf.convert_to_tensor(sparse_indices)
+        if places.shape.rank != 2:
+            places = nbtf.reshape(places, [-1, 1])
+        values: Any = nbtf.convert_to_tensor(sparse_values)
+        if values.shape.rank == 0:
+            values = nbtf.fill(shape(places)[:1], values)
+        ground = nbtf.fill(output_shape, nbtf.cast(nbtf.convert_to_tensor(default_value), values.dtype))
+        return nbtf.tensor_scatter_nd_update(ground, places, values, scope)
+
+
 def is_symbolic_tensor(tensor: object) -> bool:
     """Tells whether something is a tensor of a graph."""
     return isinstance(tensor, GraphTensor)

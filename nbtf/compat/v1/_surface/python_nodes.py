@@ -16,16 +16,14 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
 from nbtf.compat.v1._graph.defaults import building
 from nbtf.compat.v1._graph.deferred import Deferred, WayBack
-from nbtf.compat.v1._graph.operation import Operation
-from nbtf.compat.v1._graph.tensor import GraphTensor
 from nbtf.compat.v1._surface.control import added
-from nbtf.compat.v1._surface.scoping import inside, opened
+from nbtf.compat.v1._surface.scoping import inside
 from nbtf.errors import InvalidArgumentError, OpError
 
 Values = Sequence[Tensor]
 
 
-class _OnHost(Deferred):
+class OnHost(Deferred):
     """A function that only the CPU can run."""
 
     __slots__ = ()
@@ -102,7 +100,7 @@ def _python_node(
 
     with inside():
         known = [(TensorShape(None), one) for one in _dtypes(dtypes)]
-        node = added(_OnHost(type, told, own_gradient=way_back), [*(inp or ())], known, name or type)
+        node = added(OnHost(type, told, own_gradient=way_back), [*(inp or ())], known, name or type)
         return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
 
 
@@ -152,7 +150,7 @@ def Print(  # noqa: N802  # TensorFlow's name
     def tell(values: Values) -> None:
         if left[0]:
             left[0] -= 1
-            sys.stderr.write((message or "") + "".join([_shown(one, count) for one in values]) + "\n")
+            sys.stderr.write((message or "") + "".join([shown(one, count) for one in values]) + "\n")
 
     def run(values: Values) -> list[Any]:
         tell(values[1:])
@@ -171,7 +169,7 @@ def Print(  # noqa: N802  # TensorFlow's name
         ).outputs[0]
 
 
-def _shown(tensor: Tensor, count: int) -> str:
+def shown(tensor: Tensor, count: int) -> str:
     """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2][3...]...]`."""
     array = np.asarray(tensor.numpy())
     texts = [_text(one) for one in array.reshape(-1).tolist()]
@@ -221,94 +219,4 @@ def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
         return []
 
     with inside():
-        return added(_OnHost("PrintV2", run), [inputs[place] for place in places], [], name or "PrintV2")
-
-
-# Checks
-
-
-def Assert(  # noqa: N802  # TensorFlow's name
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
-) -> Any:
-    """Returns a node that fails when a session runs it and a condition does not hold.
-
-    Args:
-      condition: a bool scalar.
-      data: a list of what the error shows.
-      summarize: how many elements of each are shown, 3 by default.
-      name: what the node is called.
-    """
-    if building() is None:
-        return nbtf.debugging.Assert(condition, data, summarize)
-    many = [*data]
-    count = 3 if summarize is None else summarize
-
-    def run(values: Values) -> list[Any]:
-        if not bool(values[0].numpy()):
-            shown = " ".join([_shown(one, count) for one in values[1:]])
-            raise InvalidArgumentError(None, None, f"assertion failed: {shown}")
-        return []
-
-    with inside(), opened("Assert", name) as scope:
-        return added(_OnHost("Assert", run), [condition, *many], [], str(scope))
-
-
-def _assertion(name: str) -> Callable[..., Any]:
-    """Returns a check of `tf.debugging` that becomes a node where a graph is built."""
-    check = getattr(nbtf.debugging, name)
-
-    def assertion(x: Any, *others: Any, **options: Any) -> Operation | None:
-        if building() is None:
-            return check(x, *others, **options)
-        called = options.pop("name", None)
-        if "data" in options:
-            options.pop("data")
-        tensors = [x, *[one for one in others if not isinstance(one, str) and one is not None][:1]]
-        if "y" in options:
-            tensors.append(options.pop("y"))
-
-        def run(values: Values) -> list[Any]:
-            check(*values, **options)
-            return []
-
-        with inside(), opened(name, called):
-            return added(_OnHost("Assert", run), tensors, [], "Assert")
-
-    assertion.__name__ = assertion.__qualname__ = name
-    assertion.__doc__ = check.__doc__
-    return assertion
-
-
-assert_equal = _assertion("assert_equal")
-assert_greater = _assertion("assert_greater")
-assert_greater_equal = _assertion("assert_greater_equal")
-assert_less = _assertion("assert_less")
-assert_less_equal = _assertion("assert_less_equal")
-assert_near = _assertion("assert_near")
-assert_negative = _assertion("assert_negative")
-assert_non_negative = _assertion("assert_non_negative")
-assert_non_positive = _assertion("assert_non_positive")
-assert_none_equal = _assertion("assert_none_equal")
-assert_positive = _assertion("assert_positive")
-
-
-def add_check_numerics_ops() -> Operation:
-    """Returns a node that fails if a float of the graph made so far is not a number, or infinite."""
-    from nbtf.compat.v1._graph.defaults import get_default_graph
-    from nbtf.compat.v1._graph.grouping import group
-
-    graph = get_default_graph()
-    checks: list[Any] = []
-    with graph.inside():
-        for node in graph.get_operations():
-            for tensor in node.outputs:
-                if tensor._dtype.is_floating and tensor._link is None:
-                    message = f"{node.name}:{tensor.value_index}"
-                    checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
-    done = group(*checks)
-    assert done is not None  # a graph is built
-    return done
-
-
-def _symbolic(tensor: GraphTensor) -> Any:
-    return tensor
+        return added(OnHost("PrintV2", run), [inputs[place] for place in places], [], name or "PrintV2")

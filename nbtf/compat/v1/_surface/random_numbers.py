@@ -20,6 +20,7 @@ from nbtf.compat.v1._graph.defaults import building, get_default_graph
 from nbtf.compat.v1._graph.host_inputs import holds_tensors
 from nbtf.compat.v1._graph.seeds import GraphStream
 from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._surface.making import shape as shape_of
 from nbtf.compat.v1._surface.scoping import opened, tensor_called
 
 
@@ -210,6 +211,23 @@ def _classes(scope_name: str, logits: Any, count: Any, dtype: Any, seed: int | N
         kind = int64 if dtype is None else as_dtype(dtype)
         values = as_tensor(logits)
         return Multinomial(values, num_samples=count, stream=_stream(seed), output_dtype=kind)
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+    """Cuts a part of a size out of a tensor, at a random place.
+
+    Args:
+      value: any tensor.
+      size: the lengths of the part; -1 is not allowed.
+      seed: of this op.
+      name: what the nodes are called after.
+    """
+    with opened("random_crop", name) as scope:
+        whole: Any = as_tensor(value)
+        lengths: Any = tensor_called("size", size, int32)
+        limit = shape_of(whole) - lengths + 1
+        drawn = random_uniform(shape_of(limit), maxval=int32.max, dtype=int32, seed=seed)
+        return nbtf.slice(whole, nbtf.math.floormod(drawn, limit), lengths, scope)
 
 
 normal = random_normal

@@ -1,0 +1,136 @@
+"""Nodes that check values when a session runs them: `tf.Assert`, `tf.assert_equal` and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import nbtf
+from nbtf._shapes import TensorShape
+from nbtf._types import DTypeLike, as_dtype, int32
+from nbtf.compat.v1._graph.defaults import building
+from nbtf.compat.v1._graph.deferred import Deferred
+from nbtf.compat.v1._graph.operation import Operation
+from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._surface.control import added
+from nbtf.compat.v1._surface.python_nodes import OnHost, Values, shown
+from nbtf.compat.v1._surface.scoping import inside, opened
+from nbtf.errors import InvalidArgumentError
+
+
+def Assert(  # noqa: N802  # TensorFlow's name
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Any:
+    """Returns a node that fails when a session runs it and a condition does not hold.
+
+    Args:
+      condition: a bool scalar.
+      data: a list of what the error shows.
+      summarize: how many elements of each are shown, 3 by default.
+      name: what the node is called.
+    """
+    if building() is None:
+        return nbtf.debugging.Assert(condition, data, summarize)
+    many = [*data]
+    count = 3 if summarize is None else summarize
+
+    def run(values: Values) -> list[Any]:
+        if not bool(values[0].numpy()):
+            text = " ".join([shown(one, count) for one in values[1:]])
+            raise InvalidArgumentError(None, None, f"assertion failed: {text}")
+        return []
+
+    with inside(), opened("Assert", name) as scope:
+        return added(OnHost("Assert", run), [condition, *many], [], str(scope))
+
+
+def _assertion(name: str) -> Callable[..., Any]:
+    """Returns a check of `tf.debugging` that becomes a node where a graph is built."""
+    check = getattr(nbtf.debugging, name)
+
+    def assertion(x: Any, *others: Any, **options: Any) -> Operation | None:
+        if building() is None:
+            return check(x, *others, **options)
+        called = options.pop("name", None)
+        if "data" in options:
+            options.pop("data")
+        tensors = [x, *[one for one in others if not isinstance(one, str) and one is not None][:1]]
+        if "y" in options:
+            tensors.append(options.pop("y"))
+
+        def run(values: Values) -> list[Any]:
+            check(*values, **options)
+            return []
+
+        with inside(), opened(name, called):
+            return added(OnHost("Assert", run), tensors, [], "Assert")
+
+    assertion.__name__ = assertion.__qualname__ = name
+    assertion.__doc__ = check.__doc__
+    return assertion
+
+
+assert_equal = _assertion("assert_equal")
+assert_greater = _assertion("assert_greater")
+assert_greater_equal = _assertion("assert_greater_equal")
+assert_less = _assertion("assert_less")
+assert_less_equal = _assertion("assert_less_equal")
+assert_near = _assertion("assert_near")
+assert_negative = _assertion("assert_negative")
+assert_non_negative = _assertion("assert_non_negative")
+assert_non_positive = _assertion("assert_non_positive")
+assert_none_equal = _assertion("assert_none_equal")
+assert_positive = _assertion("assert_positive")
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: int | None = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Any:
+    """Counts which classes were taken for which.
+
+    Args:
+      labels: what is right, one integer each.
+      predictions: what was predicted.
+      num_classes: how many classes there are; as many as the largest number tells when None.
+      dtype: of the counts.
+      name: what the node is called after.
+      weights: what each prediction counts; 1 when None.
+    """
+    if building() is None:
+        return nbtf.math.confusion_matrix(labels, predictions, num_classes, weights, dtype)
+    inputs = [labels, predictions, *([] if weights is None else [weights])]
+
+    def run(values: Values) -> list[Any]:
+        counted = values[2] if len(values) > 2 else None
+        return [nbtf.math.confusion_matrix(values[0], values[1], num_classes, counted, dtype)]
+
+    with inside(), opened("confusion_matrix", name):
+        known = [(TensorShape([num_classes, num_classes]), as_dtype(dtype))]
+        return added(Deferred("ConfusionMatrix", run), inputs, known, "SparseTensorDenseAdd").outputs[0]
+
+
+def add_check_numerics_ops() -> Operation:
+    """Returns a node that fails if a float of the graph made so far is not a number, or infinite."""
+    from nbtf.compat.v1._graph.defaults import get_default_graph
+    from nbtf.compat.v1._graph.grouping import group
+
+    graph = get_default_graph()
+    checks: list[Any] = []
+    with graph.inside():
+        for node in graph.get_operations():
+            for tensor in node.outputs:
+                if tensor._dtype.is_floating and tensor._link is None:
+                    message = f"{node.name}:{tensor.value_index}"
+                    checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
+    done = group(*checks)
+    assert done is not None  # a graph is built
+    return done
+
+
+def _symbolic(tensor: GraphTensor) -> Any:
+    return tensor

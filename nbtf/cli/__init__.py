@@ -1,4 +1,4 @@
-"""What `nbtf` does when typed in a shell: `nbtf lab`, `nbtf run`, `nbtf devices`, `nbtf doctor`, `nbtf notebooks`."""
+"""What `nbtf` does when typed in a shell: `nbtf lab`, `run`, `devices`, `doctor`, `notebooks` and `site`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from nbtf import __version__
-from nbtf.cli import devices, doctor, lab, notebooks, run
+from nbtf.cli import devices, doctor, lab, notebooks, run, site
 from nbtf.cli.command_error import CommandError
 
 
@@ -40,6 +40,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbtf {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (lab, run, devices, doctor, notebooks):
+    for module in (lab, run, devices, doctor, notebooks, site):
         module.add_command(commands)
     return parser

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import nbtf
 from nbtf.cli.command_error import CommandError, require
+
+VARIABLE = "NBTF_LANG"
+"""The environment variable with the language of the live views."""
 
 
 def add_command(commands: Any) -> None:
@@ -33,6 +37,9 @@ def add_command(commands: Any) -> None:
         metavar="D",
         help="where the copies go (default: ./nbtf-tutorials)",
     )
+    parser.add_argument(
+        "--language", metavar="LANGUAGE", help=f"open them in ja or zh_CN (default: what {VARIABLE} says, or English)"
+    )
     parser.add_argument("jupyter", nargs="*", metavar="OPTION", help=argparse.SUPPRESS)
     parser.set_defaults(command=lab)
 
@@ -40,21 +47,38 @@ def add_command(commands: Any) -> None:
 def lab(chosen: argparse.Namespace) -> int:
     """Copies the tutorials, says what it opens, and becomes JupyterLab."""
     require(["jupyterlab", "ipykernel"], "nbtf lab")
-    copies = copy_tutorials(tutorials(), chosen.dir)
-    print(told(copies, chosen.dir), flush=True)
-    return start(jupyter_command(copies[0].path, chosen.no_browser, chosen.jupyter))
+    originals = lessons()
+    language = asked_language(originals, chosen.language, os.environ.get(VARIABLE, ""))
+    if chosen.language is not None:
+        os.environ[VARIABLE] = chosen.language  # the kernels' views speak it, too
+    copies = copy_tutorials(originals, chosen.dir)
+    first = next(lesson.place for lesson in originals if lesson.language == language)
+    print(told(copies, chosen.dir, first), flush=True)
+    return start(jupyter_command(chosen.dir, first, chosen.no_browser, chosen.jupyter))
+
+
+class Lesson(NamedTuple):
+    """One tutorial that came with nbtf, and where it belongs in a folder of them, such as `ja/00_start_here.ipynb`."""
+
+    original: Path
+    place: str
+
+    @property
+    def language(self) -> str:
+        """The language's folder; empty for English."""
+        return self.place.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
     """One tutorial in the user's folder; `state` is new, same or yours."""
 
-    path: Path
+    place: str
     state: str
 
 
-def tutorials() -> list[Path]:
-    """Returns the tutorials that came with nbtf, in order.
+def lessons() -> list[Lesson]:
+    """Returns the tutorials that came with nbtf, in order: English, then each language that has a folder.
 
     An installed nbtf carries them inside the package; in a checkout they stand beside it.
 
@@ -63,57 +87,79 @@ def tutorials() -> list[Path]:
     """
     package = Path(nbtf.__file__).parent
     for folder in (package / "_tutorials", package.parent / "notebooks"):
-        found = sorted(folder.glob("*.ipynb"))
+        found = [*sorted(folder.glob("*.ipynb")), *sorted(folder.glob("[!.]*/*.ipynb"))]
         if found:
-            return found
+            return [Lesson(path, path.relative_to(folder).as_posix()) for path in found]
     raise CommandError(f"found no tutorials in {package}. Install nbtf again, or run `nbtf lab` in its repository.")
 
 
-def copy_tutorials(originals: Iterable[Path], folder: Path) -> list[Copy]:
+def asked_language(originals: Sequence[Lesson], asked: str | None, usual: str) -> str:
+    """Returns the folder of the tutorials' language; empty for English.
+
+    Args:
+      originals: the tutorials there are.
+      asked: the language that was asked for, such as `zh_CN`, `zh-CN` or `zh`; None when none was.
+      usual: what is taken then, if there are tutorials in it.
+
+    Raises:
+      CommandError: there are no tutorials in the language asked for.
+    """
+    wished = re.split(r"[-_.]", (usual if asked is None else asked).lower())[0]
+    languages = sorted({lesson.language for lesson in originals} - {""})
+    found = next((language for language in languages if language.lower().split("_")[0] == wished), "")
+    if asked is not None and not found and wished != "en":
+        raise CommandError(f"there are no tutorials in {asked!r}; there are {', '.join(['en', *languages])}.")
+    return found
+
+
+def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
     """Copies the tutorials that are not in the folder yet and overwrites none.
+
+    All languages are copied: the lessons lead from one to the other.
 
     Raises:
       CommandError: the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return [_copied(original, folder / original.name) for original in originals]
+        return [Copy(lesson.place, _copied(lesson.original, folder / lesson.place)) for lesson in originals]
     except OSError as error:
         raise CommandError(
             f"cannot write the tutorials into {folder}: {error.strerror}. Choose another --dir."
         ) from error
 
 
-def _copied(original: Path, path: Path) -> Copy:
-    """One copy. Its text goes in one piece, with mode `x`, so that nothing that is there can be overwritten."""
+def _copied(original: Path, path: Path) -> str:
+    """Its text goes in one piece, with mode `x`, so that nothing that is there can be overwritten."""
     text = original.read_bytes()
+    path.parent.mkdir(exist_ok=True)
     try:
         with path.open("xb") as file:
             file.write(text)
     except FileExistsError:
-        return Copy(path, "same" if path.read_bytes() == text else "yours")
-    return Copy(path, "new")
+        return "same" if path.read_bytes() == text else "yours"
+    return "new"
 
 
-def told(copies: Sequence[Copy], folder: Path) -> str:
+def told(copies: Sequence[Copy], folder: Path, first: str) -> str:
     """Returns what is said before JupyterLab starts."""
-    yours = [copy.path.name for copy in copies if copy.state == "yours"]
+    yours = [copy.place for copy in copies if copy.state == "yours"]
     new = sum(copy.state == "new" for copy in copies)
     lines = [f"Tutorials: {folder.resolve()} ({len(copies)}, {new} of them copied now)"]
     if yours:
         lines.append(f"Kept as you changed them: {', '.join(yours)}. Delete one to get a fresh copy.")
-    lines.append(f"Opening {copies[0].path.name} in JupyterLab; Ctrl-C here stops it.")
+    lines.append(f"Opening {first} in JupyterLab; Ctrl-C here stops it.")
     lines.append("The GPUs in the tutorials are simulated: NumPy on this computer's CPU. No GPU is used or needed.")
     return "\n".join(lines)
 
 
-def jupyter_command(notebook: Path, no_browser: bool, options: Sequence[str]) -> list[str]:
-    """Returns the command that opens a notebook in the JupyterLab of this very Python."""
+def jupyter_command(folder: Path, notebook: str, no_browser: bool, options: Sequence[str]) -> list[str]:
+    """Returns the command that opens a notebook of a folder in the JupyterLab of this very Python."""
     command = [
         sys.executable,
         *("-m", "jupyterlab"),
-        f"--ServerApp.root_dir={notebook.resolve().parent}",
-        f"--LabApp.default_url=/lab/tree/{quote(notebook.name)}",  # the address printed leads to the notebook, too
+        f"--ServerApp.root_dir={folder.resolve()}",
+        f"--LabApp.default_url=/lab/tree/{quote(notebook)}",  # the address printed leads to the notebook, too
     ]
     if no_browser:
         command.append("--no-browser")

@@ -1,4 +1,4 @@
-"""Are the tutorials copied once, an edited copy kept, and the right notebook opened?"""
+"""Are the tutorials copied once, an edited copy kept, and the right notebook opened, in the right language?"""
 
 from __future__ import annotations
 
@@ -11,56 +11,106 @@ import pytest
 
 from nbtf import cli
 from nbtf.cli import lab
+from nbtf.cli.command_error import CommandError
 
 
 @pytest.fixture
-def originals(tmp_path: Path) -> list[Path]:
+def originals(tmp_path: Path) -> list[lab.Lesson]:
     folder = tmp_path / "originals"
-    folder.mkdir()
-    for name in ("01_first.ipynb", "02_second.ipynb"):
-        (folder / name).write_text(name)
-    return sorted(folder.iterdir())
+    found: list[lab.Lesson] = []
+    for place in ("01_first.ipynb", "02_second.ipynb", "ja/01_first.ipynb", "zh_CN/01_first.ipynb"):
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(place)
+        found.append(lab.Lesson(path, place))
+    return found
 
 
 @pytest.fixture
-def started(originals: list[Path], monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def started(originals: list[lab.Lesson], monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that `nbtf lab` started instead of JupyterLab."""
     commands: list[list[str]] = []
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())  # JupyterLab counts as installed
-    monkeypatch.setattr(lab, "tutorials", lambda: originals)
+    monkeypatch.setattr(lab, "lessons", lambda: originals)
     monkeypatch.setattr(lab, "start", lambda command: commands.append(command) or 0)
+    monkeypatch.setenv(lab.VARIABLE, "")
     return commands
 
 
-def test_tutorials_are_copied_into_a_new_folder(originals: list[Path], tmp_path: Path) -> None:
+def test_tutorials_are_copied_into_a_new_folder(originals: list[lab.Lesson], tmp_path: Path) -> None:
     copies = lab.copy_tutorials(originals, tmp_path / "a" / "b")
 
-    assert ["new", "new"] == [copy.state for copy in copies]
-    assert ["01_first.ipynb", "02_second.ipynb"] == [copy.path.read_text() for copy in copies]
+    assert ["new"] * 4 == [copy.state for copy in copies]
+    assert "ja/01_first.ipynb" == (tmp_path / "a" / "b" / "ja" / "01_first.ipynb").read_text()
 
 
-def test_second_copy_changes_nothing(originals: list[Path], tmp_path: Path) -> None:
+def test_second_copy_changes_nothing(originals: list[lab.Lesson], tmp_path: Path) -> None:
     lab.copy_tutorials(originals, tmp_path / "mine")
 
-    assert ["same", "same"] == [copy.state for copy in lab.copy_tutorials(originals, tmp_path / "mine")]
+    assert ["same"] * 4 == [copy.state for copy in lab.copy_tutorials(originals, tmp_path / "mine")]
 
 
-def test_edited_copy_is_kept_and_told(originals: list[Path], tmp_path: Path) -> None:
-    first = lab.copy_tutorials(originals, tmp_path / "mine")[0]
-    first.path.write_text("my work")
+def test_edited_copy_is_kept_and_told(originals: list[lab.Lesson], tmp_path: Path) -> None:
+    edited = tmp_path / "mine" / "ja" / "01_first.ipynb"
+    lab.copy_tutorials(originals, tmp_path / "mine")
+    edited.write_text("my work")
     copies = lab.copy_tutorials(originals, tmp_path / "mine")
 
-    assert "my work" == first.path.read_text()
-    assert "Kept as you changed them: 01_first.ipynb." in lab.told(copies, tmp_path / "mine")
+    assert "my work" == edited.read_text()
+    assert "Kept as you changed them: ja/01_first.ipynb." in lab.told(copies, tmp_path / "mine", "01_first.ipynb")
 
 
 def test_folder_that_cannot_be_made_is_refused(
-    originals: list[Path], started: list[list[str]], capsys: pytest.CaptureFixture[str]
+    originals: list[lab.Lesson], started: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = cli.main(["lab", "--dir", str(originals[0] / "below a file")])
+    status = cli.main(["lab", "--dir", str(originals[0].original / "below a file")])
 
     assert (2, []) == (status, started)
     assert "Choose another --dir." in capsys.readouterr().err
+
+
+def test_the_course_opens_at_its_door() -> None:
+    assert "00_start_here.ipynb" == lab.lessons()[0].place
+
+
+@pytest.mark.parametrize(
+    ("asked", "usual", "language"),
+    [
+        (None, "", ""),
+        (None, "ja", "ja"),
+        (None, "fr", ""),
+        ("ja", "zh_CN", "ja"),
+        ("zh-CN", "", "zh_CN"),
+        ("zh", "", "zh_CN"),
+        ("en", "ja", ""),
+    ],
+)
+def test_language_is_the_one_asked_for_or_the_usual_one(
+    asked: str | None, usual: str, language: str, originals: list[lab.Lesson]
+) -> None:
+    assert language == lab.asked_language(originals, asked, usual)
+
+
+def test_language_that_nobody_translated_into_is_refused(originals: list[lab.Lesson]) -> None:
+    with pytest.raises(CommandError, match=r"no tutorials in 'fr'; there are en, ja, zh_CN"):
+        lab.asked_language(originals, "fr", "")
+
+
+def test_asked_language_is_opened_and_is_that_of_the_views(started: list[list[str]], tmp_path: Path) -> None:
+    cli.main(["lab", "--language", "ja", "--dir", str(tmp_path / "mine")])
+
+    assert "--LabApp.default_url=/lab/tree/ja/01_first.ipynb" in started[0]
+    assert f"--ServerApp.root_dir={tmp_path / 'mine'}" in started[0]
+    assert "ja" == os.environ[lab.VARIABLE]
+
+
+def test_usual_language_is_opened(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(lab.VARIABLE, "zh_CN")
+    cli.main(["lab", "--dir", str(tmp_path / "mine")])
+
+    assert "Opening zh_CN/01_first.ipynb in JupyterLab" in capsys.readouterr().out
 
 
 def test_lab_says_what_it_opens_and_that_gpus_are_simulated(
@@ -103,7 +153,7 @@ def test_options_reach_jupyterlab(started: list[list[str]], tmp_path: Path) -> N
 def test_root_is_let_in(user: int, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: user)
 
-    assert allowed == ("--allow-root" in lab.jupyter_command(Path("a.ipynb"), no_browser=True, options=[]))
+    assert allowed == ("--allow-root" in lab.jupyter_command(Path(), "a.ipynb", no_browser=True, options=[]))
 
 
 def test_missing_jupyterlab_is_named_before_anything_is_copied(

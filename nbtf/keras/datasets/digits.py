@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nbtf.keras.datasets.cache import Split
+
+_FILE = Path(__file__).with_name("digits.npz")
+"""In the wheel of a page without a server, where scikit-learn is large; `nbtf site` puts it there."""
 
 
 def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
@@ -27,6 +31,19 @@ def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
     >>> x_train.shape, y_test.shape
     ((1437, 8, 8), (360,))
     """
+    images, target = _digits()
+    order = np.arange(len(target))
+    np.random.RandomState(seed).shuffle(order)
+    x, y = images[order], target[order]
+    last = int(len(x) * (1 - test_split))
+    return (x[:last], y[:last]), (x[last:], y[last:])
+
+
+def _digits() -> tuple[Any, Any]:
+    """Returns the pictures and their digits in scikit-learn's order."""
+    if _FILE.exists():
+        with np.load(_FILE) as found:
+            return found["images"], found["target"]
     try:
         datasets: Any = import_module("sklearn.datasets")  # an extra: `pip install "nbtf[lab]"`
     except ModuleNotFoundError:
@@ -34,8 +51,4 @@ def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
             'The digits come with scikit-learn: pip install scikit-learn, or pip install "nbtf[lab]"', name="sklearn"
         ) from None
     found: Any = datasets.load_digits()
-    order = np.arange(len(found.target))
-    np.random.RandomState(seed).shuffle(order)
-    x, y = found.images.astype(np.uint8)[order], found.target.astype(np.uint8)[order]
-    last = int(len(x) * (1 - test_split))
-    return (x[:last], y[:last]), (x[last:], y[last:])
+    return found.images.astype(np.uint8), found.target.astype(np.uint8)

@@ -1,0 +1,64 @@
+"""How does a lesson become one for a page without a server? nbtf comes first, and what needs processes becomes text."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf.cli.languages import language_of
+
+INSTALL = "%pip install -q nbtf"
+"""Put before the first cell that imports nbtf: a page's Python starts without it."""
+
+_INSTALLS = 'sys.platform == "emscripten"'
+"""Stands in the hidden cell that installs nbtf elsewhere; in a page nobody would run it."""
+
+_IMPORTS = re.compile(r"^\s*(?:import|from) (?:nbtf|tensorflow)\b", re.MULTILINE)
+_STARTS = re.compile(r"\bsubprocess\.|^\s*!", re.MULTILINE)
+_DEFINES = re.compile(r"^\s*def (\w+)", re.MULTILINE)
+
+SAYS: Mapping[str, str] = {
+    "": "This cell starts other programs, which a page cannot do. On a computer (`nbtf lab`) it prints what follows.",
+    "ja": "このセルは別のプログラムを起動しますが、ブラウザーのページではできません。"
+    "手元のコンピューター(`nbtf lab`)では次のように表示されます。",
+    "zh-CN": "这个单元格会启动其他程序，浏览器页面做不到。在计算机上（`nbtf lab`）它会输出如下内容。",  # noqa: RUF001
+}
+
+
+def in_browser(notebook: Any) -> Any:
+    """Returns a copy of a notebook that runs in a page.
+
+    Args:
+      notebook: as nbformat reads it; left as it is.
+    """
+    made = copy.deepcopy(notebook)
+    made.cells = [cell for cell in made.cells if cell.cell_type != "code" or _INSTALLS not in cell.source]
+    says = SAYS.get(language_of(made), SAYS[""])
+    unknown: set[str] = set()
+    for cell in made.cells:
+        if cell.cell_type == "code" and _needs_processes(cell.source, unknown):
+            unknown |= set(_DEFINES.findall(cell.source))
+            _make_text(cell, says)
+    first = next((cell for cell in made.cells if cell.cell_type == "code" and _IMPORTS.search(cell.source)), None)
+    if first is not None and INSTALL not in first.source:
+        first.source = f"{INSTALL}\n{first.source}"
+    return made
+
+
+def _needs_processes(source: str, unknown: set[str]) -> bool:
+    """Whether a cell starts a program, or calls a function of a cell that does."""
+    return bool(_STARTS.search(source)) or any(re.search(rf"\b{name}\(", source) for name in unknown)
+
+
+def _make_text(cell: Any, says: str) -> None:
+    """Has a code cell show its code, and what it printed where it was recorded."""
+    printed = "".join(_text(output) for output in cell.pop("outputs")).rstrip()
+    cell.pop("execution_count")
+    cell.cell_type = "markdown"
+    cell.source = f"```python\n{cell.source}\n```\n\n*{says}*" + (f"\n\n```\n{printed}\n```" if printed else "")
+
+
+def _text(output: Any) -> str:
+    return output.get("text") or output.get("data", {}).get("text/plain", "")

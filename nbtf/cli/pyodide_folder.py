@@ -1,0 +1,93 @@
+"""Is a folder with Pyodide, the Python of a browser, complete and unchanged? Its lock says so of each wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from nbtf.cli.command_error import CommandError
+
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+"""Pyodide itself, with Python; `npm pack pyodide` has these and the lock."""
+
+LOCK = "pyodide-lock.json"
+NEEDED = ("numpy", "micropip", "packaging")
+"""The packages without which no lesson runs; other pure ones come from the site's own wheels."""
+
+
+def copy_pyodide(folder: Path, place: Path) -> list[str]:
+    """Copies what a page needs from a folder with Pyodide, once it is checked.
+
+    Args:
+      folder: Pyodide's core, its lock, and the wheels that the lock names, or some of them.
+      place: where it goes; made here.
+
+    Returns:
+      The names of the packages that are there. The lock that goes with them names no others: Pyodide would
+      ask for their files, although the site has wheels of the same packages.
+
+    Raises:
+      CommandError: something is missing, or a wheel is not the one that the lock names.
+    """
+    missing = [name for name in (*CORE, LOCK) if not (folder / name).is_file()]
+    if missing:
+        raise CommandError(f"{folder} has no {', no '.join(missing)}. `npm pack pyodide` has Pyodide's core and lock.")
+    lock = _lock(folder / LOCK)
+    lock["packages"] = _usable(_checked(folder, lock["packages"]))
+    lacking = [name for name in NEEDED if name not in lock["packages"]]
+    if lacking:
+        raise CommandError(f"{folder} lacks wheels that its {LOCK} names: {_files(folder, lacking)}")
+    place.mkdir(parents=True)
+    for name in [*CORE, *(package["file_name"] for package in lock["packages"].values())]:
+        shutil.copyfile(folder / name, place / name)
+    (place / LOCK).write_text(json.dumps(lock), encoding="utf-8")
+    return sorted(lock["packages"])
+
+
+def _lock(path: Path) -> dict[str, Any]:
+    try:
+        lock: Any = json.loads(path.read_text(encoding="utf-8"))
+        names = [package["file_name"] + package["sha256"] for package in lock["packages"].values()]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise CommandError(f"{path} is no lock of Pyodide") from None
+    if not names:
+        raise CommandError(f"{path} names no packages")
+    return lock
+
+
+def _checked(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
+    """Returns the packages whose files are there.
+
+    Raises:
+      CommandError: a file is another than the one that the lock names.
+    """
+    there: dict[str, Any] = {}
+    for name, package in packages.items():
+        path = folder / package["file_name"]
+        if Path(package["file_name"]).name != package["file_name"] or not path.is_file():
+            continue
+        if hashlib.sha256(path.read_bytes()).hexdigest() != package["sha256"]:
+            raise CommandError(f"{path} is not the file that {LOCK} names: its SHA-256 differs. Nothing was built.")
+        there[name] = package
+    return there
+
+
+def _usable(packages: dict[str, Any]) -> dict[str, Any]:
+    """Returns the packages that have all that they depend on; the others would end in an error when asked for."""
+    while lame := [name for name, package in packages.items() if _depends(package) - set(packages)]:
+        packages = {name: package for name, package in packages.items() if name not in lame}
+    return packages
+
+
+def _depends(package: Any) -> set[str]:
+    """Returns what a package depends on, by the lock's own spelling of names."""
+    return {re.sub(r"[-_.]+", "-", name).lower() for name in package.get("depends", ())}
+
+
+def _files(folder: Path, names: list[str]) -> str:
+    named = _lock(folder / LOCK)["packages"]
+    return ", ".join(named[name]["file_name"] if name in named else name for name in names)

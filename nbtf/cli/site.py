@@ -1,0 +1,163 @@
+"""`nbtf site`: how do the lessons become a page that needs no server? JupyterLite, our wheel, and what it needs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.in_browser import in_browser
+from nbtf.cli.lab import Lesson, lessons
+from nbtf.cli.notebooks import found, write
+from nbtf.cli.own_wheel import has_digits, own_wheel
+from nbtf.cli.pyodide_folder import copy_pyodide
+from nbtf.cli.run import read
+
+PYTHON = "3.14"
+"""Of the Pyodide that jupyterlite-pyodide-kernel 0.8 loads."""
+
+PURE = ("ipywidgets", "anywidget", "ipython", "jedi", "comm", "traitlets")
+"""What a page's kernel and the live views need; pip adds what these need."""
+
+STUB = "widgetsnbextension"
+"""JupyterLite brings an empty one."""
+
+SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
+
+OPEN = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>nbtf</title>
+<script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">{{}}</script>
+<meta http-equiv="refresh" content="0; url={first}">
+<p><a href="{first}">Open the first lesson</a></p>
+"""
+"""The page at the root. JupyterLite's pages read the settings in it, of which ours has none."""
+
+
+def add_command(commands: Any) -> None:
+    """Adds `site` to the command line."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "site",
+        help="make a web page of the tutorials that needs no server",
+        description="Builds a static site in which the tutorials run in the browser itself: JupyterLite with nbtf. "
+        "Any file server can serve it. Its pages load Pyodide, the browser's Python, from its CDN, or bring it along: "
+        "--pyodide. Needs pip and its index, once, while it builds.",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("nbtf-site"), metavar="DIR", help="default: nbtf-site"
+    )
+    parser.add_argument(
+        "--pyodide",
+        type=Path,
+        metavar="FOLDER",
+        help="bring Pyodide along from here: its core and lock (npm pack pyodide) and the wheels of numpy, micropip "
+        "and packaging that the lock names. Pages then ask no other host",
+    )
+    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="instead of the tutorials")
+    parser.set_defaults(command=site)
+
+
+def site(chosen: argparse.Namespace) -> int:
+    """Builds the site and says how to look at it."""
+    require(
+        ["jupyterlite_core", "jupyterlite_pyodide_kernel", "ipywidgets", "anywidget", "nbformat"],
+        "nbtf site",
+        'pip install "nbtf[lab,site]"',
+    )
+    _check_output(chosen.output)
+    contents = [Lesson(path, path.name) for path in found(chosen.notebooks)] if chosen.notebooks else lessons()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        packages = [] if chosen.pyodide is None else copy_pyodide(chosen.pyodide, folder / "static" / "pyodide")
+        prepare(folder, contents, offline=bool(packages))
+        build(folder, chosen.output)
+    (chosen.output / "index.html").write_text(OPEN.format(first=_address(contents[0].place)), encoding="utf-8")
+    print(told(chosen.output, len(contents), packages))
+    return 0
+
+
+def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
+    """Puts notebooks, wheels and settings where JupyterLite looks for them.
+
+    Args:
+      folder: empty but for Pyodide.
+      contents: notebooks, each with its place in the site.
+      offline: whether a page may ask no package index.
+    """
+    for path, place in contents:
+        target = folder / "contents" / place
+        if target.exists():
+            raise CommandError(f"two notebooks are called {place}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write(target, in_browser(read(path)))
+    wheels = folder / "wheels"
+    wheels.mkdir()
+    fetch_wheels(wheels)
+    own_wheel(wheels)
+    settings = {"litePluginSettings": {SETTINGS: {"disablePyPIFallback": offline}}}
+    config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": {"appName": "nbtf", **settings}}
+    (folder / "jupyter-lite.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def fetch_wheels(folder: Path) -> None:
+    """Gets the pure wheels with pip, for the page's Python and not for this one.
+
+    Raises:
+      CommandError: pip could not.
+    """
+    target = ("--python-version", PYTHON, "--platform", "any", "--implementation", "py", "--abi", "none")
+    pip = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
+    _run([*pip, "--only-binary", ":all:", *target, "--dest", str(folder), *PURE], "pip could not get the wheels")
+    for stub in folder.glob(f"{STUB}-*.whl"):
+        stub.unlink()
+
+
+def build(folder: Path, output: Path) -> None:
+    """Runs JupyterLite over a folder.
+
+    Raises:
+      CommandError: it failed.
+    """
+    lite = (sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", str(folder), "--output-dir")
+    less = ("--no-sourcemaps", "--no-unused-shared-packages", "--apps", "lab", "--apps", "notebooks")
+    brought = ("--contents", str(folder / "contents"), "--piplite-wheels", str(folder / "wheels"))
+    _run([*lite, str(output.resolve()), *less, *brought], "JupyterLite could not build the site", folder)
+
+
+def told(output: Path, notebooks: int, packages: Sequence[str]) -> str:
+    """Returns what is said of a site that is built."""
+    size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
+    python = "brought along; no other host is asked" if packages else "from its CDN, when a notebook is opened"
+    lines = [
+        f"Site: {output.resolve()} ({notebooks} notebooks, {size / 2**20:.0f} MiB)",
+        f"Pyodide, the browser's Python: {python}",
+        f"To look at it: {Path(sys.executable).name} -m http.server --directory {output}",
+    ]
+    if not has_digits():
+        lines.append("tf.keras.datasets.digits will not work in it: scikit-learn, from which it comes, is not here.")
+    return "\n".join(lines)
+
+
+def _address(place: str) -> str:
+    return f"lab/index.html?path={quote(place)}"
+
+
+def _check_output(output: Path) -> None:
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise CommandError(f"{output} is there and is not empty. Delete it, or choose another folder with -o.")
+
+
+def _run(command: Sequence[str], failed: str, folder: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-8:]
+        raise CommandError("\n".join([f"{failed}:", *said]))

@@ -1,0 +1,74 @@
+"""Do lessons in a page begin with nbtf, and say what a page cannot do, instead of failing?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from nbtf.cli.in_browser import INSTALL, SAYS, in_browser
+
+LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+CHILD = "def child():\n    return subprocess.run(['ls'])\n\nchild()"
+
+
+def made(*cells: Any, language: str = "") -> Any:
+    return in_browser(new_notebook(cells=list(cells), metadata={"nbtf": {"language": language}} if language else {}))
+
+
+def code(source: str, printed: str = "") -> Any:
+    return new_code_cell(source, outputs=[new_output("stream", name="stdout", text=printed)] if printed else [])
+
+
+def test_nbtf_is_installed_by_the_first_cell_that_imports_it() -> None:
+    cells = made(code("1"), code("import nbtf as tf"), code("import nbtf.compat.v1")).cells
+
+    assert ["1", f"{INSTALL}\nimport nbtf as tf", "import nbtf.compat.v1"] == [cell.source for cell in cells]
+
+
+def test_hidden_cell_that_installs_nbtf_elsewhere_is_left_out() -> None:
+    hidden = code('import sys\n\nif sys.platform == "emscripten":\n    %pip install -q nbtf')
+
+    assert [f"{INSTALL}\nimport nbtf"] == [cell.source for cell in made(hidden, code("import nbtf")).cells]
+
+
+def test_cell_that_starts_a_program_shows_what_it_prints_on_a_computer() -> None:
+    (cell,) = made(code(CHILD, "a.txt\n")).cells
+
+    assert "markdown" == cell.cell_type
+    assert f"```python\n{CHILD}\n```\n\n*{SAYS['']}*\n\n```\na.txt\n```" == cell.source
+
+
+@pytest.mark.parametrize("source", ["!ls", "print(child())", "if True:\n    child()"])
+def test_cell_that_needs_such_a_cell_is_text_too(source: str) -> None:
+    assert "markdown" == made(code(CHILD), code(source)).cells[1].cell_type
+
+
+@pytest.mark.parametrize("source", ["import subprocess", "children()", "x != y"])
+def test_other_cells_stay(source: str) -> None:
+    assert "code" == made(code(CHILD), code(source)).cells[1].cell_type
+
+
+@pytest.mark.parametrize("language", ["ja", "zh-CN"])
+def test_translated_lessons_say_it_in_their_language(language: str) -> None:
+    assert SAYS[language] in made(code("!ls"), language=language).cells[0].source
+
+
+def test_notebook_itself_is_left_as_it_is() -> None:
+    notebook = new_notebook(cells=[code("!ls"), new_markdown_cell("text")])
+    in_browser(notebook)
+
+    assert ["code", "markdown"] == [cell.cell_type for cell in notebook.cells]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_lessons_are_notebooks_that_begin_with_nbtf_and_start_nothing(path: Path) -> None:
+    notebook = in_browser(nbformat.read(path, as_version=4))
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+    nbformat.validate(notebook)
+    assert sources[0].startswith(INSTALL)
+    assert [] == [source for source in sources if "subprocess." in source or "emscripten" in source]

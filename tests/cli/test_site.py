@@ -1,0 +1,111 @@
+"""Does `nbtf site` refuse what it cannot do, and give JupyterLite the lessons, the wheels and the settings?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from nbtf import cli
+from nbtf.cli import command_error, site
+from nbtf.cli.command_error import CommandError
+from nbtf.cli.lab import Lesson
+
+
+@pytest.fixture
+def lesson(tmp_path: Path) -> Path:
+    path = tmp_path / "my lesson.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("import nbtf")]), path)
+    return path
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that was given to JupyterLite, which does nothing here; pip brings one wheel."""
+    kept = tmp_path / "lite"
+
+    def build(folder: Path, output: Path) -> None:
+        folder.rename(kept)
+        folder.mkdir()
+        output.mkdir(parents=True)
+
+    monkeypatch.setattr(command_error.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(site, "has_digits", lambda: False)
+    monkeypatch.setattr(site, "fetch_wheels", lambda folder: (folder / "comm-1-py3-none-any.whl").touch())
+    monkeypatch.setattr(site, "own_wheel", lambda folder: (folder / "nbtf-1-py3-none-any.whl").touch())
+    monkeypatch.setattr(site, "build", build)
+    return kept
+
+
+def settings(folder: Path) -> Any:
+    config = json.loads((folder / "jupyter-lite.json").read_text())
+    return config["jupyter-config-data"]["litePluginSettings"][site.SETTINGS]
+
+
+def test_lessons_and_wheels_are_where_jupyterlite_looks(built: Path, lesson: Path, tmp_path: Path) -> None:
+    assert 0 == cli.main(["site", "-o", str(tmp_path / "out"), str(lesson)])
+
+    assert ["my lesson.ipynb"] == [path.name for path in (built / "contents").iterdir()]
+    assert 2 == len(list((built / "wheels").iterdir()))
+    assert {"disablePyPIFallback": False} == settings(built)
+
+
+def test_root_leads_to_the_first_lesson(built: Path, lesson: Path, tmp_path: Path) -> None:
+    cli.main(["site", "-o", str(tmp_path / "out"), str(lesson)])
+
+    assert "url=lab/index.html?path=my%20lesson.ipynb" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_all_languages_of_the_course_are_in_it(built: Path, lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "lessons", lambda: [Lesson(lesson, "00.ipynb"), Lesson(lesson, "ja/00.ipynb")])
+    cli.main(["site", "-o", str(built.parent / "out")])
+
+    assert (built / "contents" / "ja" / "00.ipynb").is_file()
+
+
+def test_with_pyodide_brought_along_no_package_index_is_asked(
+    built: Path, lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(site, "copy_pyodide", lambda folder, place: ["numpy"])
+    cli.main(["site", "-o", str(tmp_path / "out"), "--pyodide", str(tmp_path), "--", str(lesson)])
+
+    assert {"disablePyPIFallback": True} == settings(built)
+    assert "no other host is asked" in capsys.readouterr().out
+
+
+def test_missing_digits_are_said(built: Path, lesson: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["site", "-o", str(built.parent / "out"), str(lesson)])
+
+    assert "scikit-learn, from which it comes, is not here" in capsys.readouterr().out
+
+
+def test_folder_that_is_not_empty_is_refused(
+    built: Path, lesson: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 2 == cli.main(["site", "-o", str(tmp_path), str(lesson)])
+    assert "is there and is not empty" in capsys.readouterr().err
+
+
+def test_two_notebooks_of_one_name_are_refused(built: Path, lesson: Path, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"two notebooks are called a\.ipynb"):
+        site.prepare(tmp_path / "new", [Lesson(lesson, "a.ipynb"), Lesson(lesson, "a.ipynb")], offline=False)
+
+
+def test_missing_jupyterlite_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command_error.importlib.util, "find_spec", lambda name: None if "lite" in name else object())
+
+    assert 2 == cli.main(["site", "-o", str(tmp_path / "out")])
+    assert 'pip install "nbtf[lab,site]"' in capsys.readouterr().err
+
+
+def test_what_a_program_said_is_told_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "PURE", ("--no-index", "no-such-package-at-all"))
+
+    with pytest.raises(CommandError, match=r"pip could not get the wheels:\n[^$]*no-such-package-at-all"):
+        site.fetch_wheels(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,14 @@ _ATOMIC_ORDER = (np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float6
 _ATOMIC_ADD = (*_ATOMIC_ORDER, np.float16)
 
 
+class _At:
+    """Bytes at an address, for NumPy; a class of ctypes for each size would be left to the garbage collector."""
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        about = {"shape": (nbytes,), "typestr": "|u1", "data": (address, False), "version": 3}
+        self.__array_interface__ = about
+
+
 class ndarray:  # noqa: N801  # CuPy's name
     """An array on a card."""
 
@@ -34,7 +41,7 @@ class ndarray:  # noqa: N801  # CuPy's name
         self.data = memory.alloc(nbytes) if memptr is None else memptr
         self.base: Any = None
         if nbytes:
-            raw = (ctypes.c_char * nbytes).from_address(self.data.ptr)
+            raw = np.asarray(_At(self.data.ptr, nbytes))
             self._a: Any = np.ndarray(shape, dtype, raw, 0, strides, order)  # type: ignore[call-overload]
         else:
             self._a = np.empty(shape, dtype)

@@ -69,13 +69,13 @@ def gather_nd(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `params`.
       batch_dims: how many first axes both have in common.
       name: accepted and ignored; eager ops have no names.
-      bad_indices_policy: accepted and ignored; positions outside are refused.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
 
     Returns:
       What stands there, shape `[..., *params.shape[depth:]]`.
 
     Raises:
-      InvalidArgumentError: a position is outside, or has more numbers than `params` has axes.
+      InvalidArgumentError: a position is outside (a real GPU reads zeros there), or too long for `params`.
 
     >>> tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy()
     array([2, 3], dtype=int32)
@@ -135,14 +135,14 @@ def scatter_nd(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of the result.
       updates: what is written, shape `[..., *shape[depth:]]`. Where a position comes twice, the sum.
       shape: the shape of the result.
-      bad_indices_policy: accepted and ignored; positions outside are refused.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
       name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `updates`' dtype.
 
     Raises:
-      InvalidArgumentError: a position is outside, or the shapes do not fit.
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.scatter_nd([[1], [3], [1]], [5, 6, 7], [5]).numpy()
     array([ 0, 12,  0,  6,  0], dtype=int32)

@@ -113,7 +113,7 @@ def gather(
     Args:
       params: any tensor with at least one axis.
       indices: which slices.
-      validate_indices: accepted and ignored; numbers outside are refused on CPUs and simulated GPUs.
+      validate_indices: accepted and ignored; a real GPU reads zeros for numbers outside, as in TensorFlow.
       axis: along which axis; the first after the batch when None.
       batch_dims: how many first axes both have in common.
       name: accepted and ignored; eager ops have no names.
@@ -122,7 +122,7 @@ def gather(
       The slices, with the axes of `indices` in the place of `axis`.
 
     Raises:
-      InvalidArgumentError: a number is outside, or there are no such axes.
+      InvalidArgumentError: a number is outside (not on a real GPU), or there are no such axes.
 
     >>> tf.gather([[1, 2, 3], [4, 5, 6]], [2, 0], axis=1).numpy()
     array([[3, 1],

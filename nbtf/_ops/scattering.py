@@ -72,7 +72,7 @@ def tensor_scatter_nd_update(
       A new tensor like `tensor`.
 
     Raises:
-      InvalidArgumentError: a position is outside, or the shapes do not fit.
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_update([1, 2, 3], [[0], [2]], [9, 8]).numpy()
     array([9, 2, 8], dtype=int32)
@@ -112,14 +112,14 @@ def tensor_scatter_nd_add(
       tensor: numbers.
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what is added there, shape `[..., *tensor.shape[depth:]]`; to a position that comes twice, both.
-      bad_indices_policy: accepted and ignored; positions outside are refused.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
       name: accepted and ignored; eager ops have no names.
 
     Returns:
       A new tensor like `tensor`.
 
     Raises:
-      InvalidArgumentError: a position is outside, or the shapes do not fit.
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy()
     array([31,  2,  3], dtype=int32)
@@ -154,14 +154,14 @@ def tensor_scatter_nd_sub(
       tensor: numbers.
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what is subtracted there, shape `[..., *tensor.shape[depth:]]`; from a position that comes twice, both.
-      bad_indices_policy: accepted and ignored; positions outside are refused.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
       name: accepted and ignored; eager ops have no names.
 
     Returns:
       A new tensor like `tensor`.
 
     Raises:
-      InvalidArgumentError: a position is outside, or the shapes do not fit.
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_sub([10, 20, 30], [[0], [2]], [1, 2]).numpy()
     array([ 9, 20, 28], dtype=int32)
@@ -196,14 +196,14 @@ def tensor_scatter_nd_max(
       tensor: real numbers.
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what may be larger, shape `[..., *tensor.shape[depth:]]`.
-      bad_indices_policy: accepted and ignored; positions outside are refused.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
       name: accepted and ignored; eager ops have no names.
 
     Returns:
       A new tensor like `tensor`.
 
     Raises:
-      InvalidArgumentError: a position is outside, or the shapes do not fit.
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_max([1, 5, 3], [[0], [1]], [4, 4]).numpy()
     array([4, 5, 3], dtype=int32)
@@ -247,14 +247,14 @@ def tensor_scatter_nd_min(
       tensor: real numbers.
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what may be smaller, shape `[..., *tensor.shape[depth:]]`.
-      bad_indices_policy: accepted and ignored; positions outside are refused.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
       name: accepted and ignored; eager ops have no names.
 
     Returns:
       A new tensor like `tensor`.
 
     Raises:
-      InvalidArgumentError: a position is outside, or the shapes do not fit.
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_min([4, 1, 3], [[0], [1]], [2, 2]).numpy()
     array([2, 1, 3], dtype=int32)

@@ -83,7 +83,7 @@ class VariableParts(Buffer):
           The variable.
 
         Raises:
-          InvalidArgumentError: a place is outside, or the shapes do not fit.
+          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_update([[0], [2]], [9.0, 8.0]).numpy()
         array([9., 2., 8.], dtype=float32)
@@ -102,7 +102,7 @@ class VariableParts(Buffer):
           The variable.
 
         Raises:
-          InvalidArgumentError: a place is outside, or the shapes do not fit.
+          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_add([[0], [0]], [9.0, 8.0]).numpy()
         array([18.,  2.,  3.], dtype=float32)
@@ -121,7 +121,7 @@ class VariableParts(Buffer):
           The variable.
 
         Raises:
-          InvalidArgumentError: a place is outside, or the shapes do not fit.
+          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0]], [1.0]).numpy()
         array([0., 2., 3.], dtype=float32)
@@ -141,7 +141,7 @@ class VariableParts(Buffer):
 
         Raises:
           TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside, or the shapes do not fit.
+          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_update(tf.IndexedSlices([9.0], [1])).numpy()
         array([1., 9., 3.], dtype=float32)
@@ -161,7 +161,7 @@ class VariableParts(Buffer):
 
         Raises:
           TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside, or the shapes do not fit.
+          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_add(tf.IndexedSlices([9.0], [1])).numpy()
         array([ 1., 11.,  3.], dtype=float32)
@@ -181,7 +181,7 @@ class VariableParts(Buffer):
 
         Raises:
           TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside, or the shapes do not fit.
+          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_sub(tf.IndexedSlices([2.0], [1])).numpy()
         array([1., 0., 3.], dtype=float32)

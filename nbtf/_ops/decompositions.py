@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
+from nbtf._devices.cuda_solvers import failing
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.comparison import greater
 from nbtf._ops.complexes import real
@@ -31,7 +32,8 @@ def Cholesky(xp: Any, input: Any) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ValueError("square matrices")
     try:
-        return xp.linalg.cholesky(input)
+        with failing(xp):
+            return xp.linalg.cholesky(input)
     except xp.linalg.LinAlgError:  # TensorFlow gives nan for those that are not positive definite
         if input.ndim == 2:
             return xp.full(input.shape, float("nan"), input.dtype)
@@ -158,9 +160,10 @@ def _divided(matrix: Tensor, triangle: Tensor) -> Tensor:
 
 @op("T -> T*", T=SOLVED)
 def Svd(xp: Any, input: Any, compute_uv: bool, full_matrices: bool) -> Any:
-    if not compute_uv:
-        return [xp.linalg.svd(input, compute_uv=False).astype(input.dtype)]
-    u, s, v = xp.linalg.svd(input, full_matrices)
+    with failing(xp):
+        if not compute_uv:
+            return [xp.linalg.svd(input, compute_uv=False).astype(input.dtype)]
+        u, s, v = xp.linalg.svd(input, full_matrices)
     return [s.astype(input.dtype), u, v.swapaxes(-1, -2).conj()]
 
 
@@ -249,9 +252,10 @@ def _outside(vectors: Tensor, matrix: Tensor) -> Tensor:
 
 @op("T -> T*", T=SOLVED)
 def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
-    if not compute_v:
-        return [xp.linalg.eigvalsh(input).astype(input.dtype)]
-    values, vectors = xp.linalg.eigh(input)
+    with failing(xp):
+        if not compute_v:
+            return [xp.linalg.eigvalsh(input).astype(input.dtype)]
+        values, vectors = xp.linalg.eigh(input)
     return [values.astype(input.dtype), vectors]
 
 

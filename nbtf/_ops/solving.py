@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
+from nbtf._devices.cuda_solvers import REPORTED, failing
 from nbtf._ops.broadcasting import reshape, unbroadcast
 from nbtf._ops.diagonals import band_part
 from nbtf._ops.elementwise import multiply, negative
@@ -40,9 +41,10 @@ def check_square(matrix: Spec) -> None:
 def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) -> Any:
     """Calls a function of the array library that fails for singular matrices."""
     try:
-        return function(*arrays)
+        with failing(xp):
+            return function(*arrays)
     except xp.linalg.LinAlgError as error:
-        if "ingular" not in str(error):  # wrong shapes: `infer` knows better what to say
+        if "ingular" not in str(error) and REPORTED not in str(error):  # wrong shapes: `infer` knows what to say
             raise
         raise InvalidArgumentError(None, None, text) from error
 

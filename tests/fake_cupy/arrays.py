@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -342,6 +343,42 @@ def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return on_the_card
 
 
+class _Solvers(threading.local):
+    linalg = "ignore"
+
+
+SOLVERS = _Solvers()
+"""What `cupyx.errstate` sets."""
+_FAILED = ("Singular matrix", "Matrix is not positive definite", "did not converge")
+
+
+def solver(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns one of CuPy's solvers: those that fail leave numbers that mean nothing, and say so only if told to."""
+
+    def on_the_card(*args: Any, **kwargs: Any) -> Any:
+        try:
+            found = function(name, original)(*args, **kwargs)
+        except np.linalg.LinAlgError as error:
+            if not any(text in str(error) for text in _FAILED):
+                raise
+            if SOLVERS.linalg == "raise":
+                _looked_at_info()
+                text = (
+                    f"Error reported by {name} in cuSOLVER. devInfo = [2]. Please refer to the cuSOLVER documentation."
+                )
+                raise np.linalg.LinAlgError(text) from None
+            return made(np.full_like([plain(one) for one in args if isinstance(one, ndarray)][-1], 7))
+        if SOLVERS.linalg == "raise":
+            _looked_at_info()
+        return found
+
+    return on_the_card
+
+
+def _looked_at_info() -> None:
+    MACHINE.did("sync", "devInfo", get_current_stream().ptr)
+
+
 class Ufunc:
     """A ufunc of CuPy's; few can be scattered or reduced."""
 
@@ -449,6 +486,7 @@ def broadcast(*arrays: Any) -> Any:
     return np.broadcast(*map(plain, arrays))
 
 
+_SOLVERS = frozenset(f"linalg.{name}" for name in "cholesky eigh eigvalsh inv solve svd".split())
 HOST_RESULTS = frozenset({"iinfo", "finfo", "issubdtype", "promote_types", "result_type", "can_cast", "isdtype"})
 
 
@@ -462,7 +500,7 @@ def named(name: str, prefix: str = "") -> Any:
         return Ufunc(name, original)
     if name in HOST_RESULTS or isinstance(original, type) or not callable(original):
         return original
-    return function(prefix + name, original)
+    return (solver if prefix + name in _SOLVERS else function)(prefix + name, original)
 
 
 _NULL = Stream.null

@@ -32,13 +32,13 @@ def _of_address_space(root: str) -> int:
     """Returns what `ulimit -v` leaves."""
     pages = _read(f"{root}/proc/self/statm").split()
     try:
-        import resource  # not on Windows and in the browser
-    except ImportError:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getpagesize, getrlimit
+    except ImportError:  # Windows has no such module, and that of a browser is empty
         return _UNKNOWN
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY or not pages:
+    limit = getrlimit(RLIMIT_AS)[0]
+    if limit == RLIM_INFINITY or not pages:
         return _UNKNOWN
-    return limit - int(pages[0]) * resource.getpagesize()
+    return limit - int(pages[0]) * getpagesize()
 
 
 def _left_in_group(limit_file: str, usage_file: str, stat_file: str) -> int:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -24,6 +25,12 @@ MEMINFO = "MemTotal:       8388608 kB\nMemFree:        1024 kB\nMemAvailable:   
 
 def test_where_nothing_is_known_there_is_no_end(tmp_path: Path) -> None:
     assert sys.maxsize == available_bytes(str(tmp_path))
+
+
+def test_a_browser_says_nothing_of_the_address_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resource", ModuleType("resource"))  # as Pyodide has it
+
+    assert available_bytes(_write(tmp_path, {"proc/self/statm": "1 1"})) == sys.maxsize
 
 
 def test_machine_gives_what_the_kernel_says(tmp_path: Path) -> None:

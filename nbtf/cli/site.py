@@ -71,7 +71,7 @@ def site(chosen: argparse.Namespace) -> int:
     require(
         ["jupyterlite_core", "jupyterlite_pyodide_kernel", "ipywidgets", "anywidget", "nbformat"],
         "nbtf site",
-        'pip install "nbtf[lab,site]"',
+        'pip install "nbtf[site]"',
     )
     _check_output(chosen.output)
     contents = [Lesson(path, path.name) for path in found(chosen.notebooks)] if chosen.notebooks else lessons()

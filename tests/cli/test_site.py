@@ -101,7 +101,7 @@ def test_missing_jupyterlite_is_named(
     monkeypatch.setattr(command_error.importlib.util, "find_spec", lambda name: None if "lite" in name else object())
 
     assert 2 == cli.main(["site", "-o", str(tmp_path / "out")])
-    assert 'pip install "nbtf[lab,site]"' in capsys.readouterr().err
+    assert 'pip install "nbtf[site]"' in capsys.readouterr().err
 
 
 def test_what_a_program_said_is_told_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

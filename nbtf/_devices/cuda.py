@@ -18,7 +18,7 @@ from nbtf._devices import cuda_errors, exhausted
 from nbtf._devices.base import Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.cuda_copy import NotReachable, between, unpinned
 from nbtf._devices.cuda_first_use import FirstUse
-from nbtf._devices.cuda_guard import Events, Guard, make_current_again, stream_for
+from nbtf._devices.cuda_guard import Before, Events, Guard, make_current_again, stream_for
 from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, What
 from nbtf._devices.cuda_pool import PoolMemory
 from nbtf._devices.cuda_probe import FORKED
@@ -117,6 +117,14 @@ class CudaGPU(Device):
                     self._raise(error)
             return self._guard
 
+    def enter(self) -> tuple[Guard, Before]:
+        """Switches the thread to this device; `leave` of the guard gives it back. The first call takes the card."""
+        guard = self._guard or self.open()
+        try:
+            return guard, guard.enter()
+        except Exception as error:  # whatever was broken before, by nbtf or not, is heard of here
+            self._raise(error)
+
     def _opened(self) -> Guard:
         """Takes stream and memory, with the card current; leaves the thread as it was."""
         cuda, runtime = self.xp.cuda, self._runtime
@@ -155,8 +163,8 @@ class CudaGPU(Device):
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; CuPy has taken it down when this returns, the card may still be reading."""
-        guard = self._guard or self.open()
-        source, before = unpinned(array), guard.enter()
+        source = unpinned(array)
+        guard, before = self.enter()
         try:
             return self.keep(self.xp.asarray(source), label)
         except Exception as error:
@@ -166,9 +174,8 @@ class CudaGPU(Device):
 
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         """Copies a buffer out; waits until its value is there."""
-        guard = self._guard or self.open()
         array = buffer._array
-        before = guard.enter()
+        guard, before = self.enter()
         try:
             return array.get(stream=self.stream)
         except Exception as error:
@@ -201,11 +208,10 @@ class CudaGPU(Device):
         site: Site | Where = None,
     ) -> list[Buffer]:
         """Runs a kernel with CuPy; returns when it has been started."""
-        guard = self._guard or self.open()
         arrays = arrays_of(buffers)
         key = (op, *[None if one.__class__ is list else (one.dtype, one.ndim) for one in arrays])
         new = key not in self._uses.seen
-        before = guard.enter()
+        guard, before = self.enter()
         try:
             if new:
                 self._uses.start(op.type)
@@ -240,7 +246,10 @@ class CudaGPU(Device):
             if one.__class__ is not self._array:
                 raise LookupError
         function, what = self._functions.get(op) or self._bound(op)
-        before = guard.enter()
+        try:
+            before = guard.enter()
+        except Exception:
+            raise LookupError from None
         try:
             array = function(*arrays, *attrs)
             memory = array.data.mem
@@ -290,8 +299,7 @@ class CudaGPU(Device):
         """Waits for everything that was started; raises errors that were pending."""
         if not self.started:
             return
-        guard = self._guard or self.open()
-        before = guard.enter()
+        guard, before = self.enter()
         try:
             self.stream.synchronize()
         except Exception as error:
@@ -317,13 +325,13 @@ class CudaGPU(Device):
         guard = self._guard
         if guard is None:
             return None
-        before = guard.enter()
-        try:
-            return self._runtime.memGetInfo()
-        except Exception:
-            return None
-        finally:
-            guard.leave(before)
+        with suppress(Exception):
+            before = guard.enter()
+            try:
+                return self._runtime.memGetInfo()
+            finally:
+                guard.leave(before)
+        return None
 
     def lose(self, error: OpError) -> None:
         """Lets every later call fail with an error like this one, at once."""

@@ -31,10 +31,11 @@ def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -
     Raises:
       NotReachable: it must go through the computer's memory.
     """
-    own, other = target.open(), source.open()
+    target.open()
+    source.open()
     ordered = target.ordinal == source.ordinal and target.stream.ptr == source.stream.ptr
     shape, dtype = array.shape, array.dtype
-    there = other.enter()
+    other, there = source.enter()
     try:
         array = source.xp.ascontiguousarray(array)
         written = None if ordered else source.events.record()
@@ -42,7 +43,7 @@ def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -
         raise source.explained(error, array.nbytes, shape, dtype, copied=True) from None
     finally:
         other.leave(there)
-    here = own.enter()
+    own, here = target.enter()
     try:
         made = target.xp.empty(shape, dtype)
         if written is not None:
@@ -57,14 +58,21 @@ def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -
     finally:
         own.leave(here)
     if written is not None:
-        there = other.enter()
-        try:
-            source.events.wait(read)
-        finally:
-            other.leave(there)
-        source.events.give_back(written)
-        target.events.give_back(read)
+        _let_go(source, target, written, read)
     return buffer
+
+
+def _let_go(source: CudaGPU, target: CudaGPU, written: Any, read: Any) -> None:
+    """Has the source wait until the target has read; both marks may then be used again."""
+    guard, before = source.enter()
+    try:
+        source.events.wait(read)
+    except Exception as error:
+        raise source.explained(error, copied=True) from None
+    finally:
+        guard.leave(before)
+    source.events.give_back(written)
+    target.events.give_back(read)
 
 
 def _send(source: CudaGPU, target: CudaGPU, array: Any, made: Any) -> None:

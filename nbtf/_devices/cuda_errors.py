@@ -20,6 +20,7 @@ from nbtf.errors import (
 
 OUT_OF_MEMORY = 2
 _MISSING = {
+    3: "CUDA cannot start in this process, as in one that was forked from a process that had asked for its GPUs",
     35: "the driver is older than the CUDA that CuPy was built for",
     100: "CUDA finds no GPU",
     101: "there is no such GPU",

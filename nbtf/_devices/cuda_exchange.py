@@ -35,8 +35,8 @@ def interface(device: CudaGPU, buffer: Buffer) -> dict[str, Any]:
 def adopt(device: CudaGPU, value: Any) -> Buffer:
     """Returns a buffer that shows an array of another library on this card.
 
-    The array must not change while tensors show it. It should be known on the null stream, or on one that waits for
-    it, as those of CuPy and PyTorch are unless somebody asks for others.
+    The array must not change while tensors show it. The device waits for what the caller's thread has started on its
+    current stream, where CuPy's arrays are made, and for the stream that another library names.
 
     Args:
       device: the device, one on the card where the array is.
@@ -50,15 +50,30 @@ def adopt(device: CudaGPU, value: Any) -> Buffer:
 def shown(device: CudaGPU, value: Any) -> Any:
     """Returns CuPy's array for one of another library, in the same memory."""
     take = device.xp.from_dlpack if hasattr(value, "__dlpack__") else device.xp.asarray
-    return _with_stream_of(device, lambda: take(value))
+    return _with_stream_of(device, lambda: take(value), after_the_user=True)
 
 
-def _with_stream_of(device: CudaGPU, do: Callable[[], Any]) -> Any:
-    """Does something on a device's stream, with the device current."""
-    guard = device.open()
-    before = guard.enter()
+def _with_stream_of(device: CudaGPU, do: Callable[[], Any], after_the_user: bool = False) -> Any:
+    """Does something on a device's stream, with the device current.
+
+    Args:
+      device: whose stream it is.
+      do: what to do.
+      after_the_user: whether the stream waits for the one that the thread had. CuPy's arrays do not know on which
+        stream they were made, and name the current one: inside of this that is the device's.
+    """
+    guard, before = device.enter()
     try:
+        users = before[1]
+        if after_the_user and users is not None:
+            made = device.xp.cuda.Event(disable_timing=True)
+            made.record(users)
+            device.events.wait(made)
         return do()
+    except Exception as error:
+        if hasattr(error, "status"):  # CUDA's own
+            raise device.explained(error) from None
+        raise
     finally:
         guard.leave(before)
 

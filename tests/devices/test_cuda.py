@@ -267,6 +267,43 @@ def test_after_an_illegal_access_every_call_fails_at_once(machine: FakeMachine) 
     assert device.state.startswith("lost: GPU:0 (Fake GPU) is lost: ")
 
 
+@pytest.mark.parametrize("what", ["put", "get", "run", "copy", "wait"])
+def test_what_somebody_else_broke_is_an_error_of_ours(machine: FakeMachine, what: str) -> None:
+    device, other = gpu(0, 0), gpu(1, 1)
+    x, there = device.put(ones()), other.put(ones())
+    machine.broken = CUDARuntimeError(700)  # by a kernel of the user's own
+
+    calls = {
+        "put": lambda: device.put(ones()),
+        "get": lambda: device.get(x),
+        "run": lambda: doubled(device, x),
+        "copy": lambda: device.copy_from(other, there),
+        "wait": device.synchronize,
+    }
+    with pytest.raises(InternalError, match="is lost: a kernel used an illegal address"):
+        calls[what]()
+    assert device.state.startswith("lost: ")
+
+
+def test_the_lane_leaves_to_the_road_what_somebody_else_broke(machine: FakeMachine) -> None:
+    device = gpu()
+    x = device.put(ones())
+    doubled(device, x)
+    machine.broken = CUDARuntimeError(700)
+
+    with pytest.raises(LookupError):
+        device.quick(AddV2, (x, x), ())
+    assert device.mem_info() is None
+
+
+def test_a_process_that_was_forked_from_one_with_gpus_is_told_so(machine: FakeMachine) -> None:
+    device = gpu()
+    machine.broken = CUDARuntimeError(3)
+
+    with pytest.raises(FailedPreconditionError, match="forked"):
+        device.put(ones())
+
+
 def test_a_lost_device_can_still_be_closed_and_asked_for_its_account(machine: FakeMachine) -> None:
     device = gpu()
     x, _ = broken(machine, device)

@@ -36,6 +36,8 @@ class FakeMachine:
     diary: list[tuple[Any, ...]] = field(default_factory=list)
     faults: list[tuple[str, BaseException]] = field(default_factory=list)
     """What to raise, and at which kind of call: `sync`, `kernel`, `memcpy`, `malloc` or any."""
+    broken: BaseException | None = None
+    """An error after which each call of the process fails."""
     host_reads: int = 0
     local: Any = field(default_factory=threading.local)
 
@@ -60,9 +62,11 @@ class FakeMachine:
         return self.device
 
     def need(self) -> None:
-        """Raises what CuPy raises without a driver [1.1]."""
+        """Raises what CuPy raises without a driver [1.1], and after an error that stays [1.8]."""
         from tests.fake_cupy.runtime import CUDARuntimeError
 
+        if self.broken is not None:
+            raise self.broken
         if not self.available:
             raise CUDARuntimeError(35)
 
@@ -71,9 +75,9 @@ class FakeMachine:
         self.diary.append((what, *more))
         for number, (where, error) in enumerate(self.faults):
             if where in (what, "any"):
-                sticky = getattr(error, "status", None) in (700, 710, 719)
-                if not sticky:
-                    del self.faults[number]
+                if getattr(error, "status", None) in (700, 710, 719):
+                    self.broken = error
+                del self.faults[number]
                 raise error
 
 

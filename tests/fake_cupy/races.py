@@ -20,7 +20,10 @@ PIECE = 256
 """Bytes; no two blocks of an allocator share such a piece."""
 
 StreamName = tuple[int, int]
-"""Device and pointer; pointer 0 is the null stream of the device, which waits for all others, as they do for it."""
+"""Device and pointer; pointer 0 is the null stream of the device.
+
+It waits for all others, as they do for it, except for those that were made as non-blocking.
+"""
 Clock = dict[StreamName, int]
 
 
@@ -63,7 +66,7 @@ class Races:
         merge(clock, self.host)
         device, pointer = name
         for other, theirs in list(self.streams.items()):
-            if other[0] == device and (pointer == 0 or other[1] == 0):
+            if other[0] == device and 0 in (pointer, other[1]) and not {pointer, other[1]} & stream.NON_BLOCKING:
                 merge(clock, theirs)
         return clock
 

@@ -12,6 +12,7 @@ is_hip = False
 memcpyDefault = 4  # noqa: N816  # CuPy's name, as all below
 NAMES = {
     2: "cudaErrorMemoryAllocation: out of memory",
+    3: "cudaErrorInitializationError: initialization error",
     35: "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version",
     46: "cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy or unavailable",
     100: "cudaErrorNoDevice: no CUDA-capable device is detected",

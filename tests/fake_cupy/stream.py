@@ -9,6 +9,8 @@ from tests.fake_cupy.machine import MACHINE
 
 _POINTERS = itertools.count(0x1000, 8)
 _NUMBERS = itertools.count(1)
+NON_BLOCKING: set[int] = set()
+"""Pointers of streams that do not wait for the null stream, nor it for them."""
 
 
 class Stream:
@@ -21,6 +23,8 @@ class Stream:
         plain = not (null or ptds)
         self.device_id = MACHINE.touch() if plain else -1
         self.ptr = next(_POINTERS) if plain else 2 if ptds else 0
+        if plain and non_blocking:
+            NON_BLOCKING.add(self.ptr)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and self.ptr == other.ptr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ import pytest
 import nbtf as tf
 from nbtf._devices import cuda_probe, discovery
 from nbtf._devices.cuda import CudaGPU
+from nbtf._devices.cuda_guard import Events
 from nbtf._runtime.context import CURRENT, Context, use_context
 from nbtf._runtime.exchange import Capsule
-from nbtf.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
+from nbtf.errors import FailedPreconditionError, InternalError, InvalidArgumentError, UnimplementedError
 from nbtf.experimental.dlpack import from_dlpack, to_dlpack
 from tests import fake_cupy
 from tests.fake_cupy.exchange import FakeCapsule, SpeaksDLPack, SpeaksInterface
+from tests.fake_cupy.machine import MACHINE
 from tests.fake_cupy.races import RaceError, checked_for_races
+from tests.fake_cupy.runtime import CUDARuntimeError
 from tests.machines import machine
 
 DTYPES = ["float16", "float32", "float64", "int8", "int64", "uint8", "bool", "complex64"]
@@ -343,6 +347,36 @@ def test_a_consumer_on_a_stream_of_its_own_is_ordered_behind_the_device(monkeypa
             races.access("a kernel of PyTorch reads", [x._array], [], (0, consumer))
 
     assert isinstance(capsule, FakeCapsule)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("on_the_card", [1, 2])
+def test_a_tensor_of_a_cupy_array_is_ordered_behind_the_user_s_stream(
+    on_the_card: int, ordered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not ordered:
+        monkeypatch.setattr(Events, "wait", lambda self, event: None)
+    with fake_cupy.installed(1), checked_for_races():
+        found = cuda_probe.ask(fake_cupy).cards
+        monkeypatch.setattr(discovery, "real_cards", lambda environ: found)
+        with use_context(Context(environ={})):
+            tf.config.set_logical_device_configuration(
+                tf.config.list_physical_devices("GPU")[0],
+                [tf.config.LogicalDeviceConfiguration(memory_limit=16)] * on_the_card,
+            )
+            with fake_cupy.cuda.Stream(non_blocking=True), nullcontext() if ordered else pytest.raises(RaceError):
+                x = from_dlpack(fake_cupy.asarray(np.arange(3.0)))
+
+                assert [0, 2, 4] == (x + x).numpy().tolist()
+
+
+@pytest.mark.usefixtures("cards")
+def test_an_error_of_cuda_s_while_sharing_is_one_of_ours() -> None:
+    x = on_gpu()
+    MACHINE.faults.append(("record", CUDARuntimeError(700)))
+
+    with pytest.raises(InternalError, match="illegal memory access"):
+        x.__dlpack__(stream=0xF01)
 
 
 # Other libraries, where they are installed

@@ -3,7 +3,7 @@
 They stay valid ES modules of their own, which node and editors can check. A widget gets them joined: what is imported
 comes first, and neither `import` nor `export` is left. So top-level names must differ over all files. A notebook is
 saved with the text of its widgets: comments and indentation are left out, a sixth of it, and no text of a program may
-have several lines.
+have several lines. One module has no file: that of the words, which are data (see catalogue.py).
 """
 
 from __future__ import annotations
@@ -13,10 +13,16 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from nbtf.notebook import catalogue
+
+CATALOGUE = "catalogue"
+"""The module without a file."""
+
 IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./(\w+)\.js";[ \t]*\n?', re.MULTILINE)
 EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|class|const|let)\b)", re.MULTILINE)
 
 NEEDLESS = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE)
+NEEDLESS_IN_STYLE = re.compile(r"/\*.*?\*/\s*|^\s+", re.MULTILINE | re.DOTALL)
 
 
 @cache
@@ -27,14 +33,18 @@ def script(name: str, view: str) -> str:
       name: the file in `static/` that has the view, without its ending.
       view: the view that it exports.
     """
-    parts = [f"// {one}.js\n{_bare(_read(f'{one}.js'))}" for one in in_order(name)]
+    modules = in_order(name)
+    sections = catalogue.sections_in("".join([_read(f"{one}.js") for one in modules if one != CATALOGUE]))
+    texts = {one: catalogue.module(sections) if one == CATALOGUE else _read(f"{one}.js") for one in modules}
+    parts = [f"// {one}.js\n{_bare(text)}" for one, text in texts.items()]
     return "\n".join([*parts, f"export default {{ render: (context) => frame(context, {view}) }};\n"])
 
 
 @cache
 def style(name: str) -> str:
     """Returns the style sheet of a widget: those of its modules that have one."""
-    return "\n".join(_read(f"{one}.css") for one in in_order(name) if (_static() / f"{one}.css").is_file())
+    styles = [_read(f"{one}.css") for one in in_order(name) if (_static() / f"{one}.css").is_file()]
+    return "".join([NEEDLESS_IN_STYLE.sub("", text) for text in styles])
 
 
 def _bare(text: str) -> str:
@@ -55,7 +65,7 @@ def _add(name: str, found: list[str], importers: tuple[str, ...]) -> None:
     if name in importers:
         raise ValueError(f"modules that import each other: {' -> '.join((*importers, name))}")
     if name not in found:
-        for imported in IMPORT.findall(_read(f"{name}.js")):
+        for imported in IMPORT.findall("" if name == CATALOGUE else _read(f"{name}.js")):
             _add(imported, found, (*importers, name))
         found.append(name)
 

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook import chunks, history
+from nbtf.notebook import catalogue, chunks, history
 from nbtf.notebook.card_use import CardUse
 from nbtf.notebook.device_names import kind, short
 from nbtf.notebook.session import Session
@@ -40,6 +40,7 @@ class Feed:
     def __init__(self, session: Session) -> None:
         """Says nothing yet."""
         self._session = session
+        self._language = catalogue.asked_for()
         self._rev = 0
         self._seen: object = None
         self._heard_until = 0
@@ -82,6 +83,7 @@ class Feed:
             "rev": self._rev,
             "wall": now,
             "hb": HEARTBEAT,
+            "lang": self._language,
             "busy": busy,
             "ended": ended,
             "heard": snapshot.heard,

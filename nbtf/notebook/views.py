@@ -6,7 +6,7 @@ from typing import Any
 
 from IPython import display, get_ipython
 
-from nbtf.notebook import device_table, esm, memory
+from nbtf.notebook import catalogue, device_table, esm, memory
 from nbtf.notebook.audience import Audience
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.pump import Pump, pump_of
@@ -29,6 +29,8 @@ class View(anywidget.AnyWidget):
     """A live view of a session."""
 
     state: Any = traitlets.Dict().tag(sync=True)
+    texts: Any = traitlets.Dict().tag(sync=True)
+    """What it says in other languages than English, by the name under which it was asked for."""
     maps = False
     module = ""
     """The file in `static/` that draws it."""
@@ -50,7 +52,8 @@ class View(anywidget.AnyWidget):
         self.only = only
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
-        super().__init__(state=self._pump.add(self.maps, only))
+        state = self._pump.add(self.maps, only)
+        super().__init__(state=state, texts=self._texts(state["lang"]))
         getattr(self, "on_msg")(self._heard)  # noqa: B009  # ipywidgets does not type it
         self._pump.feeds(self)
 
@@ -70,12 +73,22 @@ class View(anywidget.AnyWidget):
 
     def _heard(self, _: Any, content: Any, __: Any) -> None:
         """Takes a message of a front end; it comes late, or on another thread."""
-        try:
-            kind, more = content["kind"], content["n"]
-        except (KeyError, TypeError):
-            return
-        if kind == "view" and more in (1, -1):
-            self._pump.report(self, more)
+        match content:
+            case {"kind": "view", "n": 1 | -1 as more}:
+                self._pump.report(self, more)
+            case {"kind": "language", "name": str(name)}:
+                self._speak(name)
+            case _:
+                pass
+
+    def _speak(self, name: str) -> None:
+        """Takes along the words of a language that a front end has asked for."""
+        if name not in self.texts:
+            self.texts = self.texts | self._texts(name)
+
+    def _texts(self, name: str) -> dict[str, Any]:
+        found = catalogue.translation(name, catalogue.sections_in(self._esm))
+        return {} if found is None else {name: found}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the widget, and for those who cannot show it a table as HTML and as text."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.lab_server import LabServer, start_lab
+from tests.browser.saved import CELLS, Saved, run
 
 # No GPU, no sandbox (a container's root has none), and no other machine: its name is not found.
 ARGUMENTS = (
@@ -31,6 +32,12 @@ def server(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     running = start_lab(tmp_path_factory.mktemp("lab"))
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="package")
+def saved(server: LabServer) -> Saved:
+    """A notebook with both views, run once for all tests."""
+    return run(server, *CELLS)
 
 
 @pytest.fixture(scope="package")

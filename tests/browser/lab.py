@@ -26,6 +26,7 @@ RUN = f"""index => {{
     return jupyterapp.commands.execute('notebook:run-cell');
 }}"""
 WATCH = Path(__file__).with_name("watch.js")
+UNREADABLE = Path(__file__).with_name("unreadable.js")
 
 
 class Seen(NamedTuple):
@@ -143,6 +144,10 @@ class Lab:
     def overflow(self, view: str) -> int:
         """How many pixels of a view are too wide for it."""
         return int(self.page.locator(view).evaluate("node => node.scrollWidth - node.clientWidth"))
+
+    def unreadable(self, view: str) -> list[str]:
+        """The texts of a view that stand on one another, and those that something cuts off, but for what scrolls."""
+        return list(self.page.locator(view).evaluate(f"view => ({UNREADABLE.read_text(encoding='utf-8')})(view)"))
 
     def axe(self, view: str) -> list[str]:
         """What axe finds wrong in a view by the rules of WCAG 2 A and AA."""

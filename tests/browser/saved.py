@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nbtf.notebook import catalogue
 from tests.browser.lab import PYTHON, code_cell, notebook
 from tests.browser.lab_server import LabServer, environment
 
@@ -18,6 +19,27 @@ LONG_AGO = 1_700_000_000.0
 """The time of frozen views, in seconds since the epoch."""
 FOREVER = 1e12
 """Seconds between heartbeats of a frozen view: it is never late."""
+
+NASTY = "<img src=x onerror=alert(1)>"
+CELLS = (
+    """\
+import nbtf as tf
+_ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+for gpu in tf.config.list_physical_devices("GPU"):
+    tf.config.experimental.set_memory_growth(gpu, True)
+%load_ext nbtf""",
+    "%devices --live",
+    "%gpu_memory --live",
+    f"""\
+with tf.device("/CPU:0"):
+    a = tf.ones([512, 512])
+with tf.device("/GPU:1"):
+    b = tf.matmul(a, a)
+with tf.device("/GPU:7"):
+    c = tf.add(b, b)
+kept = {{"{NASTY}": tf.reshape(c, [256, 1024])}}
+del b""",
+)
 
 State = dict[str, Any]
 
@@ -46,6 +68,15 @@ class Saved(NamedTuple):
         for name, state in other.states().items():
             state.clear()
             state |= states[name]
+        return other
+
+    def speaking(self, language: str) -> Saved:
+        """Returns the notebook as one has it who asked for a language."""
+        other = self.changed(lambda state: state.update(lang=language))
+        for model in other.metadata["widgets"][STATES]["state"].values():
+            if "state" in model["state"]:
+                words = catalogue.translation(language, catalogue.sections_in(model["state"]["_esm"]))
+                model["state"]["texts"] = {language: words}
         return other
 
 

@@ -12,29 +12,9 @@ from nbtf.notebook.card_use import CardUse
 from tests.browser.lab import Lab
 from tests.browser.lab_server import LabServer
 from tests.browser.references import differences, frozen
-from tests.browser.saved import Saved, State, freeze, run
+from tests.browser.saved import NASTY, Saved, State, freeze
 
-NASTY = "<img src=x onerror=alert(1)>"
 LONG = "Long" * 2500
-CELLS = (
-    """\
-import nbtf as tf
-_ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
-for gpu in tf.config.list_physical_devices("GPU"):
-    tf.config.experimental.set_memory_growth(gpu, True)
-%load_ext nbtf""",
-    "%devices --live",
-    "%gpu_memory --live",
-    f"""\
-with tf.device("/CPU:0"):
-    a = tf.ones([512, 512])
-with tf.device("/GPU:1"):
-    b = tf.matmul(a, a)
-with tf.device("/GPU:7"):
-    c = tf.add(b, b)
-kept = {{"{NASTY}": tf.reshape(c, [256, 1024])}}
-del b""",
-)
 MAP, MEMORY = ".nbtf-map", ".nbtf-memory"
 VIEWS = (MAP, MEMORY)
 THEMES = ("Light", "Dark")
@@ -44,12 +24,6 @@ FONTS = (
 )
 
 Pages = Callable[..., Lab]
-
-
-@pytest.fixture(scope="package")
-def saved(server: LabServer) -> Saved:
-    """A notebook with both views."""
-    return run(server, *CELLS)
 
 
 def opened(lab: Lab, saved: Saved) -> Lab:

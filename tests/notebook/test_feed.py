@@ -189,7 +189,7 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "wall": state["wall"],
     }
     assert (
-        "schema rev wall hb busy ended heard ops devices since copies columns words steps cells only".split()
+        "schema rev wall hb lang busy ended heard ops devices since copies columns words steps cells only".split()
         == list(state)
     )
     of_device = "name label kind model card bus_id card_memory memory ops counts more history real".split()

@@ -127,6 +127,38 @@ def test_front_end_is_counted(inline: Shell, sent: list[Message]) -> None:
     assert (1, 0, []) == (two_of_three, widget.audience.views, sent)
 
 
+def test_page_in_another_language_is_sent_its_words_once(inline: Shell, sent: list[Message]) -> None:
+    widget = inline.run("%devices --live").result
+    sent.clear()
+    for _ in range(2):
+        widget._handle_custom_msg({"kind": "language", "name": "zh-CN"}, [])
+
+    ((_, data),) = sent
+    assert ["texts"] == list(data["state"])
+    assert "设备图" in data["state"]["texts"]["zh-CN"]["texts"]
+
+
+@pytest.mark.parametrize("name", ["en-US", "fr", None, ["ja"]])
+def test_page_in_a_language_that_nobody_speaks_gets_english(inline: Shell, sent: list[Message], name: Any) -> None:
+    widget = inline.run("%devices --live").result
+    sent.clear()
+    widget._handle_custom_msg({"kind": "language", "name": name}, [])
+
+    assert ([], {}) == (sent, widget.texts)
+
+
+@pytest.mark.parametrize(("asked", "lang", "texts"), [("", "", []), ("ja_JP", "ja", ["ja"]), ("fr", "en", [])])
+def test_environment_decides_on_the_language(
+    inline: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch, asked: str, lang: str, texts: list[str]
+) -> None:
+    monkeypatch.setenv("NBTF_LANG", asked)
+    inline.ip.extension_manager.loaded.add("nbtf")
+    inline.run("%reload_ext nbtf", "%gpu_memory --live")
+
+    opened = [data["state"] for kind, data in sent if kind == "comm_open"][-1]
+    assert (lang, texts) == (opened["state"]["lang"], list(opened["texts"]))
+
+
 @pytest.mark.parametrize(
     "content", [{}, {"kind": "view"}, {"kind": "view", "n": 7}, {"kind": "x", "n": 1}, None, "text"]
 )

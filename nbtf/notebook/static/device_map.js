@@ -6,14 +6,16 @@ import { mapTables } from "./map_tables.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
 import { sceneAt } from "./scene.js";
 import { makeStepList, updateStepList } from "./step_list.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, listed } from "./words.js";
 
 const ARCS_WIDTH = { wide: 68, medium: 48, narrow: 0 }; // as in device_map.css
 const MANY = 5; // from 6 GPUs on rooms are lower, so that 8 of them fit on a screen
 
 export const deviceMap = {
   kind: "map",
-  title: WORDS.map.title,
+  get title() {
+    return WORDS.map.title;
+  },
 
   create(root, ui) {
     Object.assign(this, { ui, rooms: new Map(), before: null, focus: null, drawn: false });
@@ -139,8 +141,9 @@ export const deviceMap = {
   tables: mapTables,
 
   say(state, position, kind, badge) {
-    const busiest = [...state.devices].sort((a, b) => b.ops - a.ops).slice(0, 2).map((one) => `${one.name} ${fill(WORDS.map.ops, { n: one.ops })}`);
-    const told = fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: busiest.join(", ") });
+    const busiest = [...state.devices].sort((a, b) => b.ops - a.ops).slice(0, 2)
+      .map((one) => fill(WORDS.map.sayDevice, { name: one.name, n: one.ops }));
+    const told = fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: listed(busiest) });
     return fill(WORDS.frame.status, { title: this.title, badge, told });
   },
 };
@@ -165,8 +168,8 @@ function makeCard(card) {
 }
 
 function fillGhost(node, { name, runs }) {
-  put(node.firstChild, `${name} ${WORDS.map.ghost}`);
-  put(node.lastChild, runs.map((run) => fill(run.n > 1 ? WORDS.map.ghostRanOften : WORDS.map.ghostRan, run)).join("; "));
+  put(node.firstChild, fill(WORDS.map.ghost, { name }));
+  put(node.lastChild, runs.map((run) => fill(run.n > 1 ? WORDS.map.ghostRanOften : WORDS.map.ghostRan, run)).join(WORDS.frame.semicolon));
 }
 
 function legend() {

@@ -27,14 +27,48 @@
 import { attr, clock, h, put } from "./dom.js";
 import { replay } from "./replay.js";
 import { table } from "./table.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, useWords } from "./words.js";
 
 const NARROW = 640;
 const MEDIUM = 880;
 const SAY_EVERY = 5000;
 const TABLES_EVERY = 1000;
 
-export function frame({ model, el }, kind) {
+export function frame(context, kind) {
+  const { model } = context;
+  let words = wordsFor(model);
+  let stop = start(context, kind, words);
+  const renew = () => {
+    const found = wordsFor(model);
+    if (found?.lang === words?.lang) return;
+    words = found;
+    stop();
+    stop = start(context, kind, words);
+  };
+  model.on("change:texts", renew);
+  askForWords(model, words);
+  return () => {
+    model.off("change:texts", renew);
+    stop();
+  };
+}
+
+// The translation that fits the page, if it has come: see catalogue.py. Nothing for English.
+function wordsFor(model) {
+  return model.get("texts")?.[languageAsked(model)] ?? null;
+}
+
+function languageAsked(model) {
+  return model.get("state")?.lang || document.documentElement.lang || "en";
+}
+
+function askForWords(model, words) {
+  const name = languageAsked(model);
+  if (!words && !/^en\b/i.test(name)) send(model, { kind: "language", name });
+}
+
+function start({ model, el }, kind, words) {
+  useWords(words);
   const view = Object.create(kind);
   const self = { model, view, held: null, tables: false, raf: 0, said: 0, tabled: 0, heardFrom: 0 };
   const motion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -42,7 +76,8 @@ export function frame({ model, el }, kind) {
   self.dirty = () => (self.raf ||= requestAnimationFrame(() => draw(self)));
   self.player = replay(self.latest, self.dirty, () => motion.matches);
   self.parts = build(self);
-  el.append(self.parts.root);
+  attr(self.parts.root, "lang", words?.lang || "en");
+  el.replaceChildren(self.parts.root);
   view.create(self.parts.body, {
     chosen: {}, changed: self.dirty, go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
     width: () => self.parts.root.dataset.width, narrow: () => self.parts.root.dataset.width === "narrow",
@@ -101,7 +136,7 @@ function watch(self, motion) {
   document.addEventListener("visibilitychange", self.dirty);
   motion.addEventListener("change", self.dirty);
   const counted = countFrames();
-  tell(model, 1);
+  send(model, { kind: "view", n: 1 });
   self.dirty();
   return () => {
     clearInterval(dog);
@@ -114,13 +149,13 @@ function watch(self, motion) {
     document.removeEventListener("visibilitychange", self.dirty);
     motion.removeEventListener("change", self.dirty);
     counted();
-    tell(model, -1);
+    send(model, { kind: "view", n: -1 });
   };
 }
 
-function tell(model, n) {
+function send(model, content) {
   try {
-    model.send({ kind: "view", n });
+    model.send(content);
   } catch {
     // A saved view without a kernel has nobody to tell.
   }

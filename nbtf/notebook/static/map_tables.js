@@ -3,7 +3,7 @@
 import { exact } from "./dom.js";
 import { MOST_STEPS, opName, readStep } from "./replay.js";
 import { kindOf } from "./room.js";
-import { WORDS, fill, grouped } from "./words.js";
+import { WORDS, fill, grouped, translated } from "./words.js";
 
 export function mapTables(state) {
   const said = WORDS.map;
@@ -20,7 +20,7 @@ function columns(labels, numbers) {
 }
 
 function opRows(state) {
-  return state.devices.flatMap((device) => device.counts.map(([op, n, why]) => [device.name, kindOf(device), op, grouped(n), why]));
+  return state.devices.flatMap((device) => device.counts.map(([op, n, why]) => [device.name, kindOf(device), op, grouped(n), translated("reasons", why)]));
 }
 
 function opNotes(state) {
@@ -45,7 +45,7 @@ function stepRows(state) {
     const step = readStep(state, i);
     const op = step.kind === 2 ? fill(said.failedOp, { op: opName(step) }) : opName(step);
     const where = step.kind === 1 ? fill(said.route, step) : step.device;
-    return [String(step.seq), op, where, step.why, step.out, exact(step.nbytes), step.code];
+    return [String(step.seq), op, where, translated("reasons", step.why), step.out, exact(step.nbytes), translated("places", step.code)];
   });
 }
 

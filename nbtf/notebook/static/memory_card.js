@@ -4,7 +4,7 @@ import { attr, h, keyed, put } from "./dom.js";
 import { percentOf, setStyle } from "./memory_figure.js";
 import { inUnits } from "./memory_moment.js";
 import { makeReal, updateReal } from "./memory_real.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, listed } from "./words.js";
 
 export function makeMemoryCard() {
   const parts = {
@@ -46,9 +46,8 @@ export function updateMemoryCard(root, devices, shares, replayed) {
   if (!known) return;
   const left = whole - shares.reduce((sum, share) => sum + share.limit, 0);
   const parts = shares
-    .map((share) => fill(said.cardPart, { name: share.name, limit: inUnits(share.limit) }))
-    .join(", ");
-  const told = fill(left > 0 ? said.cardParts : said.cardPartsAll, { parts, left: inUnits(left) });
+    .map((share) => fill(said.cardPart, { name: share.name, limit: inUnits(share.limit) }));
+  const told = fill(left > 0 ? said.cardParts : said.cardPartsAll, { parts: listed(parts), left: inUnits(left) });
   put(text, told);
   attr(bar, "aria-label", told);
   keyed(

@@ -2,7 +2,7 @@
 
 import { exact } from "./dom.js";
 import { inBoth, inUnits } from "./memory_moment.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, listed, translated } from "./words.js";
 
 export const NARROWEST = 9; // pixels of a chunk with its border
 const FINGER = 24; // pixels of several as one
@@ -81,7 +81,7 @@ export function chunkLabel(chunk) {
   if (chunk.kind === "free") return fill(said.freeLabel, { size: inUnits(chunk.size), at: inUnits(chunk.offset) });
   if (chunk.kind === "several")
     return fill(said.severalLabel, { n: chunk.count, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
-  const tensor = [chunk.holder, chunk.out, chunk.op].filter(Boolean).join(", ");
+  const tensor = listed([chunk.holder, chunk.out, chunk.op].filter(Boolean));
   return fill(said.usedLabel, { tensor, size: inUnits(chunk.size), at: inUnits(chunk.offset) });
 }
 
@@ -96,14 +96,15 @@ export function chunkFacts(chunk, region) {
   if (chunk.kind === "several")
     return { title: fill(said.several, { n: chunk.count }), facts: [charged, ...mixture(chunk), place] };
   const waste = chunk.size - chunk.requested;
-  const asked = fill(waste ? said.askedRounded : said.askedAll, { n: exact(chunk.requested), waste: exact(waste) });
+  const n = exact(chunk.requested);
+  const asked = waste ? fill(said.askedRounded, { n, waste: exact(waste) }) : n;
   return {
     title: chunk.out || said.unnamed,
     facts: [
       ["holder", said.facts.holder, chunk.holder === null ? said.nobody : chunk.holder || said.notLooked],
       ["op", said.facts.op, chunk.op || said.notRecorded],
       charged,
-      ["code", said.facts.code, chunk.code || said.notRecorded],
+      ["code", said.facts.code, chunk.code ? translated("places", chunk.code) : said.notRecorded],
       ["asked", said.facts.asked, asked],
       place,
     ],
@@ -140,14 +141,14 @@ export function fragmentation(device) {
     percent: Math.floor((100 * largest) / (free || 1)),
   };
   const grow = fill(room >= 256 ? said.mayGrow : said.cannotGrow, values);
-  if (!free) return `${said.noneFree} ${grow}`;
+  const both = (first) => fill(WORDS.frame.sentences, { first, second: grow });
+  if (!free) return both(said.noneFree);
   if (values.percent >= 99) {
     const told = fill(free === largest ? said.freeInOne : said.freeMostlyInOne, values);
-    return room >= 256 || free < memory?.limit / 10 ? `${told} ${grow}` : told;
+    return room >= 256 || free < memory?.limit / 10 ? both(told) : told;
   }
   const chunks = map.regions.flatMap((region) => region.chunks);
-  const pieces = chunks.some((row) => row[2] === 2)
-    ? said.manyPieces
-    : fill(said.pieces, { n: chunks.filter((row) => row[2] === 0).length });
-  return `${fill(said.freeInMany, { ...values, pieces })} ${grow}`;
+  const counted = chunks.every((row) => row[2] !== 2);
+  const n = chunks.filter((row) => row[2] === 0).length;
+  return both(fill(counted ? said.freeInMany : said.freeInVeryMany, { ...values, n }));
 }

@@ -73,16 +73,17 @@ export function updateMemoryDevice(root, device, show) {
 }
 
 export function nameOfDevice(device) {
-  const kind = WORDS.memory.kinds[device.kind] || device.kind;
-  return device.model ? `${device.name}, ${kind} ${device.model}` : `${device.name}, ${kind}`;
+  const said = WORDS.memory;
+  const values = { name: device.name, kind: said.kinds[device.kind] || device.kind, model: device.model };
+  return fill(device.model ? said.deviceLabel : said.deviceLabelPlain, values);
 }
 
 function modelOf(device, alone) {
   const said = WORDS.memory;
   if (device.kind === "host") return "";
   if (!alone) return "";
-  const values = { model: device.model || "GPU", card: device.card, size: inUnits(device.card_memory) };
-  return fill(device.card_memory ? said.cardOf : said.model, values);
+  const values = { model: device.model || "GPU", size: inUnits(device.card_memory) };
+  return device.card_memory ? fill(said.cardOf, values) : values.model;
 }
 
 function reasonWithout(device, moment, replayed) {
@@ -102,8 +103,8 @@ function showAccount(parts, device, moment, share, replayed) {
   }));
   keyed(parts.figures, shown, (figure) => figure.key, makeFigure, updateFigure);
   updateBar(parts.bar, moment);
-  const percent = share > 0 && share < 0.01 ? said.underOne : String(Math.floor(100 * share));
-  const text = fill(moment.in_use ? said.share : said.empty, { percent });
+  const told = share > 0 && share < 0.01 ? said.shareUnderOne : said.share;
+  const text = fill(moment.in_use ? told : said.empty, { percent: Math.floor(100 * share) });
   put(parts.share, text);
   attr(
     parts.bar,

@@ -3,7 +3,7 @@
 import { attr, exact, h, keyed, put } from "./dom.js";
 import { makeFigure, percentOf, setStyle, updateFigure } from "./memory_figure.js";
 import { inUnits } from "./memory_moment.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, listed, translated } from "./words.js";
 
 const REAL = ["used", "process", "pool", "in_use"];
 
@@ -29,7 +29,7 @@ export function updateReal(root, device, replayed) {
   if (root.hidden) return;
   const said = WORDS.memory;
   const parts = root.nbtf;
-  put(parts.title, fill(said.realTitle, { name: real?.name || said.realCard }));
+  put(parts.title, fill(said.realTitle, { name: real?.name ? translated("cards", real.name) : said.realCard }));
   put(parts.facts, factsOf(real, replayed));
   parts.facts.hidden = !parts.facts.textContent;
   keyed(parts.figures, realFigures(real), (figure) => figure.key, makeFigure, updateFigure);
@@ -37,14 +37,14 @@ export function updateReal(root, device, replayed) {
   const whole = real?.total;
   parts.bar.hidden = parts.legend.hidden = !terms.length || !whole;
   if (!parts.bar.hidden) {
-    attr(parts.bar, "aria-label", fill(said.realSum, { terms: terms.map(inWords).join(", ") }));
+    attr(parts.bar, "aria-label", fill(said.realSum, { terms: listed(terms.map(inWords)) }));
     const drawn = terms.filter(({ key }) => key !== "free");
     keyed(parts.bar, drawn, (term) => term.key, makePartOfReal, (node, term) =>
       setStyle(node, "width", percentOf(term.value, whole)),
     );
     keyed(parts.legend, terms, (term) => term.key, makeTerm, (node, term) => put(node.lastChild, inWords(term)));
   }
-  put(parts.why, real?.why ? fill(said.realUnknown, { why: real.why }) : "");
+  put(parts.why, real?.why ? fill(said.realUnknown, { why: translated("cards", real.why) }) : "");
   parts.why.hidden = !real?.why;
 }
 
@@ -57,7 +57,7 @@ function factsOf(real, replayed) {
   const said = WORDS.memory;
   const known = ["utilization", "temperature", "watts"].filter((key) => Number.isFinite(real?.[key]));
   const facts = known.map((key) => fill(said.realFacts[key], { n: real[key] }));
-  return [...facts, ...(replayed ? [said.realIsEnd] : [])].join(", ");
+  return listed([...facts, ...(replayed ? [said.realIsEnd] : [])]);
 }
 
 // What is taken of the card, piece by piece, and what is left; nothing where the driver tells no sum.
@@ -71,7 +71,7 @@ function realTerms(real) {
       : [["context", real.context], ["others", real.others], ["rest", real.rest]];
   const terms = [["in_use", real.in_use], ["pool", real.pool - real.in_use], ["libraries", libraries], ...whose];
   const free = [["free", real.total === null ? 0 : real.total - real.used]];
-  const names = real.libraries.map(([name]) => name).join(", ");
+  const names = listed(real.libraries.map(([name]) => name));
   return [...terms, ...free]
     .filter(([, value]) => value > 0)
     .map(([key, value]) => ({ key, value, n: real.other_processes, names }));

@@ -3,7 +3,7 @@
 import { exact } from "./dom.js";
 import { readChunks } from "./memory_chunks.js";
 import { realRow } from "./memory_real.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, translated } from "./words.js";
 
 const CHANGES = 20;
 const NOTHING_MORE = [null, null, null, null, null];
@@ -97,6 +97,6 @@ function chunkRow(chunk, number) {
     chunk.out,
     holder,
     chunk.op,
-    chunk.code,
+    translated("places", chunk.code),
   ];
 }

@@ -12,7 +12,9 @@ const SAID = 4;
 
 export const memoryView = {
   kind: "memory",
-  title: WORDS.memory.title,
+  get title() {
+    return WORDS.memory.title;
+  },
 
   create(root, ui) {
     Object.assign(this, { ui, width: root.clientWidth, shown: [null, null] });
@@ -84,6 +86,6 @@ export const memoryView = {
       return fill(said.sayDevice, { name: device.name, used: inUnits(moment.in_use), limit: inUnits(moment.limit) });
     });
     if (busy.length > SAID) parts.push(fill(said.sayMore, { n: busy.length - SAID }));
-    return fill(said.say, { badge, parts: parts.join("; ") || said.sayNone });
+    return fill(said.say, { badge, parts: parts.join(WORDS.frame.semicolon) || said.sayNone });
   },
 };

@@ -3,7 +3,7 @@
 // Works on one state that it holds from the first press on, so that neither new states nor a missing kernel disturb it.
 
 import { attr, bytes, h, put, seconds } from "./dom.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, translated } from "./words.js";
 
 const PLACES = new WeakMap();
 export const MOST_STEPS = 200; // a state has no more: see steps.py
@@ -48,14 +48,14 @@ function cellsOf(state) {
 export function tellStep(state, i) {
   const step = readStep(state, i);
   const said = WORDS.replay;
-  const values = { ...step, nbytes: bytes(step.nbytes) };
+  const values = { ...step, why: translated("reasons", step.why), nbytes: bytes(step.nbytes) };
   const [plain, explained] = {
     0: [said.ranUnexplained, said.ran], 1: [said.copied, said.copiedWhy], 2: [said.failedUnexplained, said.failed],
   }[step.kind];
   const parts = [fill(step.why ? explained : plain, values)];
   if (step.out) parts.push(step.out);
   if (step.seconds > 0) parts.push(fill(step.modelled ? said.modelled : said.seconds, { seconds: seconds(step.seconds) }));
-  if (step.code) parts.push(step.code);
+  if (step.code) parts.push(translated("places", step.code));
   return parts.join(" · ");
 }
 
@@ -138,5 +138,5 @@ function placeOf(state, at, count) {
   const cell = cellOf(state, at);
   const cut = cell.first === 0 && count >= MOST_STEPS;
   const of = fill(cut ? said.ofLast : said.ofAll, { i: at - cell.first + 1, n: cell.last - cell.first + 1 });
-  return cell.name ? `${cell.name}, ${of}` : of;
+  return cell.name ? fill(said.placeInCell, { cell: translated("places", cell.name), place: of }) : of;
 }

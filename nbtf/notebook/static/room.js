@@ -1,7 +1,7 @@
 // One device as a room: what ran there and why, its memory, its exact figures.
 
 import { attr, bytes, exact, h, keyed, put } from "./dom.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, listed, translated } from "./words.js";
 
 const FLASH_EVERY = 600;
 
@@ -82,7 +82,7 @@ function showOps(list, counts, here, seen) {
 function makeOp([op, , why]) {
   const times = h("span", { class: "nbtf-times" });
   const chip = h("span", { class: "nbtf-chip" }, h("span", { class: "nbtf-op-name" }, op), " ", times);
-  const node = h("li", { class: "nbtf-op" }, chip, " ", h("span", { class: "nbtf-why" }, why));
+  const node = h("li", { class: "nbtf-op" }, chip, " ", h("span", { class: "nbtf-why" }, translated("reasons", why)));
   return Object.assign(node, { nbtf: { times, chip, at: 0 } });
 }
 
@@ -116,7 +116,7 @@ function updateMemory(parts, room) {
   put(parts.text, share > 0.9 ? fill(said.full, { n: bytes(m.in_use), percent: Math.floor(100 * share) }) : first);
   put(parts.more, second);
   attr(parts.root, "title", known ? `${exact(m.in_use)} / ${exact(m.pool)} / ${exact(m.limit)}` : null);
-  return room.device.kind === "host" ? said.notCounted : [first, second].filter(Boolean).join(", ");
+  return room.device.kind === "host" ? said.notCounted : listed([first, second].filter(Boolean));
 }
 
 // Copies written inside the room: all of them where rooms stack, else those to other GPUs, whose arrows have no text.
@@ -142,14 +142,14 @@ function makeSend([way]) {
 }
 
 function showDetails(root, room, show) {
-  const said = WORDS.map.exact;
+  const said = WORDS.map.details;
   const { device, memory } = room;
   const known = memory && !memory.unknown ? memory : {};
   const facts = [
     ...["in_use", "requested", "peak", "pool", "limit"].map((key) => [said[key], known[key] === undefined ? "" : exact(known[key])]),
     [said.card, device.card_memory ? exact(device.card_memory) : ""],
     [said.bus, device.bus_id || ""],
-    ...room.counts.slice(show.lines).map(([op, n, why]) => [`${op} ${fill(WORDS.map.times, { n })}`, why]),
+    ...room.counts.slice(show.lines).map(([op, n, why]) => [`${op} ${fill(WORDS.map.times, { n })}`, translated("reasons", why)]),
     ...show.all.filter(([from, to]) => from === room.name || to === room.name)
       .map(([from, to, n, sum]) => [fill(from === room.name ? WORDS.map.to : WORDS.map.from, { name: from === room.name ? to : from }),
         copiesText(n, exact(sum))]),

@@ -3,6 +3,7 @@
 // In the replay a room holds what ran since its cell began, newest first, so that one cell tells one story.
 
 import { cellOf, readStep } from "./replay.js";
+import { parsed } from "./words.js";
 
 // {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, memory}], copies: [[from, to, n, bytes]], ghosts}.
 export function sceneAt(state, position) {
@@ -73,13 +74,14 @@ function touched(state, name) {
   });
 }
 
-// Devices that were asked for and are not there, read from the reason "asked for GPU:7, soft placement".
+// Devices that were asked for and are not there, read from the reason.
 function ghostsOf(rooms) {
   const there = new Set(rooms.map((room) => room.name));
   const ghosts = new Map();
   for (const room of rooms) {
     for (const [op, n, why] of room.counts) {
-      const asked = /^asked for ([A-Z]+:\d+), soft placement$/.exec(why)?.[1];
+      const reason = parsed("reasons", why);
+      const asked = reason?.key === "soft placement" ? reason.values.detail : null;
       if (!asked || there.has(asked)) continue;
       ghosts.set(asked, [...(ghosts.get(asked) || []), { op, n, device: room.name }]);
     }

@@ -2,7 +2,7 @@
 
 import { attr, bytes, h, put } from "./dom.js";
 import { MOST_STEPS, opName, readStep } from "./replay.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, translated } from "./words.js";
 
 // `choose(i)` is called with the index of a step that was pressed, `changed()` when the filter changed.
 export function makeStepList(chosen, choose, changed) {
@@ -38,7 +38,7 @@ function matching(steps, filter) {
   if (!wanted.length) return all;
   return all.filter((i) => {
     const { op, node, device, target, why } = steps[i];
-    const text = `${op} ${node} ${device} ${target} ${why}`.toLowerCase();
+    const text = `${op} ${node} ${device} ${target} ${why} ${translated("reasons", why)}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
 }
@@ -65,9 +65,9 @@ function updateRow(row, step, i, position) {
   const op = opName(step);
   put(parts.what, step.kind === 2 ? fill(said.failedOp, { op }) : step.kind === 1 ? said.copyOp : op);
   put(parts.where, step.kind === 1 ? fill(said.route, step) : step.device);
-  put(parts.why, step.why);
+  put(parts.why, translated("reasons", step.why));
   put(parts.size, step.nbytes >= 0 ? bytes(step.nbytes) : "");
-  put(parts.code, step.code);
+  put(parts.code, translated("places", step.code));
   attr(row, "data-kind", step.kind);
   attr(row, "aria-current", i === position ? "step" : null);
   attr(row, "data-later", position !== null && i > position ? "" : null);

@@ -1,230 +1,70 @@
-// Every visible text of the views, in one place.
+// Every visible text of the views, in the language of the page.
 //
-// A view's words stand in its own section (frame, replay, map, memory). Texts with {names} are completed by `fill`; a
-// number is written with separators, so that "100000" reads "100,000". Device names and ops are data, never words.
+// The texts stand in words/*.json, one file for a language; catalogue.py makes those in English the module that is
+// imported here, and sends others when they are asked for. A view's words have a section of their own (frame, replay, map,
+// memory); `reasons`, `places` and `cards` are what Python tells in English. Texts with {names} are completed by `fill`; a
+// number is written with separators, so that "100000" reads "100,000". Device names, ops and code are data, never words.
 
-export const WORDS = {
-  frame: {
-    live: "live",
-    idle: "idle",
-    ended: "ended – last update {time}",
-    stale: "◌ not live – last update {time}",
-    paused: "paused at {time}",
-    replay: "replay",
-    table: "Table",
-    tableHint: "Show the same rows as tables",
-    pause: "Pause",
-    pauseHint: "Hold this picture; the recording goes on",
-    events: "{n} events",
-    event: "1 event",
-    noEvents: "no events yet",
-    status: "{title}, {badge}: {told}",
-    waiting: "Waiting for the first state.",
-  },
-  replay: {
-    label: "Replay",
-    play: "Play",
-    hold: "Stop",
-    back: "Back",
-    step: "Step",
-    live: "Live",
-    liveHint: "Leave the replay and follow what happens",
-    scrub: "Step shown",
-    speed: "Speed",
-    ofAll: "step {i} of {n}",
-    ofLast: "step {i} of the last {n}",
-    allKept: "{n} steps",
-    oneKept: "1 step",
-    noSteps: "Nothing to replay yet.",
-    hint: "Play or step through what ran, at reading speed.",
-    hintStill: "Step through what ran.",
-    line: "Step {i}: {told}",
-    ran: "{op} ran on {device}: {why}",
-    ranUnexplained: "{op} ran on {device}",
-    failed: "{op} failed on {device}: {why}",
-    failedUnexplained: "{op} failed on {device}",
-    copied: "{nbytes} copied from {device} to {target}",
-    copiedWhy: "{nbytes} copied from {device} to {target}: {why}",
-    seconds: "{seconds} measured here",
-    modelled: "{seconds} modelled",
-  },
-  map: {
-    title: "Device map",
-    rooms: "Devices. Arrow keys move between them, Enter opens the exact figures.",
-    host: "host: this computer",
-    simulated: "simulated {model}",
-    noModel: "GPU",
-    card: "one card, {n} logical GPUs: {model}, {memory}",
-    room: "{name}, {kind}: {ops}. {memory}",
-    ops: "{n} ops",
-    op: "1 op",
-    noOps: "nothing ran here",
-    noOpsYet: "nothing ran here yet",
-    times: "× {n}",
-    moreOps: "and {n} more kinds",
-    moreOp: "and 1 more kind",
-    inUse: "{n} in use",
-    pool: "pool {pool}, limit {limit}",
-    full: "{n} in use, {percent} % of limit",
-    notCounted: "host memory is not counted",
-    notStarted: "memory not mapped yet",
-    unknown: "memory not known at this step",
-    copies: "{n} copies · {nbytes}",
-    copy: "1 copy · {nbytes}",
-    from: "from {name}",
-    to: "to {name}",
-    moreCopies: "… and to {n} more devices",
-    moreCopy: "… and to 1 more device",
-    ghost: "does not exist here",
-    ghostRan: "{op} ran on {device} instead: soft placement",
-    ghostRanOften: "{op} × {n} ran on {device} instead: soft placement",
-    exactTitle: "Exact figures",
-    exact: {
-      in_use: "in use", requested: "asked for by tensors", peak: "peak", pool: "pool", limit: "limit", card: "memory of the card",
-      bus: "bus id", copies: "copies", none: "none",
-    },
-    legend: "Memory:",
-    legendInUse: "in use",
-    legendPool: "pool",
-    legendLimit: "limit",
-    legendSimulated: "Simulated GPUs: bytes exact, times modelled, computed by this computer's CPU.",
-    steps: "Steps",
-    filter: "Filter",
-    filterHint: "op, device or reason",
-    list: "Steps, oldest first",
-    noSteps: "nothing has run yet",
-    lastShown: "{heard} events, last {n} shown",
-    allShown: "{heard} events in {n} steps",
-    matching: "{m} of {n} steps match; {heard} events in all",
-    copyOp: "copy",
-    route: "{device} → {target}",
-    failedOp: "{op} ✗ failed",
-    say: "{heard} events, {ops} ops: {busiest}",
-    tableOps: "Ops by device and reason",
-    tableMemory: "Memory by device, in bytes",
-    tableCopies: "Copies between devices",
-    tableSteps: "The last steps, oldest first",
-    columnsOps: ["device", "kind", "op", "count", "reason"],
-    columnsMemory: ["device", "kind", "in use", "asked for", "peak", "pool", "limit"],
-    columnsCopies: ["from", "to", "copies", "bytes"],
-    columnsSteps: ["step", "op", "device", "reason", "result", "bytes", "code"],
-    notListed: "{name}: {n} more pairs of op and reason are not listed.",
-    simulatedNote: "Simulated GPUs: bytes are exact, times are modelled.",
-  },
-  memory: {
-    title: "Memory",
-    kinds: { host: "host", simulated: "simulated", real: "real" },
-    model: "{model}",
-    cardOf: "{model}, {size} card",
-    card: "Card {card}: {kind} {model}, {size}, shared by {n} logical GPUs",
-    cardPart: "{name} up to {limit}",
-    cardParts: "{parts}; {left} of the card are not theirs.",
-    cardPartsAll: "{parts}; that is the whole card.",
-    noGpus: "There is no GPU here. Simulated ones come with tf.runtime.simulate_gpus(4).",
-    host: "– only GPUs keep an account of their memory",
-    notStarted: "– nothing is mapped yet: the first op starts the GPUs",
-    unknown: "– not known at this step",
-    figures: { in_use: "tensors in use", peak: "peak", pool: "pool", limit: "limit" },
-    peakReplayed: "peak so far",
-    real: { used: "whole device", process: "this process", pool: "reserved by nbtf", in_use: "tensors in use" },
-    notMeasured: "not measured",
-    realTitle: "The whole of {name}, as nvidia-smi shows it",
-    realCard: "the card",
-    realFacts: { utilization: "{n} % busy", temperature: "{n} °C", watts: "{n} W" },
-    realIsEnd: "as it was at the end, not at this step",
-    realSum: "The card is: {terms}",
-    realTerms: {
-      in_use: "tensors {size}",
-      pool: "free in nbtf's pool {size}",
-      libraries: "pools of {names} {size}",
-      context: "context and libraries of this process {size}",
-      other: "1 other process {size}",
-      others: "{n} other processes {size}",
-      rest: "charged to no process {size}",
-      unknown: "context of this process, and other processes {size}",
-      free: "free {size}",
-    },
-    realUnknown: "Missing: {why}.",
-    asked: "{n} asked for",
-    nearlyFull: "nearly full",
-    thisStep: "this step",
-    share: "{percent} % of the limit in use",
-    underOne: "under 1",
-    empty: "nothing in use",
-    barLabel: "{name}: {used} of tensors inside a pool of {pool} inside a limit of {limit}; peak {peak}; {text}",
-    scaleBoth: "in use, pool (dashed)",
-    scaleUsed: "in use",
-    scalePool: "pool (dashed)",
-    scale: "{what} · max {top}",
-    scaleWithLimit: "{what}, limit (line) · max {top}",
-    change: "1 change, own scale",
-    changes: "{n} changes in {time}, own scale",
-    stepsDrawn: "step {i} of {n} marked, own scale",
-    historyLabel: "History of {name}: at most {used} in use, pool at most {pool}; {n} points",
-    map: "Memory map",
-    mapLabel: "Memory map of {name}. Arrow keys move between chunks and regions.",
-    mapIsEnd: "{summary} – the map shows the end, not this step",
-    summary: "{regions} regions, {n} chunks",
-    summaryOne: "{regions} region, {n} chunks",
-    summaryCut: "{regions} regions, {n} chunks in {shown} boxes",
-    noneFree: "Nothing is free in the pool.",
-    freeInOne: "{free} free in the pool, in one piece.",
-    freeMostlyInOne: "{free} free in the pool, nearly all in one piece.",
-    freeInMany: "{free} free in the pool, but in {pieces}: the largest is {largest}, {percent} % of it.",
-    pieces: "{n} pieces",
-    manyPieces: "many pieces",
-    mayGrow: "The pool can grow by {room}.",
-    cannotGrow: "A larger tensor does not fit: the pool is at its limit.",
-    region: "region {number}",
-    regionLabel: "region {number}, {size}",
-    regionPartLabel: "part of region {number}: {shown} of {size}, from {at} on",
-    whole: "Whole region",
-    before: "Previous chunk",
-    after: "Next chunk",
-    enlarge: "Enlarge these {n}",
-    free: "free",
-    used: "in use",
-    several: "{n} small chunks",
-    freeLabel: "free, {size} at {at}",
-    usedLabel: "in use, {size} at {at}: {tensor}",
-    severalLabel: "{n} small chunks, {size} at {at}",
-    facts: { holder: "held by", op: "op", code: "made in", size: "size", asked: "asked for", place: "place", use: "use" },
-    place: "offset {offset} in region {region}",
-    fits: "a tensor of up to {size} fits",
-    askedAll: "{n}",
-    askedRounded: "{n} + {waste} rounding",
-    unnamed: "in use",
-    nobody: "no variable found",
-    notLooked: "not looked yet",
-    notRecorded: "not recorded",
-    mixture: "{used} in use with {usedBytes}, {free} free with {freeBytes}",
-    mixtureUnknown: "in use and free ones, drawn as one",
-    legendUsed: "in use",
-    legendFree: "free",
-    legendSeveral: "several small ones",
-    legendScale: "To scale; very small ones are drawn wider. Point at a chunk, tap it or go there with the arrow keys to see what it is.",
-    tablesAreEnd: "The tables show the end, not the step of the replay.",
-    tableDevices: "Memory of the devices",
-    columnsDevices: ["device", "kind", "in use", "asked for", "peak", "pool", "limit", "free in the pool", "largest free piece"],
-    tableReal: "Real cards: figures that are not the same",
-    columnsReal: [
-      "device", "whole device", "this process", "reserved by nbtf", "tensors in use", "context and libraries", "other processes",
-      "charged to no process",
-    ],
-    tableChanges: "Memory over time",
-    columnsChanges: ["device", "after", "in use", "pool"],
-    milliseconds: "{n} ms",
-    changesCut: "{name}: {n} changes, last {last} shown.",
-    tableChunks: "Chunks of {name}",
-    columnsChunks: ["region", "state", "offset", "size", "asked for", "tensor", "held by", "op", "made in"],
-    chunksAll: "{n} chunks.",
-    chunksCut: "{n} chunks in {shown} rows: neighbours that are small stand together.",
-    say: "Memory, {badge}: {parts}",
-    sayDevice: "{name} {used} of {limit} in use",
-    sayMore: "and {n} more devices",
-    sayNone: "nothing in use",
-  },
-};
+import { ENGLISH } from "./catalogue.js";
+
+export const WORDS = { ...ENGLISH };
+const PATTERNS = new Map(); // section -> [[how to know an English text again, its key]]
+const TRANSLATED = new Map();
+const MOST_TRANSLATED = 2000;
+
+// Takes the words from a translation, {lang, texts: those of ENGLISH in order}, or the English ones.
+export function useWords(translation) {
+  Object.assign(WORDS, translation ? withTexts(ENGLISH, [...translation.texts]) : ENGLISH);
+  TRANSLATED.clear();
+}
+
+// The same keys with other texts.
+function withTexts(tree, texts) {
+  return Object.fromEntries(Object.entries(tree).map(([key, one]) => [key, isText(one) ? texts.shift() : withTexts(one, texts)]));
+}
+
+function isText(one) {
+  return typeof one === "string" || Array.isArray(one);
+}
+
+// What Python tells in English, in the language of the page; as it is where no text of that section fits.
+export function translated(section, text) {
+  if (WORDS[section] === ENGLISH[section]) return text;
+  const known = `${section} ${text}`;
+  if (TRANSLATED.size > MOST_TRANSLATED) TRANSLATED.clear();
+  if (!TRANSLATED.has(known)) {
+    const found = parsed(section, text);
+    TRANSLATED.set(known, found ? fill(WORDS[section][found.key], found.values) : text);
+  }
+  return TRANSLATED.get(known);
+}
+
+// The English text it was made of and what was put in: {key, values}, or nothing. What has more words of its own goes first.
+export function parsed(section, text) {
+  if (!PATTERNS.has(section)) {
+    const longest = Object.entries(ENGLISH[section]).sort(([, a], [, b]) => own(b).length - own(a).length);
+    PATTERNS.set(section, longest.map(([key, english]) => [pattern(english), key]));
+  }
+  for (const [shape, key] of PATTERNS.get(section)) {
+    const match = shape.exec(text);
+    if (match) return { key, values: match.groups || {} };
+  }
+  return null;
+}
+
+function own(english) {
+  return english.replace(/\{\w+\}/g, "");
+}
+
+function pattern(english) {
+  const plain = english.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${plain.replace(/\{(\w+)\}/g, "(?<$1>.+?)")}$`);
+}
+
+// Some names after one another.
+export function listed(names) {
+  return names.join(WORDS.frame.comma);
+}
 
 export function fill(text, values) {
   return text.replace(/\{(\w+)\}/g, (_, name) => {

@@ -1,0 +1,93 @@
+"""Which words do the live views have, in which language?
+
+`static/words/en.json` has every visible text of the views, one section for each part of them, and `terms`, the words
+that mean one thing each. A file for another language has the same keys, each with the English text that was translated
+and the translation, so that a translation whose original has changed is found; its `terms` say how the terms are
+called in it. Texts with {names} are whole sentences, completed in the browser: each language has its own order.
+
+Python tells reasons, places and cards in English, as it prints them. The browser knows them again by the English text
+(`reasons`, `places`, `cards`), so messages are the same in every language.
+
+A view speaks the language of the page (`lang` of its root element, which JupyterLab sets to that of its menus),
+unless `NBTF_LANG` says another; not the browser's own, since a view is to speak as what surrounds it. It has the
+English words with it and asks for others, which the kernel sends and a notebook saves: nobody else carries them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Set
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+ENGLISH = "en"
+LANGUAGES = ("ja", "zh_CN")
+"""Others than English; a language is added by its file and its name here."""
+VARIABLE = "NBTF_LANG"
+
+_USED = re.compile(r'\bWORDS\.(\w+)|\b(?:translated|parsed)\("(\w+)"')
+"""How a module of the views names a section."""
+_TRADITIONAL = re.compile(r"zh-(?!hans).*\b(?:hant|tw|hk|mo)\b")
+"""Chinese whose readers get English: nobody has translated for them."""
+
+
+def asked_for() -> str:
+    """Returns the language that the environment asks for; English for an unknown one, empty where the page decides."""
+    asked = os.environ.get(VARIABLE, "")
+    return language_of(asked) if asked else ""
+
+
+def language_of(name: str) -> str:
+    """Returns the language that a page or an environment names; English where there is no translation.
+
+    >>> [language_of(name) for name in ("ja", "ja-JP", "zh", "zh_CN.UTF-8", "zh-TW", "en-US", "fr", "")]
+    ['ja', 'ja', 'zh_CN', 'zh_CN', 'en', 'en', 'en', 'en']
+    """
+    text = name.lower().replace("_", "-")
+    if _TRADITIONAL.match(text):
+        return ENGLISH
+    first = re.split("[-.]", text)[0]
+    return next((one for one in LANGUAGES if one.partition("_")[0] == first), ENGLISH)
+
+
+def sections_in(script: str) -> frozenset[str]:
+    """Returns the sections that a program of the views uses."""
+    return frozenset(one or other for one, other in _USED.findall(script))
+
+
+def module(sections: Set[str]) -> str:
+    """Returns the English texts of some sections, as a module of the views."""
+    english = {name: one for name, one in read(ENGLISH).items() if name in sections}
+    return f"export const ENGLISH = {json.dumps(english, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def translation(name: str, sections: Set[str]) -> dict[str, Any] | None:
+    """Returns the texts of some sections in the language that is named, in the order of the English ones.
+
+    Returns:
+      The language as a page names it and the texts; None where the words in English will do.
+    """
+    language = language_of(name)
+    if language == ENGLISH:
+        return None
+    texts = [both[1] for path, both in leaves(read(language)) if path[0] in sections]
+    return {"lang": language.replace("_", "-"), "texts": texts}
+
+
+@cache
+def read(language: str) -> dict[str, Any]:
+    """Returns the catalogue of a language as its file has it."""
+    file = files("nbtf.notebook") / "static" / "words" / f"{language}.json"
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields what a catalogue says, in order, with the keys that lead there."""
+    for name, one in tree.items():
+        if isinstance(one, dict):
+            yield from leaves(one, (*path, name))
+        else:
+            yield (*path, name), one

@@ -11,7 +11,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,9 +83,58 @@ def outcome(asked: Asked) -> str:
         return f"{type(error).__name__}: {error}"
 
 
+class Loop(NamedTuple):
+    """A way in which a kernel uses a ufunc: the dtypes that NumPy has for it, and where the result is to go."""
+
+    name: str
+    operands: tuple[np.dtype[Any], ...]
+    results: tuple[np.dtype[Any], ...]
+    into: np.dtype[Any] | None
+
+
+def loop_of(asked: Asked) -> Loop | None:
+    """Returns how a ufunc is used; None for other functions, and for those whose dtypes somebody names.
+
+    Ufuncs ask for the card before they look at dtypes, so that a call tells nothing of them here.
+    """
+    ufunc = getattr(np, asked.path, None)
+    if not isinstance(ufunc, np.ufunc) or ufunc.signature is not None or "dtype" in asked.kwargs:
+        return None
+    results = ufunc.resolve_dtypes((*map(_dtype, asked.args), *[None] * ufunc.nout))[ufunc.nin :]
+    strong = [one.dtype for one in asked.args if isinstance(one, np.ndarray | np.generic)]
+    operands = tuple(_dtype(one) if isinstance(_dtype(one), np.dtype) else _weak(one, strong) for one in asked.args)
+    (into,) = asked.kwargs.get("out", (None,))
+    return Loop(asked.path, operands, tuple(results), None if into is None else into.dtype)
+
+
+def _dtype(value: Any) -> Any:
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    return value.dtype if isinstance(value, np.ndarray | np.generic) else type(value)
+
+
+def _weak(value: Any, strong: list[Any]) -> Any:
+    """Returns the dtype that a Python number takes beside arrays."""
+    return np.result_type(*strong, type(value)(0))
+
+
+def unlike(loop: Loop) -> str:
+    """Returns in what CuPy's ufunc differs from NumPy's; nothing where it does not."""
+    for types in found(loop.name).types:
+        takes, gives = types.split("->")
+        if all(np.can_cast(one, np.dtype(char)) for one, char in zip(loop.operands, takes, strict=True)):
+            results = tuple(np.dtype(char) for char in gives)
+            if results != loop.results:
+                return f"{loop.name}: {types} for {loop.operands}, NumPy gives {loop.results}"
+            if loop.into is not None and not np.can_cast(results[0], loop.into, "same_kind"):
+                return f"{loop.name}: {types} cannot go into {loop.into}"
+            return ""
+    return f"{loop.name}: nothing for {loop.operands}"
+
+
 def kernels() -> dict[str, Any]:
     """Asks CuPy all that kernels ask: counts how far calls got, what was refused, and which ops wait for values."""
-    far, refused, waits = Counter[str](), dict[str, str](), set[str]()
+    far, refused, waits, loops = Counter[str](), dict[str, str](), set[str](), set[Loop]()
     for run in runs_on_gpus():
         try:
             calls = run.asks()
@@ -95,12 +144,16 @@ def kernels() -> dict[str, Any]:
             if asked.path.lstrip(".") in WAITS:
                 waits.add(run.op.type)
                 continue
+            loop = loop_of(asked)
+            if loop is not None:
+                loops.add(loop)
             how = outcome(asked)
             known = how in ("returned", "launched", "library")
             far[how if known else "refused"] += 1
             if not known:
                 refused.setdefault(f"{run.op.type}: {asked}", how)
-    return {"far": far, "refused": refused, "waits": sorted(waits)}
+    differences = sorted(filter(None, map(unlike, loops)))
+    return {"far": far, "refused": refused, "waits": sorted(waits), "loops": len(loops), "differences": differences}
 
 
 class Owner:

@@ -1,7 +1,8 @@
 """The real CuPy, on a machine without a GPU: it has what the CUDA device and the kernels use, and nobody notices it.
 
-Nothing can be launched here. But CuPy looks at names, dtypes and arguments before it launches anything, so each call
-that a kernel makes is made on real CuPy arrays, and must get as far as the launch.
+Nothing can be launched here. But CuPy looks at names and arguments before it launches anything, so each call that a
+kernel makes is made on real CuPy arrays, and must get as far as the launch. Ufuncs ask for the card before they look
+at dtypes: of these CuPy's own tables are read.
 """
 
 from __future__ import annotations
@@ -86,6 +87,11 @@ def test_cupy_refuses_nothing_that_a_kernel_asks(answers: dict[str, Any]) -> Non
 
     assert {} == answers["kernels"]["refused"]
     assert far["launched"] > 10_000  # it was asked, and got as far as it can
+
+
+def test_ufuncs_take_and_give_the_dtypes_of_numpy_s(answers: dict[str, Any]) -> None:
+    assert [] == answers["kernels"]["differences"]
+    assert answers["kernels"]["loops"] > 300
 
 
 def test_kernels_bring_no_values_to_the_host_without_a_reason(answers: dict[str, Any]) -> None:

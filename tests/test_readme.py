@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import doctest
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import nbtf as tf
+from nbtf import cli
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOORS = README.split("## Three doors")[1].split("\n## ")[0]
 
 
 def test_the_example_prints_what_it_says() -> None:
-    code = README.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    example = doctest.DocTestParser().get_doctest(code, {}, "README", str(README), 0)
+    code = README.split("```python\n")[1].split("```")[0]
+    example = doctest.DocTestParser().get_doctest(code, {}, "README", "README.md", 0)
     said: list[str] = []
 
     failed, tried = doctest.DocTestRunner(verbose=False).run(example, out=said.append)
@@ -22,9 +27,43 @@ def test_the_example_prints_what_it_says() -> None:
     assert (0, 6) == (failed, tried), "".join(said)
 
 
-@pytest.mark.parametrize(
-    "call", ["simulate_gpus", "recording", "explain_placement", "devices", "memory_map", "observe", "restart"]
-)
-def test_every_door_it_names_is_there(call: str) -> None:
-    assert f"tf.runtime.{call}" in README.read_text(encoding="utf-8")
-    assert callable(getattr(tf.runtime, call))
+def test_every_function_it_names_is_there() -> None:
+    named = set(re.findall(r"\b(?:tf|nbtf)\.runtime\.(\w+)\(", README))
+
+    assert {"simulate_gpus", "recording", "explain_placement", "restart"} <= named
+    assert [] == sorted(name for name in named if not callable(getattr(tf.runtime, name, None)))
+
+
+def test_every_command_it_names_is_there() -> None:
+    named = re.findall(r"(?:`|/bin/|=4 )nbtf (\w[^`\n]*)", README)
+
+    assert {"lab", "site", "run", "devices", "doctor", "notebooks"} == {line.split()[0] for line in named}
+    for line in named:
+        cli._parser().parse_args(line.split())
+
+
+def test_every_extra_it_names_is_there() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = {extra for extras_named in re.findall(r"\.\[([\w,]+)\]", README) for extra in extras_named.split(",")}
+
+    assert {"lab", "site", "test", "cuda12"} == named
+    assert named < set(extras)
+
+
+def test_every_page_it_links_to_is_there() -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("https://")]
+
+    assert {".github/MAGICS.md", ".github/EVENTS.md", ".github/live_view.png"} <= set(links)
+    assert [] == [link for link in links if not (ROOT / link).is_file()]
+
+
+def test_its_picture_comes_first_and_says_what_it_shows() -> None:
+    first = README.split("\n\n")[1]
+
+    assert first.startswith("![")
+    assert len(first.partition("](")[0]) > 100
+
+
+@pytest.mark.parametrize("door", ["No install", "On your computer", "In the notebook you already have"])
+def test_there_are_three_doors(door: str) -> None:
+    assert f"**{door}" in DOORS

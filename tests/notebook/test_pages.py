@@ -16,6 +16,7 @@ from tests.notebook.conftest import Shell
 GITHUB = Path(__file__).parents[2] / ".github"
 MAGICS = (GITHUB / "MAGICS.md").read_text(encoding="utf-8")
 EVENTS = (GITHUB / "EVENTS.md").read_text(encoding="utf-8")
+README = (GITHUB.parent / "README.md").read_text(encoding="utf-8")
 EVERYWHERE = {"seq", "time", "site", "node", "replica"}
 """Fields of all events."""
 
@@ -49,6 +50,14 @@ def test_page_has_no_option_that_is_not_there(shell: Shell) -> None:
     there = "".join(shell.run(f"{magic} -h", *(["1"] if magic.startswith("%%") else [])).out for magic in USED)
 
     assert [] == [option for option in re.findall(r"`(--[a-z-]+)", MAGICS) if option not in there]
+
+
+def test_readme_names_magics_and_options_that_are_there(shell: Shell) -> None:
+    named = re.findall(r"[`\n](%%?\w+)([^`\n]*)", README)
+
+    assert {"%load_ext", *USED} >= {magic for magic, _ in named} > {"%devices", "%gpu_memory"}
+    for magic, options in named:
+        assert [] == [option for option in re.findall(r"--[a-z-]+", options) if f"`{option}" not in MAGICS], magic
 
 
 def test_page_has_all_words_of_the_placement_log(shell: Shell) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._devices.cpu import CPU
 from nbtf._types import DType, float16, float32, float64, int64, uint64
 
 # Salmon et al., section 4.3: the multipliers and the two Weyl constants of Philox4x32.
@@ -19,6 +20,9 @@ LOW = 0xFFFFFFFF
 
 BLOCKS_AT_ONCE = 1 << 14
 """Counters worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
+
+BLOCKS_AT_ONCE_ON_GPU = 1 << 22
+"""The same on a GPU, where it is each kernel that costs: a few arrays of 64 MiB."""
 
 RESERVED = 256
 """Counters that TensorFlow's kernels set aside per number (`kReservedSamplesPerOutput`)."""
@@ -60,8 +64,9 @@ def of_counters(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...]) 
     words = xp.empty((low.size, 4), dtype=xp.uint32)
     multipliers, keys = xp.asarray(MULTIPLIERS, dtype=xp.uint64), _round_keys(xp, key)
     halves = xp.stack((low.reshape(-1), high.reshape(-1)))
-    for start in range(0, low.size, BLOCKS_AT_ONCE):
-        piece = slice(start, start + BLOCKS_AT_ONCE)
+    at_once = BLOCKS_AT_ONCE if xp is CPU.xp else BLOCKS_AT_ONCE_ON_GPU
+    for start in range(0, low.size, at_once):
+        piece = slice(start, start + at_once)
         _rounds(halves[:, piece], multipliers, keys, words[piece])
     return words.reshape(*shape, 4)
 

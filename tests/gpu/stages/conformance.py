@@ -7,9 +7,10 @@ import re
 from tests.gpu.stages import cards
 from tests.gpu.stages.record import Record
 
+FILES = " ".join(f"tests/gpu/test_{name}.py" for name in ("every_op", "places", "solvers", "random"))
 SUITES = {
     "the contract of devices": ("1", "tests/contract"),
-    "every op, and places outside": ("1", "tests/gpu/test_every_op.py tests/gpu/test_places.py -k real"),
+    "every op, places outside, solvers, random numbers": ("1", f"{FILES} -k real"),
     "tensors, scopes and ops on every kind of device": ("1", "tests/runtime tests/ops -k cuda"),
 }
 FAKE = {"the contract of devices": ("0", "tests/contract -k test_a_kernel_runs_and_leaves_its_inputs_alone")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -104,12 +103,17 @@ def asked_language(originals: Sequence[Lesson], asked: str | None, usual: str) -
     Raises:
       CommandError: there are no tutorials in the language asked for.
     """
-    wished = re.split(r"[-_.]", (usual if asked is None else asked).lower())[0]
+    wished = (usual if asked is None else asked).partition(".")[0].lower().replace("-", "_")
     languages = sorted({lesson.language for lesson in originals} - {""})
-    found = next((language for language in languages if language.lower().split("_")[0] == wished), "")
-    if asked is not None and not found and wished != "en":
+    found = next((language for language in languages if _is_for(language.lower(), wished)), "")
+    if asked is not None and not found and wished.partition("_")[0] != "en":
         raise CommandError(f"there are no tutorials in {asked!r}; there are {', '.join(['en', *languages])}.")
     return found
+
+
+def _is_for(language: str, wished: str) -> bool:
+    """Whether tutorials in zh_cn are for who wishes zh_cn or zh, but not zh_tw, and those in ja for ja and ja_jp."""
+    return wished in (language, language.partition("_")[0]) or language == wished.partition("_")[0]
 
 
 def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:

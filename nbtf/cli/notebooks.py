@@ -1,4 +1,4 @@
-"""`nbtf notebooks`: keeps a folder of notebooks true: checks, records, copies for students, and translates them."""
+"""`nbtf notebooks`: keeps a folder of notebooks true: checks, records, copies for students, translates."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import problems
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
@@ -24,7 +25,7 @@ def add_command(commands: Any) -> None:
         help="check, record or copy a folder of notebooks",
         description="Keeps notebooks true. A PATH is a notebook, or a folder: then all notebooks in it.",
     )
-    doors = parser.add_subparsers(title="what to do", metavar="check|record|student|translate", required=True)
+    doors = parser.add_subparsers(title="what to do", metavar="check|record|student|translate|badges", required=True)
     check = doors.add_parser(
         "check",
         help="run them and compare with what is recorded",
@@ -49,8 +50,14 @@ def add_command(commands: Any) -> None:
         "DIR/locale/LANGUAGE/LC_MESSAGES/NAME.po, and makes DIR/LANGUAGE/NAME.ipynb with what is translated. Code and "
         "outputs are those of the original. Exit status 1 if a text is not translated, or has changed since.",
     )
+    badged = doors.add_parser(
+        "badges",
+        help="put buttons for Binder and Colab below their titles",
+        description="Puts buttons that open the notebook on Binder and Colab below the title of each, with the address "
+        "on GitHub that [project.urls] of the pyproject.toml above it says.",
+    )
     doors_and_commands = ((check, check_all), (record, record_all), (student, copy_all), (translate, translate_all))
-    for door, command in doors_and_commands:
+    for door, command in (*doors_and_commands, (badged, badge_all)):
         door.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         door.set_defaults(command=command)
     translate.add_argument("--language", required=True, metavar="LANGUAGE", help="such as ja or zh_CN")
@@ -124,6 +131,20 @@ def translate_all(chosen: argparse.Namespace) -> int:
         print(f"{made}: {len(lacks.untranslated)} texts without translation, {len(lacks.stale)} changed since")
         incomplete += bool(lacks.untranslated or lacks.stale)
     return 1 if incomplete else 0
+
+
+def badge_all(chosen: argparse.Namespace) -> int:
+    """Puts the buttons into the notebooks and returns the exit status."""
+    require(["nbformat"], "nbtf notebooks badges")
+    for path in found(chosen.paths):
+        whole = path.resolve()
+        project = next((folder for folder in whole.parents if (folder / "pyproject.toml").is_file()), None)
+        address = "" if project is None else address_in(project / "pyproject.toml")
+        if project is None or not address:
+            raise CommandError(f"{path}: no pyproject.toml above it says in [project.urls] where it lives on GitHub.")
+        write(path, with_badges(read(path), badges(address, whole.relative_to(project).as_posix())))
+        print(f"{path}: has its buttons")
+    return 0
 
 
 def _originals(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:

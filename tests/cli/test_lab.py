@@ -82,6 +82,10 @@ def test_the_course_opens_at_its_door() -> None:
         ("ja", "zh_CN", "ja"),
         ("zh-CN", "", "zh_CN"),
         ("zh", "", "zh_CN"),
+        (None, "zh_CN.UTF-8", "zh_CN"),
+        (None, "zh_TW", ""),
+        ("ja-JP", "", "ja"),
+        ("en_GB", "ja", ""),
         ("en", "ja", ""),
     ],
 )

@@ -1,0 +1,67 @@
+"""Which buttons open a notebook without installing? Binder's and Colab's, where the project says where it lives."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+BINDER = "https://mybinder.org"
+COLAB = "https://colab.research.google.com"
+BRANCH = "main"
+
+_GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+_BADGE = r"\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)"
+_LINE = re.compile(rf"\n\n{_BADGE}(?: {_BADGE})*")
+
+
+def address_in(project: Path) -> str:
+    """Returns where a project lives on GitHub, from `[project.urls]` of its pyproject.toml; empty if it does not say.
+
+    Args:
+      project: the file.
+    """
+    urls = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {}).get("urls", {})
+    return next((str(url) for url in urls.values() if _GITHUB.fullmatch(str(url))), "")
+
+
+def badges(address: str, notebook: str) -> str:
+    """Returns the buttons for a notebook, as Markdown in one line.
+
+    Args:
+      address: `https://github.com/OWNER/NAME`; both Binder and Colab read from there.
+      notebook: its path in the repository.
+
+    Returns:
+      Nothing without an address, or for one that is not on GitHub.
+
+    >>> "mybinder.org/v2/gh/me/course/main?" in badges("https://github.com/me/course", "a.ipynb")
+    True
+    """
+    found = _GITHUB.fullmatch(address)
+    if found is None:
+        return ""
+    where, path = f"{found[1]}/{found[2]}", quote(notebook)
+    binder = f"{BINDER}/v2/gh/{where}/{BRANCH}?urlpath=lab/tree/{path}"
+    colab = f"{COLAB}/github/{where}/blob/{BRANCH}/{path}"
+    return (
+        f"[![Open in Binder]({BINDER}/badge_logo.svg)]({binder}) "
+        f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({colab})"
+    )
+
+
+def with_badges(notebook: Any, line: str) -> Any:
+    """Puts the buttons below a notebook's title, in place of those that are there.
+
+    Args:
+      notebook: as nbformat reads it; changed in place. Without a title it stays as it is.
+      line: the buttons; empty to take them away.
+    """
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("# "):
+            title, _, rest = _LINE.sub("", cell.source, count=1).partition("\n")
+            cell.source = title + (f"\n\n{line}" if line else "") + (f"\n{rest}" if rest else "")
+            break
+    return notebook

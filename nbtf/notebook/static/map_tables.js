@@ -43,7 +43,7 @@ function stepRows(state) {
   const said = WORDS.map;
   return state.steps.map((_, i) => {
     const step = readStep(state, i);
-    const op = step.kind === 2 ? fill(said.failedOp, { op: opName(step) }) : opName(step);
+    const op = step.kind === 2 ? fill(said.failedOp, { op: opName(step) }) : step.kind === 1 ? said.copyOp : opName(step);
     const where = step.kind === 1 ? fill(said.route, step) : step.device;
     return [String(step.seq), op, where, translated("reasons", step.why), step.out, exact(step.nbytes), translated("places", step.code)];
   });

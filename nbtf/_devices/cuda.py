@@ -258,6 +258,8 @@ class CudaGPU(Device):
                     if not op.shares_memory:
                         raise LookupError
                     return array, one._hold
+            if array.base is not None and memory.size >= array.nbytes + _WASTED:
+                array = array.copy()  # as on the road
             return array, self._kind.hold(array, what)
         except Exception:  # the road says what it means
             raise LookupError from None

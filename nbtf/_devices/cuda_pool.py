@@ -80,8 +80,11 @@ class PoolMemory:
     def _counting(self) -> Any:
         """Returns the allocator: the pool's, and a few numbers. It costs each array a fifth of a microsecond."""
         malloc, used = self._pool.malloc, self._pool.used_bytes
+        limit, error = self.limit, self._cupy.cuda.memory.OutOfMemoryError
 
         def allocate(nbytes: int) -> Any:
+            if nbytes > limit:  # the pool must not look for room: it would first give back all that is idle
+                raise error(nbytes, self.level()[1], limit)
             try:
                 pointer = malloc(nbytes)
             except MemoryError:

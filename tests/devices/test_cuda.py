@@ -436,6 +436,25 @@ def test_the_lane_takes_what_the_road_has_seen(machine: FakeMachine) -> None:
     assert ([2.0] * 4, 16) == (array.get(stream=device.stream).tolist(), hold.requested)
 
 
+def test_the_lane_keeps_no_larger_array_for_a_part_of_it() -> None:
+    device = gpu()
+    x = tensor(device, ones())
+
+    class Part:
+        type, function, shares_memory = "Part", None, False
+
+        @staticmethod
+        def kernel(xp: Any, x: Any) -> Any:
+            return xp.zeros(1000, np.float32)[:4]
+
+    part: Any = Part
+    device.run(part, [x], {})
+
+    array, _ = device.quick(part, (x,), ())
+
+    assert (512, 1024) == (array.data.mem.size, device.account.stats().in_use)
+
+
 def test_the_lane_leaves_other_arrays_and_errors_to_the_road(machine: FakeMachine) -> None:
     device = gpu()
     x, y = tensor(device, ones()), tensor(device, ones(3))

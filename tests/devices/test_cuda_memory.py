@@ -257,3 +257,12 @@ def test_bfc_growth_takes_regions_as_tensorflow_does(machine: FakeMachine) -> No
 
     assert [2 * MIB, 4 * MIB] == [entry[2] for entry in machine.diary if entry[0] == "malloc"]
     assert 4 == len(held)
+
+
+def test_what_can_never_fit_costs_a_preallocated_pool_nothing() -> None:
+    device = gpu(limit=64)
+    device.open()
+    with pytest.raises(ResourceExhaustedError):
+        device.put(np.zeros(65 * MIB, np.uint8))
+
+    assert 64 * MIB == device.account.stats().pool

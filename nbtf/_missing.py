@@ -45,24 +45,6 @@ _TF1 = frozenset(
 )
 """Names of TensorFlow 1 that `compat.v1` has."""
 
-_OLDER = {
-    "all_variables": "tf.global_variables()",
-    "batch_matmul": "tf.matmul",
-    "complex_abs": "tf.abs",
-    "histogram_summary": "tf.summary.histogram",
-    "image_summary": "tf.summary.image",
-    "merge_all_summaries": "tf.summary.merge_all",
-    "merge_summary": "tf.summary.merge",
-    "mul": "tf.multiply",
-    "neg": "tf.negative",
-    "pack": "tf.stack",
-    "scalar_summary": "tf.summary.scalar",
-    "select": "tf.where",
-    "sub": "tf.subtract",
-    "unpack": "tf.unstack",
-}
-"""Names that TensorFlow 1.0 had already dropped, and what its programs write instead."""
-
 _TODAY = {
     "mul": "tf.multiply",
     "sub": "tf.subtract",
@@ -96,26 +78,17 @@ _TODAY = {
 }
 """Today's names of things that were renamed."""
 
-
-_CONTRIB = (
+CONTRIB = (
     "tf.contrib ended with TensorFlow 1; its parts live on as tf.keras, tf.distribute and tf.data, "
     "or in libraries of their own."
 )
-
-
-def of_tensorflow_1(name: str) -> str:
-    """Returns the text of the AttributeError for a name of `compat.v1`."""
-    text = f"module 'nbtf.compat.v1' has no attribute '{name}'"
-    if name == "contrib":
-        return f"{text}. {_CONTRIB}"
-    return f"{text}. Since TensorFlow 1.0: {_OLDER[name]}." if name in _OLDER else text
 
 
 def explanation(name: str) -> str:
     """Returns the text of the AttributeError for a name of the root namespace."""
     text = f"module 'nbtf' has no attribute '{name}'"
     if name == "contrib":
-        return f"{text}. {_CONTRIB}"
+        return f"{text}. {CONTRIB}"
     today = f"Today's name: {_TODAY[name]}." if name in _TODAY else ""
     if name in _TF1:
         return f"{text}. It belongs to TensorFlow 1: write `import nbtf.compat.v1 as tf`. {today}".rstrip()

@@ -54,6 +54,8 @@ class Scope:
     """The name of the node that a session runs here; see `NodeScope`."""
     placed: tuple[Device, Reason] | None = None
     """Where that node was placed, and why; ops are placed one by one where this is None."""
+    at_once: bool = False
+    """Whether ops run at once here though functions of `tf.compat.v1` otherwise build the default graph."""
 
     def __init__(
         self,

@@ -4,6 +4,8 @@ from typing import NoReturn
 
 from nbtf import _missing
 from nbtf.data import experimental as experimental
+from nbtf.data.dataset import ITERATORS as _ITERATORS
+from nbtf.data.dataset import LOOP as _LOOP
 from nbtf.data.dataset import Dataset as Dataset
 from nbtf.data.dataset import TextLineDataset as TextLineDataset
 from nbtf.data.iterators import Iterator as Iterator
@@ -41,4 +43,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> NoReturn:
+    if name in _ITERATORS:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'. {_LOOP}")
     raise AttributeError(_missing.of_namespace(__name__, name, __all__))

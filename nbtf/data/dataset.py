@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from nbtf._ops.structure import flatten
 from nbtf._runtime.tensor import Tensor
@@ -18,6 +18,14 @@ from nbtf.data.specs import SPECS, each
 from nbtf.data.stage import Maker, Stage
 from nbtf.data.transformations import Transformations
 from nbtf.errors import InvalidArgumentError
+
+ITERATORS = frozenset({"make_initializable_iterator", "make_one_shot_iterator"})
+"""Names of TensorFlow 1 for what `for` does today."""
+
+LOOP = (
+    "Write `for element in dataset:`; in a program with sessions, around the session's run, and feed `element.numpy()`."
+)
+"""What to write instead."""
 
 
 class Dataset(Transformations):
@@ -41,6 +49,11 @@ class Dataset(Transformations):
         raise TypeError(
             "Can't instantiate abstract class DatasetV2: use tf.data.Dataset.from_tensor_slices(...) and its kin."
         )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Says what to do instead of the iterators of TensorFlow 1."""
+        told = f". {LOOP}" if name in ITERATORS else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{told}")
 
     @staticmethod
     def _of(stage: Stage) -> Dataset:

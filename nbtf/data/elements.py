@@ -24,7 +24,19 @@ from nbtf.errors import InvalidArgumentError, OpError
 _ON_HOST = merged("/CPU:0", None)
 
 
-class Trying(Scope):
+class _AtOnce(Scope):
+    """A scope in which ops run at once, those of `tf.compat.v1` as well."""
+
+    __slots__ = ()
+    at_once = True
+
+    def with_(self, **changes: Any) -> Scope:
+        """Returns a scope that differs in some fields."""
+        names = ("request", "tapes", "strategy", "replica", "graph", "creators", "names")
+        return _AtOnce(**({name: getattr(self, name) for name in names} | changes))
+
+
+class Trying(_AtOnce):
     """The scope in which a function is only tried; functions of pipelines called in it stay in it."""
 
     __slots__ = ()
@@ -42,13 +54,13 @@ class HostScope:
 
     def __init__(self) -> None:
         """Starts with the lane closed."""
-        self._lane, self._scope = None, Scope(_ON_HOST)
+        self._lane, self._scope = None, _AtOnce(_ON_HOST)
 
     def __call__(self) -> Scope:
         """Returns the scope; another one once the express lane of the CPU has opened or closed."""
         here = HERE.device
         if here is not self._lane:
-            self._lane, self._scope = here, Scope(_ON_HOST, lane=CURRENT.context.lane_of(_ON_HOST))
+            self._lane, self._scope = here, _AtOnce(_ON_HOST, lane=CURRENT.context.lane_of(_ON_HOST))
         return self._scope
 
 
@@ -126,7 +138,12 @@ def as_element(value: Any) -> Any:
         return items if value.__class__ is dict else _like_mapping(value, items)
     if value is None or is_whole(value):
         return value
-    return as_element(as_tensor(value))
+    made = as_tensor(value)
+    if made is value:  # of a graph
+        raise TypeError(
+            f"{value!r} has no value before a session runs: make the dataset of arrays, and feed its elements."
+        )
+    return as_element(made)
 
 
 def is_whole(value: Any) -> bool:

@@ -3,12 +3,15 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+from operator import attrgetter
+from typing import Any
 
 import pytest
 
 import nbtf
 import nbtf.compat.v1 as tf1
 from nbtf import _missing
+from nbtf.compat.v1._surface import absent
 
 
 def test_functions_build_the_default_graph_from_import_on() -> None:
@@ -70,12 +73,74 @@ def test_every_name_that_is_said_to_be_here_is_here() -> None:
     [
         ("contrib", "tf.contrib ended with TensorFlow 1"),
         ("mul", "Since TensorFlow 1.0: tf.multiply"),
+        ("FIFOQueue", "feed placeholders"),
+        ("import_graph_def", "build them again"),
+        ("data.make_one_shot_iterator", "module 'nbtf.data' has no .*`for element in dataset:"),
+        ("metrics.auc", "Count with variables"),
+        ("nn.dynamic_rnn", "module 'nbtf.compat.v1.nn' has no attribute 'dynamic_rnn'. Write the loop"),
+        ("saved_model.simple_save", "tf.train.Saver"),
+        ("summary.Summary", "accepted, not written"),
+        ("test.TestCase", "unittest or pytest"),
         ("nonsense", "module 'nbtf.compat.v1' has no attribute 'nonsense'"),
     ],
 )
 def test_a_name_that_is_not_here_says_what_to_do(name: str, told: str) -> None:
     with pytest.raises(AttributeError, match=told):
-        getattr(tf1, name)
+        attrgetter(name)(tf1)
+
+
+def test_no_name_that_is_here_is_said_to_be_missing() -> None:
+    missing = " ".join(absent._INSTEAD.values()).split()
+
+    assert [] == [name for name in missing if _has(tf1, name)]
+    assert sorted(set(missing)) == sorted(missing)
+
+
+def _has(module: Any, name: str) -> bool:
+    try:
+        attrgetter(name)(module)
+    except AttributeError:
+        return False
+    return True
+
+
+def test_functions_of_datasets_run_at_once_though_a_graph_is_built() -> None:
+    with tf1.Graph().as_default() as graph:
+        doubled = tf1.data.Dataset.from_tensor_slices([1.0, 2.0]).map(lambda x: tf1.add(x, tf1.constant(1.0)))
+
+    found = [float(x.numpy()) for x in doubled]
+
+    assert [2.0, 3.0] == found
+    assert 0 == graph.version
+
+
+def test_functions_of_datasets_may_open_blocks() -> None:
+    def scoped(x: Any) -> Any:
+        with tf1.name_scope("s"), tf1.device("/cpu:0"):
+            return tf1.square(x)
+
+    before = tf1.get_default_graph().version
+
+    assert [0, 1, 4] == [int(x.numpy()) for x in tf1.data.Dataset.range(3).map(scoped)]
+    assert before == tf1.get_default_graph().version
+
+
+def test_datasets_of_placeholders_say_what_to_do() -> None:
+    with tf1.Graph().as_default(), pytest.raises(TypeError, match=r"'x:0'.*make the dataset of arrays, and feed"):
+        tf1.data.Dataset.from_tensor_slices(tf1.placeholder(tf1.float32, [2], name="x"))
+
+
+@pytest.mark.parametrize("name", ["make_one_shot_iterator", "make_initializable_iterator"])
+def test_iterators_of_tensorflow_1_say_what_to_write(name: str) -> None:
+    with pytest.raises(AttributeError, match="for element in dataset:.* feed `element.numpy()`".replace("()", r"\(\)")):
+        getattr(tf1.data.Dataset.range(3), name)
+
+
+def test_python_nodes_run_functions_of_this_namespace_at_once() -> None:
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        squared = tf1.py_function(lambda x: tf1.square(x), [tf1.constant(3.0)], tf1.float32)
+
+        assert 9.0 == session.run(squared)
 
 
 def test_names_that_hide_builtins_do_no_harm() -> None:

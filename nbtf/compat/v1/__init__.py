@@ -16,8 +16,6 @@ import sys as _sys
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from nbtf import _missing
-
 _V1 = "nbtf.compat.v1."
 
 _FROM = {
@@ -262,8 +260,9 @@ _NAMESPACES = frozenset(
 )
 """Namespaces that are modules here: `nbtf/compat/v1/train` and the like."""
 
-_WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
+_WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
     "bitwise": {},
+    "compat": None,
     "debugging": dict.fromkeys(
         (
             "Assert",
@@ -320,10 +319,15 @@ _WRAPPED_NAMESPACES: dict[str, dict[str, str]] = {
         "uniform": "_surface.random_numbers",
     },
     "raw_ops": {},
+    "saved_model": None,
     "sparse": {},
     "strings": {},
+    "test": None,
 }
-"""Namespaces of `nbtf` whose functions build graphs here, and what TensorFlow 1 has in them besides."""
+"""Namespaces of `nbtf` whose functions build graphs here, and what TensorFlow 1 has in them besides.
+
+Where None stands for that, the functions stay as they are.
+"""
 
 
 def own_version(name: str, value: _Any) -> _Any:
@@ -460,7 +464,9 @@ def _found(name: str) -> _Any:
     try:
         value = getattr(nbtf, name)
     except AttributeError:
-        raise AttributeError(_missing.of_tensorflow_1(name)) from None
+        from nbtf.compat.v1._surface.absent import refusal
+
+        raise AttributeError(refusal(name)) from None
     return value if name in _FROM else own_version(name, value)
 
 

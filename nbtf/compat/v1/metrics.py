@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import nbtf
 from nbtf._ops.division import divide_no_nan
 from nbtf._types import float32
 from nbtf.compat.v1._graph.defaults import building
+from nbtf.compat.v1._surface.absent import refusal
 from nbtf.compat.v1._variables.initializers import Zeros
 from nbtf.compat.v1._variables.keys import GraphKeys
 from nbtf.compat.v1._variables.scopes import get_variable, variable_scope
@@ -93,3 +94,7 @@ def accuracy(
         wanted: Any = nbtf.cast(labels, found.dtype)
         right = nbtf.cast(nbtf.equal(found, wanted), float32)
         return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(refusal(f"metrics.{name}"))

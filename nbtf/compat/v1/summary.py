@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import nbtf
 from nbtf._runtime.conversion import as_tensor
@@ -14,6 +14,7 @@ from nbtf._types import string
 from nbtf.compat.v1._graph.defaults import building
 from nbtf.compat.v1._graph.deferred import Deferred
 from nbtf.compat.v1._graph.tensor import GraphTensor
+from nbtf.compat.v1._surface.absent import refusal
 from nbtf.compat.v1._variables.keys import GraphKeys
 
 
@@ -161,3 +162,7 @@ class FileWriter(nbtf.summary.SummaryWriter):
 
     def reopen(self) -> None:
         """Does nothing."""
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(refusal(f"summary.{name}"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from nbtf._ops.op import Op
 from nbtf.compat.v1._graph.defaults import building
+from nbtf.compat.v1._surface.absent import refusal
 
 _WRAPPED: dict[Any, Callable[..., Any]] = {}
 
@@ -91,15 +92,16 @@ class Namespace(ModuleType):
     `compat.v1` has its own, that is the one here as well.
     """
 
-    def __init__(self, name: str, root: Any, own: Mapping[str, str]) -> None:
+    def __init__(self, name: str, root: Any, own: Mapping[str, str] | None) -> None:
         """Makes a namespace that fetches what it offers on first use.
 
         Args:
           name: the namespace in `nbtf`.
           root: `nbtf.compat.v1`.
-          own: more names, and the modules that they come from.
+          own: more names, and the modules that they come from; None where nothing builds a graph.
         """
         super().__init__(f"{root.__name__}.{name}")
+        self._called = name
         self._source = import_module(f"nbtf.{name}")
         self._root = root
         self._own = own
@@ -114,12 +116,15 @@ class Namespace(ModuleType):
         return value
 
     def _find(self, name: str) -> Any:
-        module = self._own.get(name)
+        module = (self._own or {}).get(name)
         if module is not None:
             return getattr(import_module(f"{self._root.__name__}.{module}"), name)
-        value = getattr(self._source, name)
-        return self._root.own_version(name, value)
+        try:
+            value = getattr(self._source, name)
+        except AttributeError:
+            raise AttributeError(refusal(f"{self._called}.{name}")) from None
+        return value if self._own is None else self._root.own_version(name, value)
 
     def __dir__(self) -> list[str]:
         """Lists the names."""
-        return sorted({*dir(self._source), *self._own})
+        return sorted({*dir(self._source), *(self._own or ())})

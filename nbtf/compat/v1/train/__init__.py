@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn as _NoReturn
 
+from nbtf.compat.v1._surface.absent import refusal as _refusal
 from nbtf.compat.v1._variables.global_step import assert_global_step as assert_global_step
 from nbtf.compat.v1._variables.global_step import create_global_step as create_global_step
 from nbtf.compat.v1._variables.global_step import get_global_step as get_global_step
@@ -14,6 +15,7 @@ from nbtf.compat.v1.train.checkpoint_state import checkpoint_exists as checkpoin
 from nbtf.compat.v1.train.checkpoint_state import get_checkpoint_state as get_checkpoint_state
 from nbtf.compat.v1.train.checkpoint_state import remove_checkpoint as remove_checkpoint
 from nbtf.compat.v1.train.checkpoint_state import update_checkpoint_state as update_checkpoint_state
+from nbtf.compat.v1.train.cluster import ClusterSpec as ClusterSpec
 from nbtf.compat.v1.train.coordinator import Coordinator as Coordinator
 from nbtf.compat.v1.train.coordinator import start_queue_runners as start_queue_runners
 from nbtf.compat.v1.train.hooks import FeedFnHook as FeedFnHook
@@ -63,24 +65,6 @@ from nbtf.train import load_variable as load_variable
 
 NewCheckpointReader = load_checkpoint
 
-_DATA = "There are no input queues: feed placeholders, or iterate over a tf.data.Dataset."
-_GRAPHS = "Graphs are not written: build them again, and restore their variables with tf.train.Saver."
-_CLUSTERS = "There is one process here: use the devices of this computer, or tf.distribute."
-
-_NOT_HERE = {
-    **dict.fromkeys(
-        "QueueRunner add_queue_runner batch batch_join input_producer limit_epochs match_filenames_once maybe_batch "
-        "maybe_shuffle_batch range_input_producer shuffle_batch shuffle_batch_join slice_input_producer "
-        "string_input_producer queue_runner".split(),
-        _DATA,
-    ),
-    **dict.fromkeys("export_meta_graph import_meta_graph write_graph".split(), _GRAPHS),
-    **dict.fromkeys("ClusterDef ClusterSpec Server ServerDef SyncReplicasOptimizer".split(), _CLUSTERS),
-    "Supervisor": "Use tf.train.MonitoredTrainingSession.",
-}
-"""Names of TensorFlow 1 that are not built, and what to do."""
-
 
 def __getattr__(name: str) -> _NoReturn:
-    more = f". {_NOT_HERE[name]}" if name in _NOT_HERE else ""
-    raise AttributeError(f"module 'nbtf.compat.v1.train' has no attribute '{name}'{more}")
+    raise AttributeError(_refusal(f"train.{name}"))

@@ -165,6 +165,8 @@ class ndarray:  # noqa: N801  # CuPy's name
     def __getitem__(self, key: Any) -> ndarray:
         operands(self)
         key = plain(key)
+        if any(map(_is_mask, key if isinstance(key, tuple) else [key])):
+            waited_for_a_shape("mask")
         found = self._a[wrapped(key, self.shape)]
         return made(found, self)
 
@@ -205,9 +207,19 @@ class ndarray:  # noqa: N801  # CuPy's name
         self._a[...] = array
 
 
+_SHAPE_OF_VALUES = frozenset("nonzero flatnonzero argwhere unique extract compress".split())
+"""The values decide how much comes out: the host waits for them [1.5]."""
+
+
+def waited_for_a_shape(name: str) -> None:
+    MACHINE.did("sync", name, get_current_stream().ptr)
+
+
 def _method(name: str) -> Callable[..., Any]:
     def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         operands(self, *args)
+        if name in _SHAPE_OF_VALUES:
+            waited_for_a_shape(name)
         with np.errstate(all="ignore"):
             return made(getattr(self._a, name)(*map(plain, args), **kwargs), self)
 
@@ -335,6 +347,8 @@ def function(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def on_the_card(*args: Any, **kwargs: Any) -> Any:
         operands(*args, *kwargs.values())
         MACHINE.did("kernel", name, MACHINE.touch(), get_current_stream().ptr)
+        if name in _SHAPE_OF_VALUES:
+            waited_for_a_shape(name)
         out = kwargs.get("out")
         with np.errstate(all="ignore"):
             result = original(*map(plain, args), **{key: plain(value) for key, value in kwargs.items()})

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtf._devices.cuda_errors import is_out_of_memory, meaning
+from nbtf._devices.cuda_solvers import REPORTED, failing
 from nbtf.errors import InvalidArgumentError
 from tests import fake_cupy
 from tests.devices.cupy_surface import PARAMETERS, SURFACE
@@ -286,7 +287,18 @@ def attributes() -> list[str]:
             for name in ("malloc", "used_bytes", "total_bytes", "free_all_blocks", "set_limit", "get_limit")
         ),
     }
+    with failing(cupy):
+        facts["solvers can be told to say that they failed"] = _linalg() == "raise"
+    facts["and are silent again afterwards"] = _linalg() == "ignore"
+    told = inspect.getsource(cupy.linalg._util)
+    facts["what they then say has a word to know it by"] = (
+        told.count(f"{REPORTED} = {{}}") + told.count(f"/{REPORTED}Array = {{}}") == 2
+    )
     return [fact for fact, true in facts.items() if not true]
+
+
+def _linalg() -> str:
+    return importlib.import_module("cupyx").geterr()["linalg"]
 
 
 def mirror() -> list[str]:

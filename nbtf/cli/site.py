@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,7 @@ def add_command(commands: Any) -> None:
 def site(chosen: argparse.Namespace) -> int:
     """Builds the site and says how to look at it."""
     require(
-        ["jupyterlite_core", "jupyterlite_pyodide_kernel", "ipywidgets", "anywidget", "nbformat"],
+        ["jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "ipywidgets", "anywidget", "nbformat"],
         "nbtf site",
         'pip install "nbtf[site]"',
     )
@@ -157,7 +158,8 @@ def _check_output(output: Path) -> None:
 
 
 def _run(command: Sequence[str], failed: str, folder: Path | None = None) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-8:]
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-8:]
         raise CommandError("\n".join([f"{failed}:", *said]))

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any
 
 from nbtf._devices.base import Label, MemoryStats, Piece, told
+from nbtf._devices.cuda_guard import make_current_again
 from nbtf._devices.cuda_memory import UNIT, Plan, What
 
 _TRIES = 20
@@ -126,7 +127,8 @@ class PoolMemory:
         try:
             return self._pool.used_bytes(), self._pool.total_bytes()
         finally:
-            runtime.setDevice(device)
+            if device != self._ordinal:
+                make_current_again(device, runtime.setDevice)
 
     def stats(self) -> MemoryStats:
         """Returns the account. The pool does not tell of its free pieces, so the largest is all that is free."""

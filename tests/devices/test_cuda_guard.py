@@ -159,7 +159,8 @@ def test_another_thread_starts_where_it_was(machine: FakeMachine) -> None:
 def test_without_cupys_private_names_the_public_block_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     set_ = fake_cupy.memory._set_thread_local_allocator
     get = fake_cupy.memory._get_thread_local_allocator
-    hidden_names = type("memory", (), {"SingleDeviceMemoryPool": fake_cupy.memory.SingleDeviceMemoryPool})
+    public = ("SingleDeviceMemoryPool", "OutOfMemoryError")
+    hidden_names = type("memory", (), {name: getattr(fake_cupy.memory, name) for name in public})
     monkeypatch.setattr(cuda, "memory", hidden_names)
     monkeypatch.setattr(cuda, "using_allocator", lambda allocator: Using(get, set_, allocator))
     device = gpu()

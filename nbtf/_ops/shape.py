@@ -44,8 +44,13 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     return Shape(input, out_type=out_type, name=name)
 
 
-def lengths_of(tensor: Tensor) -> list[Any]:
-    """Returns the lengths of a tensor; for one of a graph, tensors in the place of those that only a run tells."""
+def lengths_of(tensor: Tensor) -> Any:
+    """Returns the lengths of a tensor; for one of a graph, tensors in the place of those that only a run tells.
+
+    Where not even the rank is known, they are one tensor.
+    """
+    if tensor.shape.rank is None:
+        return shape(tensor)
     lengths: list[Any] = tensor.shape.as_list()
     if None not in lengths:
         return lengths

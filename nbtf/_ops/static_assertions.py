@@ -57,6 +57,8 @@ def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, nam
 
 
 def _number(rank: Any) -> int:
+    if rank.__class__ is int:
+        return rank
     tensor = as_tensor(rank)
     if tensor.dtype is not int32:
         raise TypeError(f"tensor must be of type {int32!r}; got {tensor.dtype!r}")

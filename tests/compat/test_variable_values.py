@@ -428,3 +428,15 @@ def test_the_node_that_changes_a_part_is_called_after_it(v: tf1.Variable) -> Non
 
 def test_only_parts_of_variables_can_be_assigned_to(v: tf1.Variable) -> None:
     assert not hasattr((v + 1.0)[0], "assign")
+
+
+def test_a_closed_session_holds_no_values_though_an_error_of_it_is_kept(v: tf1.Variable) -> None:
+    session = initialized(v)
+    values = session.values
+    with pytest.raises(tf.errors.InvalidArgumentError) as kept:
+        session.run(tf1.placeholder(tf1.float32) + v)
+
+    session.close()
+
+    assert kept.value is not None
+    assert {} == values

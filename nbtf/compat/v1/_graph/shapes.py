@@ -73,6 +73,8 @@ def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> 
         if found is None or (found.__class__ is list and None in found):
             return None
         specs.append(found)
+    if op.type == "Squeeze" and attrs["axis"] is None and None in specs[0].shape:
+        return None  # a length that only a run tells may be 1
     if op.type in _ALIKE:
         specs = [_merged(specs[0])]
     try:

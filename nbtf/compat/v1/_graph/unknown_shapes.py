@@ -168,7 +168,7 @@ _RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(("Conv2D", "MaxPool", "AvgPool", "DepthwiseConv2dNative"), _image),
     **dict.fromkeys(("Rank", "Size", "L2Loss"), _scalar),
-    **dict.fromkeys(("Shape", "Range", "LinSpace"), _vector),
+    **dict.fromkeys(("Shape", "Range", "LinSpace", "Unique", "UniqueWithCounts"), _vector),
     **dict.fromkeys(("Reshape", "BroadcastTo", "ScatterNd"), _as_asked("shape")),
     **dict.fromkeys(("ArgMax", "ArgMin"), _one_axis_less),
     "Fill": _as_asked("dims"),

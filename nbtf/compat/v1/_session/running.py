@@ -48,6 +48,12 @@ class Runner:
         self.streams: dict[Operation, Stream] = {}
         """The rows of numbers of random ops; each session draws its own."""
 
+    def forget(self) -> None:
+        """Gives up what it holds, even while an error that somebody keeps still leads here."""
+        self.values.clear()
+        self.constants.clear()
+        self.streams.clear()
+
     def run(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
         """Runs the steps in order, each in a scope of its own, and returns the values of the fetches.
 

@@ -197,7 +197,7 @@ class Session:
     def close(self) -> None:
         """Refuses to run from now on and forgets the values of variables; closing twice is fine."""
         self._closed = True
-        self._runner = Runner()
+        self._runner.forget()
         self._plans.clear()
         self._placed = {}
 

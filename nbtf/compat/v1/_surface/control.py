@@ -83,7 +83,8 @@ def cond(
     """
     yes, no = one_of("true_fn", true_fn, "fn1", fn1), one_of("false_fn", false_fn, "fn2", fn2)
     if not callable(yes) or not callable(no):
-        raise TypeError(f"{'true_fn' if not callable(yes) else 'false_fn'} must be callable.")
+        wrong = "true_fn" if not callable(yes) else "false_fn"
+        raise TypeError(f"'{wrong}' must be callable.")
     if building() is None:
         return nbtf.cond(pred, yes, no)
     if isinstance(pred, bool):
@@ -130,7 +131,8 @@ def _check_alike(first: Any, second: Any, yes: Sequence[Any], no: Sequence[Any])
     for one, other in zip(yes, no, strict=True):
         if _dtype(one) is not _dtype(other):
             raise ValueError(
-                f"Outputs of true_fn and false_fn must have the same type: {_dtype(one).name}, {_dtype(other).name}"
+                "Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
+                f"Received {_dtype(one).name} from 'true_fn' and {_dtype(other).name} from 'false_fn'."
             )
 
 

@@ -1,0 +1,117 @@
+"""Checks in graphs: what they say when a session runs them, and what is checked before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbtf.compat.v1 as tf
+from nbtf.errors import InvalidArgumentError
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        (lambda x: tf.assert_positive(x), "[] [Condition x > 0 did not hold element-wise:] [x (x:0) = ] [-1 2]"),
+        (
+            lambda x: tf.assert_equal(x, 2.0, message="m", name="e"),
+            "[m] [Condition x == y did not hold element-wise:] [x (x:0) = ] [-1 2] [y (e/Const:0) = ] [2]",
+        ),
+        (lambda x: tf.assert_less(x, 0.0, data=["seen", x]), "[seen] [-1 2]"),
+        (
+            lambda x: tf.assert_negative(x, summarize=1),
+            "[] [Condition x < 0 did not hold element-wise:] [x (x:0) = ] [-1...]",
+        ),
+    ],
+)
+def test_a_condition_that_does_not_hold_is_told_with_its_values(check: Callable[[Any], Any], told: str) -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    node = check(x)
+
+    with tf.Session() as session, pytest.raises(InvalidArgumentError) as error:
+        session.run(node, {x: [-1.0, 2.0]})
+
+    assert f"assertion failed: {told}" == str(error.value).split("\n")[0]
+
+
+def test_a_condition_between_constants_is_checked_while_the_graph_is_built() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"m\nCondition x == y .*\nx \(a:0\) = \n1\ny \(.*:0\) = \n2"):
+        tf.assert_equal(tf.constant(1, name="a"), 2, message="m")
+
+
+def test_a_condition_that_constants_fulfil_is_a_node() -> None:
+    with tf.control_dependencies([tf.assert_less([1, 2], 3)]):
+        y = tf.constant(1.0)
+
+    assert 1.0 == tf.Session().run(y)
+
+
+def test_ranks_and_dtypes_are_nodes_to_wait_for() -> None:
+    x = tf.ones([2, 3])
+    with tf.control_dependencies([tf.assert_rank(x, 2), tf.assert_rank_in(x, [1, 2]), tf.assert_type(x, tf.float32)]):
+        y = tf.identity(x)
+
+    assert (2, 3) == tf.Session().run(y).shape
+
+
+@pytest.mark.parametrize(
+    ("check", "kind", "told"),
+    [
+        (lambda x: tf.assert_rank(x, 3, message="m"), ValueError, "m.  Tensor  must have rank 3.  Received rank 2"),
+        (lambda x: tf.assert_rank_at_least(x, 3), ValueError, "must have rank at least 3"),
+        (lambda x: tf.assert_type(x, tf.int32), TypeError, "must be of type tf.int32; got tf.float32"),
+    ],
+)
+def test_ranks_and_dtypes_that_are_known_are_checked_at_once(
+    check: Callable[[Any], Any], kind: type[Exception], told: str
+) -> None:
+    with pytest.raises(kind, match=told):
+        check(tf.ones([2, 3]))
+
+
+def test_a_rank_that_only_a_run_tells_is_checked_by_it() -> None:
+    x = tf.placeholder(tf.float32)
+    with tf.control_dependencies([tf.assert_rank(x, 1)]):
+        y = tf.identity(x)
+
+    with tf.Session() as session:
+        assert [1.0] == session.run(y, {x: [1.0]}).tolist()
+        with pytest.raises(ValueError, match=r"must have rank 1\.  Received rank 0"):
+            session.run(y, {x: 1.0})
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_sparse_cross_entropy_takes_placeholders_of_any_rank(axes: int) -> None:
+    logits, labels = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+    found = tf.Session().run(losses, {logits: np.zeros([1] * axes + [4]), labels: np.zeros([1] * axes)})
+
+    assert np.full([1] * axes, np.log(4)) == pytest.approx(found)
+
+
+def test_labels_without_a_shape_go_with_logits_that_have_one() -> None:
+    labels = tf.placeholder(tf.int32)
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.zeros([2, 4]))
+
+    assert [np.log(4)] * 2 == pytest.approx(tf.Session().run(losses, {labels: [0, 1]}))
+
+
+def test_the_rank_of_squeezed_tensors_is_open_where_a_length_is() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+
+    assert (None, 1) == (tf.squeeze(x).shape.rank, tf.squeeze(x, [0]).shape.rank)
+    assert (3,) == tf.Session().run(tf.squeeze(x), {x: [[1, 2, 3]]}).shape
+
+
+def test_what_is_unique_is_a_vector() -> None:
+    assert [[None], [None]] == [one.shape.as_list() for one in tf.unique([1, 1])]

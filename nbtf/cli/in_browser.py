@@ -12,6 +12,9 @@ from nbtf.cli.languages import language_of
 INSTALL = "%pip install -q nbtf"
 """Put before the first cell that imports nbtf: a page's Python starts without it."""
 
+SPEAKS = 'import os; os.environ["NBTF_LANG"] = "{language}"  # the language of the views\n'
+"""Put there in a translated notebook: the page around it is in English."""
+
 _INSTALLS = 'sys.platform == "emscripten"'
 """Stands in the hidden cell that installs nbtf elsewhere; in a page nobody would run it."""
 
@@ -35,7 +38,8 @@ def in_browser(notebook: Any) -> Any:
     """
     made = copy.deepcopy(notebook)
     made.cells = [cell for cell in made.cells if cell.cell_type != "code" or _INSTALLS not in cell.source]
-    says = SAYS.get(language_of(made), SAYS[""])
+    language = language_of(made)
+    says = SAYS.get(language, SAYS[""])
     unknown: set[str] = set()
     for cell in made.cells:
         if cell.cell_type == "code" and _needs_processes(cell.source, unknown):
@@ -43,7 +47,8 @@ def in_browser(notebook: Any) -> Any:
             _make_text(cell, says)
     first = next((cell for cell in made.cells if cell.cell_type == "code" and _IMPORTS.search(cell.source)), None)
     if first is not None and INSTALL not in first.source:
-        first.source = f"{INSTALL}\n{first.source}"
+        speaks = SPEAKS.format(language=language) if language else ""
+        first.source = f"{INSTALL}\n{speaks}{first.source}"
     return made
 
 

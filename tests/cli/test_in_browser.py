@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nbtf.cli.in_browser import INSTALL, SAYS, in_browser
+from nbtf.notebook.catalogue import language_of
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 CHILD = "def child():\n    return subprocess.run(['ls'])\n\nchild()"
@@ -55,6 +57,13 @@ def test_other_cells_stay(source: str) -> None:
 @pytest.mark.parametrize("language", ["ja", "zh-CN"])
 def test_translated_lessons_say_it_in_their_language(language: str) -> None:
     assert SAYS[language] in made(code("!ls"), language=language).cells[0].source
+
+
+def test_views_of_a_translated_lesson_speak_its_language() -> None:
+    (cell,) = made(code("import nbtf as tf"), language="zh-CN").cells
+
+    assert [INSTALL, "import nbtf as tf"] == [line for line in cell.source.splitlines() if "NBTF_LANG" not in line]
+    assert "zh_CN" == language_of(re.findall(r'"NBTF_LANG"\] = "([^"]+)"', cell.source)[0])
 
 
 def test_notebook_itself_is_left_as_it_is() -> None:

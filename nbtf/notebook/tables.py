@@ -72,9 +72,9 @@ class Table:
         return "\n".join([*lines, *self._below()])
 
     def _repr_html_(self) -> str:
-        """Returns the table as HTML: no style, no script, no ids."""
-        head = "".join(f'<th scope="col">{html.escape(column.title)}</th>' for column in self._shown)
-        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in self._cells())
+        """Returns the table as HTML: no script, no ids, no style but the side on which a column stands."""
+        head = "".join(f'<th scope="col"{_side(one)}>{html.escape(one.title)}</th>' for one in self._shown)
+        rows = "".join(f"<tr>{''.join(map(_cell, row, self._shown))}</tr>" for row in self._cells())
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
         return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
 
@@ -100,6 +100,15 @@ def one_line(shown: str) -> str:
     """Returns a text that stays in its cell: no line breaks or control characters, and not too long."""
     cut = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
     return cut if cut.isprintable() else "".join(char if char.isprintable() else "�" for char in cut)
+
+
+def _cell(shown: str, column: Column) -> str:
+    return f"<td{_side(column)}>{html.escape(shown)}</td>"
+
+
+def _side(column: Column) -> str:
+    """Returns where a column stands; JupyterLab puts all on the right."""
+    return "" if column.number else ' style="text-align:left"'
 
 
 def _width(shown: str) -> int:

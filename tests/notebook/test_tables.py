@@ -147,10 +147,19 @@ def test_columns_line_up_with_wide_characters() -> None:
     assert ["a    b", "図   1", "xyz  2"] == lines
 
 
-def test_html_has_no_style_script_or_id(shell: Shell) -> None:
-    shown = shell.run("%devices").result._repr_html_()
+def test_html_has_no_script_or_id_and_no_style_but_the_side_of_texts(shell: Shell) -> None:
+    shown = shell.run("%devices").result._repr_html_().replace(' style="text-align:left"', "")
 
     assert [] == [word for word in ("style", "script", " id=") if word in shown]
+
+
+def test_texts_stand_on_the_left_and_numbers_on_the_right_also_in_html() -> None:
+    columns = [Column("op", "op"), Column("count", "count", number=True)]
+
+    assert (
+        '<tr><td style="text-align:left">Add</td><td>2</td></tr>'
+        in Table(columns, [{"op": "Add", "count": 2}])._repr_html_()
+    )
 
 
 def test_rows_become_a_data_frame_where_pandas_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -497,7 +497,7 @@ def test_table_is_shown_as_text_as_html_and_as_data(shell: Shell) -> None:
     rest = {"pieces": 1, "names": ["x"], "views": [], "frees": ["%xdel x"], "code": f"cell 1, line 1: x = {MAKE}"}
 
     assert first | rest == table.to_dict()["rows"][0]
-    assert "<td>%xdel x</td>" in table._repr_html_()
+    assert ">%xdel x</td>" in table._repr_html_()
     assert ["holder", "device", "bytes", "tensor", "made by", "code line", "frees it"] == [
         column.title for column in table.columns
     ]

@@ -133,7 +133,8 @@ def conv2d(
     array([[ 8., 12.],
            [20., 24.]], dtype=float32)
     """
-    if len(getattr(input, "shape", ())) <= 4:
+    shape = getattr(input, "shape", ())
+    if getattr(shape, "rank", 4) is None or len(shape) <= 4:  # in a graph only a run may tell it
         return _conv2d(input, filters, strides, padding, data_format, dilations, name)
     images = as_tensor(input)
     batch, rest = tuple(images.shape)[:-3], tuple(images.shape)[-3:]

@@ -153,15 +153,15 @@ def softmax_cross_entropy_with_logits(
     shares = as_tensor(labels)
     precise = cast(scores, float32) if scores.dtype is float16 else scores
     shares = cast(shares, precise.dtype)
-    rank = len(precise.shape)
-    if axis not in (-1, rank - 1):
+    rank = precise.shape.rank or shares.shape.rank  # in a graph only a run may tell one of them
+    if rank is not None and axis not in (-1, rank - 1):
         order = list(range(rank))
         order.append(order.pop(axis))
         precise, shares = transpose(precise, order), transpose(shares, order)
-    if rank == len(shares.shape) == 2:
+    if precise.shape.rank == shares.shape.rank == 2:
         losses = SoftmaxCrossEntropyWithLogits(precise, shares, name=name)[0]
     else:
-        rows = [reshape(one, [-1, one.shape[-1]]) for one in (precise, shares)]
+        rows = [reshape(one, [-1, lengths_of(one)[-1]]) for one in (precise, shares)]
         losses = reshape(SoftmaxCrossEntropyWithLogits(*rows, name=name)[0], lengths_of(precise)[:-1])
     return cast(losses, scores.dtype)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import nbtf.compat.v1 as tf
@@ -87,31 +86,3 @@ def test_a_rank_that_only_a_run_tells_is_checked_by_it() -> None:
         assert [1.0] == session.run(y, {x: [1.0]}).tolist()
         with pytest.raises(ValueError, match=r"must have rank 1\.  Received rank 0"):
             session.run(y, {x: 1.0})
-
-
-@pytest.mark.parametrize("axes", [1, 2, 3])
-def test_sparse_cross_entropy_takes_placeholders_of_any_rank(axes: int) -> None:
-    logits, labels = tf.placeholder(tf.float32), tf.placeholder(tf.int32)
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-
-    found = tf.Session().run(losses, {logits: np.zeros([1] * axes + [4]), labels: np.zeros([1] * axes)})
-
-    assert np.full([1] * axes, np.log(4)) == pytest.approx(found)
-
-
-def test_labels_without_a_shape_go_with_logits_that_have_one() -> None:
-    labels = tf.placeholder(tf.int32)
-    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.zeros([2, 4]))
-
-    assert [np.log(4)] * 2 == pytest.approx(tf.Session().run(losses, {labels: [0, 1]}))
-
-
-def test_the_rank_of_squeezed_tensors_is_open_where_a_length_is() -> None:
-    x = tf.placeholder(tf.float32, [None, 3])
-
-    assert (None, 1) == (tf.squeeze(x).shape.rank, tf.squeeze(x, [0]).shape.rank)
-    assert (3,) == tf.Session().run(tf.squeeze(x), {x: [[1, 2, 3]]}).shape
-
-
-def test_what_is_unique_is_a_vector() -> None:
-    assert [[None], [None]] == [one.shape.as_list() for one in tf.unique([1, 1])]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.sparse import SparseTensor
 from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
 from nbtf.compat.v1._graph.graph import Graph
 from nbtf.compat.v1._graph.operation import Operation
 from nbtf.compat.v1._graph.tensor import GraphTensor
@@ -53,8 +56,17 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
         return [one for item in fetches.values() for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
     parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
     if parts is not None:
-        return [_element(one, graph) for one in parts if one is not None]
+        return [_element(one, graph) for one in parts if not _known(one)]
     return [_element(fetches, graph)]
+
+
+def _known(part: Any) -> bool:
+    """Tells whether a part needs no run: a shape that is known, or is not told."""
+    return part is None or isinstance(part, tuple | list | TensorShape)
+
+
+def _array(part: Any) -> Any:
+    return None if part is None else np.array(list(part), np.int32)
 
 
 def check_not_eager(fetch: Any) -> None:
@@ -95,7 +107,7 @@ def values_like(fetches: Any, values: Iterator[Any]) -> Any:
         return found if isinstance(fetches, list) else _tuple_like(fetches, found)
     parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
     if parts is not None:
-        return _tuple_like(parts, [None if one is None else next(values) for one in parts])
+        return _tuple_like(parts, [_array(one) if _known(one) else next(values) for one in parts])
     return next(values)
 
 

@@ -129,7 +129,8 @@ def test_an_error_leaves_the_scope(graph: tf1.Graph) -> None:
 def test_a_variable_is_made_once(graph: tf1.Graph) -> None:
     text = (
         r"^Variable net/w already exists, disallowed\. "
-        r"Did you mean to set reuse=True or reuse=tf\.AUTO_REUSE in VarScope\?"
+        r"Did you mean to set reuse=True or reuse=tf\.AUTO_REUSE in VarScope\? "
+        r"Originally defined at: test_variable_scope\.py, line \d+$"
     )
     with tf1.variable_scope("net"):
         get()

@@ -8,6 +8,7 @@ from functools import partial
 from inspect import Parameter, isclass, signature
 from typing import Any
 
+from nbtf._devices.sites import WORDING, Where, site_of, whereabouts
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
@@ -40,6 +41,7 @@ class VariableStore:
     def __init__(self) -> None:
         """Starts without any."""
         self._made: dict[str, Any] = {}
+        self._places: dict[str, Where] = {}
 
     def get_variable(self, name: str, custom_getter: Callable[..., Any] | None = None, **arguments: Any) -> Any:
         """Returns the variable of a name, found or made; see `tf.get_variable`.
@@ -106,7 +108,7 @@ class VariableStore:
         )
         if building() is None:  # as in TensorFlow, variables of eager programs are found by themselves alone
             return variable
-        self._made[name] = variable
+        self._made[name], self._places[name] = variable, whereabouts(None)
         if regularizer is not None:
             _regularize(variable, name, regularizer)
         return variable
@@ -116,7 +118,8 @@ class VariableStore:
         if reuse is False:
             raise ValueError(
                 f"Variable {name} already exists, disallowed. "
-                "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+                "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope? "
+                f"Originally defined at: {WORDING.told(site_of(self._places[name]))}"
             )
         if shape is not None and not shape.is_compatible_with(found.shape):
             raise ValueError(

@@ -268,3 +268,10 @@ def test_settings_are_no_dictionary(graph: Graph) -> None:
 
     with pytest.raises(TypeError, match=r'^Argument `config` must be a tf\.ConfigProto, but got "dict"$'):
         Session(config=settings)
+
+
+def test_what_must_not_be_fetched_is_not(graph: Graph, a: GraphTensor) -> None:
+    graph.prevent_fetching(a.op)
+
+    with Session() as session, pytest.raises(ValueError, match="has been marked as not fetchable"):
+        session.run(a)

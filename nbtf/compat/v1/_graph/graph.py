@@ -461,6 +461,14 @@ class Graph(Collections, Requests):
         """Says that a node must not be fetched."""
         self._unfetchable.add(op)
 
+    def check_fetchable(self, elements: Sequence[GraphTensor | Operation]) -> None:
+        """Raises `ValueError` for tensors and nodes that must not be fetched."""
+        if not self._unfetchable:
+            return
+        for one in elements:
+            if not self.is_fetchable(one):
+                raise ValueError(f"Operation {one.name} has been marked as not fetchable.")
+
     def is_fetchable(self, tensor_or_op: Any) -> bool:
         """Tells whether a tensor or node may be fetched."""
         node = tensor_or_op.op if isinstance(tensor_or_op, GraphTensor) else tensor_or_op

@@ -109,6 +109,7 @@ class Session:
             check_not_eager(fetches)
             raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
         elements = elements_in(fetches, self._graph)
+        self._graph.check_fetchable(elements)
         fed = fed_values(feed_dict, self._graph)
         if not elements:
             return fetches

@@ -73,7 +73,8 @@ def test_all_examples_of_events_print_what_the_page_says() -> None:
     said: list[str] = []
     example = doctest.DocTestParser().get_doctest(EVENTS.replace("```", ""), {}, "EVENTS", "EVENTS.md", 0)
     failed, tried = doctest.DocTestRunner(verbose=False).run(example, out=said.append)
-    vars(builtins).pop("_", None)  # where it is left, IPython thinks of gettext, and keeps its hands off `_`
+    if hasattr(builtins, "_"):  # where it is left, IPython thinks of gettext, and keeps its hands off `_`
+        delattr(builtins, "_")
 
     assert (0, True) == (failed, tried > 10), "".join(said)
 

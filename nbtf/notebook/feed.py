@@ -60,7 +60,7 @@ class Feed:
         return self._seen != self._look(self._session.recorder.snapshot(0).heard, runtime.devices(), busy)
 
     def _look(self, heard: int, found: list[runtime.DeviceInfo], busy: bool) -> object:
-        return heard, found, busy, self._session.cards.of(found)
+        return heard, found, busy, self._session.cards.of(found), _compiling()
 
     def state(self, busy: bool, ended: bool = False) -> State:
         """Returns the state of this moment.
@@ -78,7 +78,7 @@ class Feed:
         self._words = words = Words()
         rows = steps(snapshot.events, words, self._code_line, self._session.began)
         counts, uses = _counts(snapshot), self._session.cards.of(found)
-        return {
+        told: State = {
             "schema": SCHEMA,
             "rev": self._rev,
             "wall": now,
@@ -99,6 +99,8 @@ class Feed:
             "steps": rows,
             "cells": self._cells(rows),
         }
+        where = _compiling()
+        return told | {"compiling": where} if where else told
 
     def _device(
         self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
@@ -224,6 +226,11 @@ def _holder_names(session: Session, seconds: float) -> dict[tuple[str, int, int]
     except ModuleNotFoundError:
         return {}
     return holders.holder_names(session, seconds)
+
+
+def _compiling() -> str:
+    """Returns which GPUs compile kernels at this moment, which makes a cell wait; mostly none."""
+    return ", ".join(dict.fromkeys(short(one.device) for one in runtime.compiling()))
 
 
 def _counts(snapshot: runtime.Snapshot) -> dict[str, list[tuple[str, int, runtime.Reason]]]:

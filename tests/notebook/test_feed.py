@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._devices.cuda_first_use import Compiling
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook import feed as feed_module
 from nbtf.notebook.feed import Feed
@@ -37,6 +38,19 @@ def device(state: dict[str, Any], name: str) -> dict[str, Any]:
 
 def placed(op: str, seq: int = 1) -> tf.runtime.OpPlaced:
     return tf.runtime.OpPlaced(op, f"{LOCAL}GPU:0", tf.runtime.Reason("lowest-numbered GPU"), seq, time.time())
+
+
+# What goes on
+
+
+def test_a_gpu_that_compiles_is_told_and_is_a_change(shell: Shell, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "compiling" not in feed.state(busy=True)
+    assert not feed.changed(busy=True)
+
+    monkeypatch.setattr(tf.runtime, "compiling", lambda: [Compiling("GPU:0", "MatMul", 0.3)])
+
+    assert feed.changed(busy=True)
+    assert feed.state(busy=True)["compiling"] == "GPU:0"
 
 
 # Steps

@@ -198,7 +198,8 @@ function showBadge(self) {
   const newest = self.model.get("state") || {};
   const stale = Date.now() - self.heardFrom > (newest.hb || 2) * 3000;
   const kind = stateOf(self, newest, stale);
-  put(parts.badge, fill(WORDS.frame[kind], { time: clock((kind === "paused" ? self.held : newest).wall || 0) }));
+  const time = clock((kind === "paused" ? self.held : newest).wall || 0);
+  put(parts.badge, fill(WORDS.frame[kind], { time, device: newest.compiling }));
   attr(parts.badge, "data-state", kind);
   parts.root.classList.toggle("nbtf-stale", stale && player.position === null);
   speak(self, kind);
@@ -209,6 +210,7 @@ function stateOf(self, newest, stale) {
   if (newest.ended) return "ended";
   if (stale) return "stale";
   if (self.held) return "paused";
+  if (newest.compiling) return "compiling";
   return newest.busy ? "live" : "idle";
 }
 

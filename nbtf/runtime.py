@@ -14,10 +14,8 @@ from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
-from nbtf._ops.creation import ones
 from nbtf._ops.linalg import matmul
 from nbtf._runtime.context import CURRENT, install
-from nbtf._runtime.device import device
 from nbtf._runtime.device import device as device_scope
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
@@ -459,39 +457,15 @@ def is_gpu_in_use() -> GpuUse:
       real    no   MatMul ran on GPU:0, which is simulated (NumPy on this CPU)
       faster  –    not asked
     """
-    from nbtf._runtime.gpu_use import gpu_use  # late: few programs ask
+    from nbtf._ops.gpu_comparison import compared_with_cpu  # late: few programs ask
+    from nbtf._runtime.gpu_use import gpu_use
 
-    return gpu_use(_small_product, _compared_with_cpu)
+    return gpu_use(_small_product, compared_with_cpu)
 
 
 def _small_product() -> None:
     with recording(10):
         matmul([[1.0]], [[2.0]])
-
-
-def _compared_with_cpu(gpu: str) -> tuple[bool, str]:
-    """Returns whether a product is computed faster on a GPU than on the CPU, and both times in words."""
-    seconds = {name: _seconds_of_a_product(name) for name in (gpu, "CPU:0")}
-    told = " and ".join(f"{1000 * time:.1f} ms on {name}" for name, time in seconds.items())
-    return seconds[gpu] < seconds["CPU:0"], f"a product of {_SIDE} x {_SIDE} matrices took {told}, measured here"
-
-
-_SIDE = 1024
-
-
-def _seconds_of_a_product(name: str) -> float:
-    """Returns the shortest of some; the first ones load libraries."""
-    where = next(known for known in CURRENT.context.devices.devices if known.short_name == name)
-    times: list[float] = []
-    with device(name):
-        x = ones([_SIDE, _SIDE])
-        for _ in range(5):
-            where.synchronize()
-            start = perf_counter()
-            matmul(x, x)
-            where.synchronize()
-            times.append(perf_counter() - start)
-    return min(times)
 
 
 def tell_code_lines(told: Callable[[Site], str]) -> Callable[[], None]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._ops import gpu_comparison
 from nbtf._runtime import gpu_use
 from nbtf._runtime.context import Context, use_context
 
@@ -93,7 +94,7 @@ def test_a_real_card_is_in_use_whether_it_is_faster_or_not(
 ) -> None:
     known: Any = gpu_use.devices
     monkeypatch.setattr(gpu_use, "devices", lambda: [device._replace(simulated=False) for device in known()])
-    monkeypatch.setattr(tf.runtime, "_compared_with_cpu", lambda name: (faster, f"{name} was measured"))
+    monkeypatch.setattr(gpu_comparison, "compared_with_cpu", lambda name: (faster, f"{name} was measured"))
 
     use = tf.runtime.is_gpu_in_use()
 
@@ -103,9 +104,9 @@ def test_a_real_card_is_in_use_whether_it_is_faster_or_not(
 
 
 def test_the_comparison_tells_both_times(one_card: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tf.runtime, "_SIDE", 8)
+    monkeypatch.setattr(gpu_comparison, "_SIDE", 8)
 
-    holds, why = tf.runtime._compared_with_cpu("GPU:0")
+    holds, why = gpu_comparison.compared_with_cpu("GPU:0")
 
     assert isinstance(holds, bool)
     assert why.startswith("a product of 8 x 8 matrices took ")

@@ -22,7 +22,7 @@ def _axis_of(tensor: Tensor, axis: Any) -> int:
     Raises:
       InvalidArgumentError: there is no such axis.
     """
-    if tensor.shape.rank is None:  # in a graph, which cannot tell yet
+    if getattr(tensor.shape, "rank", 0) is None:  # in a graph, which cannot tell yet; a model's shapes are tuples
         return axis
     rank = len(tensor.shape)
     place = -1 if axis is None else axis.__index__()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf.notebook import holders
 from nbtf.notebook.holders import Holders, holder_names, in_few_words
 from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.who import who
@@ -146,7 +147,10 @@ def test_nothing_is_kept_alive(session: Session, shell: Shell) -> None:
         gc.enable()
 
 
-def test_long_lists_wait_until_all_else_was_looked_at(session: Session, shell: Shell) -> None:
+def test_long_lists_wait_until_all_else_was_looked_at(
+    session: Session, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holders, "users_modules", list)  # this process has those of other tests
     shell.run("a = [[] for _ in range(100_000)]; x = [[tf.ones([10])]]")
     found = Holders(session, 0.0)
 

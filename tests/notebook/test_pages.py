@@ -11,6 +11,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._runtime.placement import KINDS
+from nbtf.notebook import who
 from nbtf.notebook.export import FIELDS, SCHEMA
 from tests.notebook.conftest import Shell
 
@@ -29,7 +30,8 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
 
 
-def test_all_examples_of_magics_print_what_the_page_says(bare: Shell) -> None:
+def test_all_examples_of_magics_print_what_the_page_says(bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(who, "SECONDS", 60.0)  # a process of many tests has many objects
     tf.runtime.restart()
     for code, said in blocks(MAGICS):
         ran = bare.run(code)

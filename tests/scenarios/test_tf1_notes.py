@@ -14,6 +14,7 @@ import nbtf
 import nbtf.compat.v1 as tf
 from nbtf._devices import nvml
 from nbtf._devices.nvml import CardMonitor, CardProcess
+from nbtf._ops import gpu_comparison
 from nbtf._runtime import gpu_use
 from nbtf._runtime.context import Context, use_context
 from nbtf.runtime import DeviceInfo
@@ -180,8 +181,8 @@ def test_s62_check_says_that_there_is_no_gpu_and_why(monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("k40c")
 def test_s63_simulated_gpu_is_not_said_to_be_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     simulated = tf.runtime.is_gpu_in_use().rungs[-1]
-    monkeypatch.setattr(tf.runtime, "_SIDE", 8)
-    _, measured = tf.runtime._compared_with_cpu("GPU:0")
+    monkeypatch.setattr(gpu_comparison, "_SIDE", 8)
+    _, measured = gpu_comparison.compared_with_cpu("GPU:0")
 
     assert ("faster", None, "not asked") == simulated
     assert ("a product of 8 x 8 matrices took", "measured here") == (measured[:32], measured[-13:])

@@ -1,0 +1,198 @@
+"""How is a zip archive of arrays read that may be damaged, or made to do harm? Within limits, and without pickles."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from nbtf._storage.refusal import RefusedFileError, refusing
+
+MOST_MEMBERS = 100_000
+MOST_SWELLING = 16
+"""How many bytes may come of each byte of an archive. Archives are written uncompressed; trained weights give 1.1."""
+
+ALLOWANCE = 2**20
+"""Bytes that may come of a small archive in any case."""
+
+_CHUNK = 2**24
+_MOST_HEADER = 10_000
+_MOST_AXES = 32
+_HEADER = re.compile(
+    r"\{'descr': '([<>|=]?[?biufcSUV]\d{0,9})', 'fortran_order': (True|False), "
+    r"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18},?)?)\),? ?\}\s*"
+)
+"""What NumPy writes before an array (NEP 1), of types that need no pickle. No expression is evaluated."""
+
+Source = str | os.PathLike[str] | IO[bytes]
+"""A path, or an open file that can be sought."""
+
+
+class ArraySpec(NamedTuple):
+    """What the header of an array says.
+
+    Attributes:
+      shape: the lengths of its axes.
+      dtype: its type.
+      columns_first: whether the first axis is the one whose elements stand beside each other.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    columns_first: bool
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the array takes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_members(file: Source, names: Iterable[str], source: object = None) -> dict[str, bytes]:
+    """Returns members of a zip archive by name.
+
+    Args:
+      file: the archive.
+      names: of the members.
+      source: what errors call the file, where it is no path.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      RefusedFileError: it is no zip archive, damaged, would grow too large, or lacks a member.
+    """
+    with _opened(file, source) as archive:
+        return {name: archive.read(name) for name in names}
+
+
+def member_names(file: Source, source: object = None) -> list[str]:
+    """Returns the names of an archive's members; for errors see `read_members`."""
+    with _opened(file, source) as archive:
+        return archive.namelist()
+
+
+def read_arrays(
+    file: Source, source: object = None, names: Iterable[str] | None = None
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Returns the arrays of an archive (NumPy's `.npz`) by name.
+
+    Args:
+      file: the archive.
+      source: what errors call the file, where it is no path.
+      names: of the arrays that are read; all when None. Those that are not there are left out.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      RefusedFileError: it is no such archive, damaged, or would grow too large.
+    """
+    chosen = None if names is None else set(names)
+    with _opened(file, source) as archive:
+        return {
+            name: _read_array(archive, info)
+            for name, info in _array_members(archive).items()
+            if chosen is None or name in chosen
+        }
+
+
+def read_array_specs(file: Source, source: object = None) -> dict[str, ArraySpec]:
+    """Returns shapes and types of the arrays of an archive, for which only their headers are read.
+
+    Args:
+      file: the archive.
+      source: what errors call the file, where it is no path.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      RefusedFileError: it is no such archive, or damaged.
+    """
+    with _opened(file, source) as archive:
+        specs: dict[str, ArraySpec] = {}
+        for name, info in _array_members(archive).items():
+            with archive.open(info) as stream:
+                specs[name] = _read_header(stream, info)
+        return specs
+
+
+def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
+    """Returns the path of a file of a folder whose name comes from a file.
+
+    Raises:
+      RefusedFileError: the name leads out of the folder.
+    """
+    names = PurePosixPath(name.replace("\\", "/")).parts
+    if not names or ".." in names or names[0] == "/" or PureWindowsPath(name).drive or "\0" in name:
+        raise RefusedFileError(f"{source} names {name!r}, which is no file inside its folder.")
+    return Path(os.fspath(folder)).joinpath(*names)
+
+
+@contextmanager
+def _opened(file: Source, source: object) -> Generator[zipfile.ZipFile]:
+    """Opens an archive whose declared sizes are within the limits."""
+    if isinstance(file, str | os.PathLike):
+        with Path(os.fspath(file)).open("rb") as stream, _opened(stream, source or os.fspath(file)) as archive:
+            yield archive
+        return
+    with refusing(source or "the archive"), zipfile.ZipFile(file) as archive:
+        _check_sizes(archive.infolist(), file.seek(0, os.SEEK_END))
+        yield archive
+
+
+def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
+    if len(members) > MOST_MEMBERS:
+        raise ValueError(f"{len(members)} members; at most {MOST_MEMBERS} are read.")
+    if len({member.filename for member in members}) < len(members):
+        raise ValueError("two members have the same name.")
+    declared, most = sum(member.file_size for member in members), MOST_SWELLING * nbytes + ALLOWANCE
+    if declared > most:
+        raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {most} are read.")
+
+
+def _array_members(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
+    members = archive.infolist()
+    strangers = [member.filename for member in members if not member.filename.endswith(".npy")]
+    if strangers:
+        raise ValueError(f"the member {strangers[0][:60]!r} is no array.")
+    return {member.filename.removesuffix(".npy"): member for member in members}
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    with archive.open(info) as stream:
+        spec = _read_header(stream, info)
+        array = np.empty(spec.shape, spec.dtype, order="F" if spec.columns_first else "C")
+        elements: Any = array.reshape(-1, order="A").view(np.uint8) if spec.nbytes else b""
+        memory = memoryview(elements)
+        while memory:
+            content = stream.read(min(len(memory), _CHUNK))
+            if not content:
+                raise ValueError(f"the array {info.filename!r} ends too early.")
+            memory[: len(content)] = content
+            memory = memory[len(content) :]
+        if stream.read(1):  # at the end the checksum is compared
+            raise ValueError(f"the array {info.filename!r} is longer than its header says.")
+        return array
+
+
+def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
+    """Returns what stands before an array, after comparing it with the size of the member."""
+    start = stream.read(8)
+    if start[:6] != b"\x93NUMPY" or start[6:8] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
+        raise ValueError(f"the member {info.filename[:60]!r} does not begin as an array of NumPy.")
+    layout = "<H" if start[6] == 1 else "<I"
+    (length,) = struct.unpack(layout, stream.read(struct.calcsize(layout)))
+    if length > _MOST_HEADER:
+        raise ValueError(f"the header of {info.filename[:60]!r} has {length} bytes.")
+    match = _HEADER.fullmatch(stream.read(length).decode("latin-1"))
+    if match is None:
+        raise ValueError(f"the array {info.filename[:60]!r} has a type or a header that is not read.")
+    shape = tuple(int(length) for length in re.findall(r"\d+", match[3]))
+    spec = ArraySpec(shape, np.dtype(match[1]), match[2] == "True")
+    nbytes = info.file_size - 8 - struct.calcsize(layout) - length
+    if spec.nbytes != nbytes or not spec.dtype.itemsize or len(shape) > _MOST_AXES:
+        raise ValueError(f"the array {info.filename[:60]!r} of shape {shape} is said to have {nbytes} bytes.")
+    return spec

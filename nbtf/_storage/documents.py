@@ -1,0 +1,118 @@
+"""How is a JSON document read that may be damaged, or made to do harm? Within limits, and against a schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from nbtf._storage.refusal import RefusedFileError, refusing
+
+MOST_BYTES = 32 * 2**20
+"""Of a document. The largest that is written, a model with a vocabulary of 500,000 words, has about 10 MiB."""
+
+MOST_LEVELS = 100
+"""Of lists and dictionaries in each other: far below where Python's stack ends, far above a model in a model."""
+
+Schema = Any
+"""A class; None; a tuple of schemas, of which one holds; `[schema]` for a list; `[first, second]` for a list of
+that length; `{str: schema}` for a dictionary; `{"name": schema}` for a dictionary with at least these entries;
+`object` for anything. A `bool` is no `int` here."""
+
+
+def parse_document(content: bytes | str, source: object, schema: Schema = object) -> Any:
+    """Returns what a JSON text says.
+
+    Args:
+      content: the text, or its bytes in UTF-8.
+      source: the file, which errors name.
+      schema: what the document must look like.
+
+    Raises:
+      RefusedFileError: it is too large or too deep, no JSON, or looks different.
+    """
+    if len(content) > MOST_BYTES:
+        raise RefusedFileError(
+            f"{source} is damaged: a document of {len(content)} bytes; at most {MOST_BYTES} are read."
+        )
+    with refusing(source):
+        text = content.decode("utf-8") if isinstance(content, bytes) else content
+        document = json.loads(text)
+    _check_depth(document, source)
+    check(document, schema, source)
+    return document
+
+
+def _check_depth(document: Any, source: object) -> None:
+    level = [document]
+    for _ in range(MOST_LEVELS):
+        level = [entry for value in level for entry in _entries(value)]
+        if not level:
+            return
+    raise RefusedFileError(f"{source} is damaged: more than {MOST_LEVELS} lists and dictionaries in each other.")
+
+
+def _entries(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()  # pyright: ignore[reportUnknownVariableType]
+    return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType]
+
+
+def check(value: Any, schema: Schema, source: object, path: str = "") -> None:
+    """Compares a value with a schema.
+
+    Args:
+      value: plain data.
+      schema: see `Schema`.
+      source: the file, which errors name.
+      path: of the value in the document.
+
+    Raises:
+      RefusedFileError: the value, or one in it, is something else.
+    """
+    if isinstance(schema, tuple):
+        alternatives: tuple[Schema, ...] = schema  # pyright: ignore[reportUnknownVariableType]
+        schema = next((choice for choice in alternatives if type(value) is _class_of(choice)), alternatives)
+    if schema is object:
+        return
+    if isinstance(schema, tuple) or type(value) is not _class_of(schema):
+        raise RefusedFileError(
+            f"{source} is damaged: {path or 'the document'} is {_shown(value)}; expected {_said(schema)}."
+        )
+    if isinstance(schema, list):
+        _check_list(value, schema, source, path)  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(schema, dict):
+        _check_entries(value, schema, source, path)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _check_list(value: list[Any], schema: list[Schema], source: object, path: str) -> None:
+    if len(schema) > 1 and len(schema) != len(value):
+        raise RefusedFileError(f"{source} is damaged: {path} has {len(value)} entries; expected {len(schema)}.")
+    for number, entry in enumerate(value):
+        check(entry, schema[number if len(schema) > 1 else 0], source, f"{path}[{number}]")
+
+
+def _check_entries(value: dict[str, Any], schema: dict[Any, Schema], source: object, path: str) -> None:
+    if str in schema:
+        for name, entry in value.items():
+            check(entry, schema[str], source, f"{path}.{name[:40]}")
+        return
+    for name, of_entry in schema.items():
+        if name not in value:
+            raise RefusedFileError(f"{source} is damaged: {path or 'the document'} has no {name!r}.")
+        check(value[name], of_entry, source, f"{path}.{name}" if path else name)
+
+
+def _class_of(schema: Schema) -> Any:
+    collection = next((form for form in (list, dict) if isinstance(schema, form)), None)
+    return type(None) if schema is None else collection or schema  # pyright: ignore[reportUnknownVariableType]
+
+
+def _said(schema: Schema) -> str:
+    if isinstance(schema, tuple):
+        return " or ".join(_said(choice) for choice in schema)  # pyright: ignore[reportUnknownVariableType]
+    return "null" if schema is None else _class_of(schema).__name__
+
+
+def _shown(value: Any) -> str:
+    return "a list" if isinstance(value, list) else "a dictionary" if isinstance(value, dict) else repr(value)[:60]

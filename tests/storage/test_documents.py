@@ -1,0 +1,65 @@
+"""Is a document compared with its schema, and is what is too deep or too large refused?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nbtf._storage import documents
+from nbtf._storage.documents import parse_document
+from nbtf._storage.refusal import RefusedFileError
+
+SCHEMA = {"name": str, "sizes": [(int, None)], "pair": [str, object], "by_name": {str: float}}
+GOOD = '{"name": "a", "sizes": [1, null], "pair": ["x", [{}]], "by_name": {"x": 0.5}, "more": 1}'
+
+
+def test_a_document_that_fits_is_returned() -> None:
+    assert parse_document(GOOD, "f.json", SCHEMA) == {
+        "name": "a",
+        "sizes": [1, None],
+        "pair": ["x", [{}]],
+        "by_name": {"x": 0.5},
+        "more": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"a"', "3", "name is 3; expected str"),
+        ("[1, null]", "[1, true]", r"sizes\[1\] is True; expected int or null"),
+        ("[1, null]", "{}", "sizes is a dictionary; expected list"),
+        ('["x", [{}]]', '["x"]', "pair has 1 entries; expected 2"),
+        ("0.5", '"y"', r"by_name\.x is 'y'; expected float"),
+        ('"name"', '"title"', "the document has no 'name'"),
+        (GOOD, "[]", "the document is a list; expected dict"),
+        ("1}", "1", "Expecting ',' delimiter"),
+    ],
+    ids=["scalar", "choice", "list", "pair", "entry", "missing", "whole", "cut"],
+)
+def test_what_does_not_fit_is_named(before: str, after: str, message: str) -> None:
+    with pytest.raises(RefusedFileError, match=f"f.json is damaged: {message}"):
+        parse_document(GOOD.replace(before, after), "f.json", SCHEMA)
+
+
+@pytest.mark.parametrize("levels", [101, 5_000, 200_000])
+@pytest.mark.parametrize("pair", ["[]", '{"a":}'])
+def test_what_is_too_deep_is_refused(levels: int, pair: str) -> None:
+    text = pair[:-1] * levels + "1" + pair[-1] * levels
+
+    with pytest.raises(RefusedFileError, match=r"100 lists|recursion"):
+        parse_document(text, "f.json")
+
+
+def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST_BYTES", 10)
+
+    with pytest.raises(RefusedFileError, match="a document of 11 bytes; at most 10"):
+        parse_document(b"[1, 2, 3, 4", "f.json")
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"", "9" * 10_000], ids=["bytes", "nothing", "digits"])
+def test_what_is_no_json_is_refused(content: Any) -> None:
+    with pytest.raises(RefusedFileError, match=r"f\.json is damaged"):
+        parse_document(content, "f.json")

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,24 @@ from nbtf._devices.cuda_probe import probe
 from nbtf._devices.discovery import PhysicalGPU, simulated_machine
 from nbtf._runtime.context import Context, use_context
 
+ROOT = Path(__file__).parents[1]
+
 # The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+# What starts kernels, pages and other programs takes longest: workers begin with it, and end with what is short.
+SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu", "notebooks"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ForTestsAndDoctests(), "fixtures for tests and doctests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts slow folders first where several workers share the files; in one process the order is the usual one."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: next((i for i, slow in enumerate(SLOW_FOLDERS) if slow in item.path.parents), 9))
 
 
 def pytest_report_header() -> str:

@@ -172,7 +172,9 @@ def test_equal_to_what_describes_it(other: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [(2, 3), [2], "ab", 2.5, [2.5], [-1], None, UNKNOWN, object(), TensorShape([2, 3])], ids=repr
+    "other",
+    [(2, 3), [2], "ab", 2.5, [2.5], [-1], None, UNKNOWN, pytest.param(object(), id="object()"), TensorShape([2, 3])],
+    ids=repr,
 )
 def test_unequal_to_everything_else(other: Any) -> None:
     assert TensorShape([2, None]) != other

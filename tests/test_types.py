@@ -117,7 +117,7 @@ def test_other_spellings(value: Any, kind: DType) -> None:
     [
         *("nope", "i4", "<f4", "Float32", "", "bool_"),
         *(int, str, complex, np.number, np.datetime64, np.longdouble, np.dtype("M8[s]")),
-        *(None, [], {}, 0, 999, True, -1, 1.0, object()),
+        *(None, [], {}, 0, 999, True, -1, 1.0, pytest.param(object(), id="object()")),
     ],
     ids=repr,
 )
@@ -143,7 +143,11 @@ def test_equality_works_from_the_other_side() -> None:
     assert np.dtype("float32") == float32
 
 
-@pytest.mark.parametrize("other", [float64, "float64", np.float64, None, "nope", [1], int, object(), 3.5], ids=repr)
+@pytest.mark.parametrize(
+    "other",
+    [float64, "float64", np.float64, None, "nope", [1], int, pytest.param(object(), id="object()"), 3.5],
+    ids=repr,
+)
 def test_unequal_to_everything_else(other: object) -> None:
     assert float32 != other
     assert other != float32

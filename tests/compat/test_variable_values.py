@@ -269,7 +269,9 @@ def test_a_failed_run_leaves_the_value_as_it_was(v: tf1.Variable) -> None:
 
 
 @pytest.mark.parametrize(
-    "read", [lambda v: v.read_value(), tf1.identity, lambda v: v + 0.0, lambda v: v.value()], ids=str
+    "read",
+    [lambda v: v.read_value(), tf1.identity, lambda v: v + 0.0, lambda v: v.value()],
+    ids=["read_value", "identity", "sum", "value"],
 )
 def test_what_waits_for_a_change_of_a_reference_reads_the_new_value(
     v: tf1.Variable, read: Callable[[Any], Any]
@@ -280,7 +282,11 @@ def test_what_waits_for_a_change_of_a_reference_reads_the_new_value(
     assert [5.0, 6.0] == initialized(v).run(value).tolist()
 
 
-@pytest.mark.parametrize("fetch", [lambda v: v, lambda v: v.value(), lambda v: v.read_value()], ids=str)
+@pytest.mark.parametrize(
+    "fetch",
+    [lambda v: v, lambda v: v.value(), lambda v: v.read_value()],
+    ids=["variable", "value", "read_value"],
+)
 def test_a_reference_that_is_fetched_with_its_change_has_the_new_value(
     v: tf1.Variable, fetch: Callable[[Any], Any]
 ) -> None:

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from nbtf._storage import drafts, files
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def test_a_file_gets_its_content_and_no_draft_is_left(tmp_path: Path) -> None:
+    files.write(tmp_path / "new", "text")
+    files.write(tmp_path / "new", b"bytes")
+
+    assert (tmp_path / "new").read_bytes() == b"bytes"
+    assert names(tmp_path) == ["new"]
+
+
+def test_the_mode_of_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.touch(0o600)
+    files.write(path, "text")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_draft_can_be_read_by_nobody_who_cannot_read_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.touch(0o600)
+
+    with files.open_draft(path) as stream:
+        assert stat.S_IMODE(os.fstat(stream.fileno()).st_mode) == 0o600
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "there" / "file")
+    files.write(link, "text")
+
+    assert link.is_symlink()
+    assert names(tmp_path / "there") == ["file"]
+
+
+def test_an_error_in_the_block_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+
+    def stop() -> None:
+        with files.open_draft(path) as stream:
+            stream.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    assert path.read_text() == "before"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_file_that_is_there_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    files.create(path, b"mine")
+
+    with pytest.raises(FileExistsError):
+        files.create(path, b"theirs")
+    assert path.read_bytes() == b"mine"
+    assert names(tmp_path) == ["mine"]
+
+
+def test_a_file_is_made_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    files.create(tmp_path / "mine", b"mine")
+
+    assert names(tmp_path) == ["mine"]
+
+
+def test_a_device_is_written_and_stays_a_device(tmp_path: Path) -> None:
+    files.write(os.devnull, "text")
+
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_a_pipe_is_written_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    files.write(pipe, "text")
+
+    assert os.read(reader, 10) == b"text"
+    assert names(tmp_path) == ["pipe"]
+    os.close(reader)
+
+
+@pytest.mark.parametrize("path", ["", "folder", "new/"])
+def test_a_folder_is_no_file(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(IsADirectoryError):
+        files.write(path, "text")
+    assert names(tmp_path) == ["folder"]
+
+
+def test_a_file_that_is_protected_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "protected"
+    path.write_text("before")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # as it is for all but root
+
+    with pytest.raises(PermissionError, match="protected"):
+        files.write(path, "text")
+    assert path.read_text() == "before"
+
+
+def test_a_text_without_utf8_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+
+    with pytest.raises(UnicodeEncodeError):
+        files.write(path, "\ud800")
+    assert path.read_text() == "before"
+
+
+def test_texts_are_added_to_a_file(tmp_path: Path) -> None:
+    files.append(tmp_path / "log", "one\n")
+    files.append(tmp_path / "log", "two\n")
+
+    assert (tmp_path / "log").read_text() == "one\ntwo\n"
+
+
+def test_folders_are_made_above_each_other(tmp_path: Path) -> None:
+    files.make_folder(tmp_path / "a" / "b")
+    files.make_folder(tmp_path / "a" / "b")
+
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(OSError, match="file"):
+        files.make_folder(tmp_path / "file" / "inside")
+
+
+def test_what_a_dead_writer_left_is_swept_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    dead = tmp_path / drafts.new_name()
+    dead.touch()
+    with files.open_draft(tmp_path / "slow") as stream:
+        drafts.sweep.cache_clear()
+        files.write(tmp_path / "quick", "text")
+        stream.write(b"text")
+
+    assert names(tmp_path) == ["quick", "slow"]
+
+
+def test_what_looks_like_no_draft_is_never_swept(tmp_path: Path) -> None:
+    others = [".hidden", "a.nbtf-draft", ".0123.nbtf-draft"]
+    for name in others:
+        (tmp_path / name).touch()
+    (tmp_path / drafts.new_name()).mkdir()
+    files.write(tmp_path / "file", "text")
+
+    assert len(names(tmp_path)) == len(others) + 2
+
+
+def test_without_locks_a_draft_is_swept_when_it_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "fcntl", None)
+    old, new = tmp_path / drafts.new_name(), tmp_path / drafts.new_name()
+    old.touch()
+    new.touch()
+    os.utime(old, (0, 0))
+    files.write(tmp_path / "file", "text")
+
+    assert names(tmp_path) == sorted([new.name, "file"])
+
+
+def test_a_draft_that_a_sweep_has_locked_is_given_up_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, calls = drafts.claim, iter([True])
+
+    def first_swept(descriptor: int, path: str) -> bool:
+        if next(calls, False):
+            os.unlink(path)
+        return claim(descriptor, path)
+
+    monkeypatch.setattr(drafts, "claim", first_swept)
+    files.write(tmp_path / "file", "text")
+
+    assert (tmp_path / "file").read_text() == "text"

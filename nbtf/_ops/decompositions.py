@@ -16,6 +16,7 @@ from nbtf._ops.elementwise import add, cast, multiply, subtract
 from nbtf._ops.functions import log
 from nbtf._ops.linalg import adjoint, matmul
 from nbtf._ops.magnitude import square
+from nbtf._ops.nonfinite import check_spectrum, fill_nan, spread_nan, zero_nonfinite
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims
@@ -36,7 +37,7 @@ def Cholesky(xp: Any, input: Any) -> Any:
             return xp.linalg.cholesky(input)
     except xp.linalg.LinAlgError:  # TensorFlow gives nan for those that are not positive definite
         if input.ndim == 2:
-            return xp.full(input.shape, float("nan"), input.dtype)
+            return xp.tril(xp.full(input.shape, float("nan"), input.dtype))
         parts = [Cholesky.kernel(xp, matrix) for matrix in input.reshape(-1, *input.shape[-2:])]
         return xp.stack(parts).reshape(input.shape)
 
@@ -92,7 +93,7 @@ Factors.__name__ = "Qr"  # as TensorFlow's prints
 @op("T -> T T", T=SOLVED)
 def Qr(xp: Any, input: Any, full_matrices: bool) -> Any:
     q, r = xp.linalg.qr(input, "complete" if full_matrices else "reduced")
-    return q, r
+    return spread_nan(xp, q, r, full_matrices)
 
 
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Factors:
@@ -160,11 +161,14 @@ def _divided(matrix: Tensor, triangle: Tensor) -> Tensor:
 
 @op("T -> T*", T=SOLVED)
 def Svd(xp: Any, input: Any, compute_uv: bool, full_matrices: bool) -> Any:
+    matrices, nonfinite = zero_nonfinite(xp, input)
     with failing(xp):
-        if not compute_uv:
-            return [xp.linalg.svd(input, compute_uv=False).astype(input.dtype)]
-        u, s, v = xp.linalg.svd(input, full_matrices)
-    return [s.astype(input.dtype), u, v.swapaxes(-1, -2).conj()]
+        if compute_uv:
+            u, s, v = xp.linalg.svd(matrices, full_matrices)
+            parts = [s.astype(input.dtype), u, v.swapaxes(-1, -2).conj()]
+        else:
+            parts = [xp.linalg.svd(matrices, compute_uv=False).astype(input.dtype)]
+    return parts if nonfinite is None else [fill_nan(xp, part, nonfinite) for part in parts]
 
 
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
@@ -180,7 +184,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
 
     Returns:
       The singular values `s`, largest first, and with `compute_uv` a tuple of `s`, `u` and `v`, whose columns are
-      the singular vectors.
+      the singular vectors; all of them nan where a matrix is not finite.
 
     Raises:
       InvalidArgumentError: there are no matrices.
@@ -252,11 +256,20 @@ def _outside(vectors: Tensor, matrix: Tensor) -> Tensor:
 
 @op("T -> T*", T=SOLVED)
 def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
+    if input.shape[-1] == 1:
+        return [input[..., 0], xp.ones_like(input)][: 1 + compute_v]
+    triangles, nonfinite = zero_nonfinite(xp, xp.tril(input))
+    if nonfinite is not None:
+        check_spectrum(xp, xp.tril(input), nonfinite)
     with failing(xp):
-        if not compute_v:
-            return [xp.linalg.eigvalsh(input).astype(input.dtype)]
-        values, vectors = xp.linalg.eigh(input)
-    return [values.astype(input.dtype), vectors]
+        if compute_v:
+            values, vectors = xp.linalg.eigh(triangles)
+        else:
+            values, vectors = xp.linalg.eigvalsh(triangles), None
+    values = values.astype(input.dtype)
+    if nonfinite is not None:  # the vectors of the zeros that stood in are those of the unit matrix
+        values = fill_nan(xp, values, nonfinite)
+    return [values] if vectors is None else [values, vectors]
 
 
 def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
@@ -271,7 +284,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
       The eigenvalues, smallest first, shape `[..., n]`, and the eigenvectors in the columns of a matrix.
 
     Raises:
-      InvalidArgumentError: the matrices are not square.
+      InvalidArgumentError: the matrices are not square, or one is not finite and has no eigenvalues.
 
     >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
     >>> values.numpy()

@@ -11,6 +11,7 @@ from nbtf._ops.broadcasting import reshape, unbroadcast
 from nbtf._ops.diagonals import band_part
 from nbtf._ops.elementwise import multiply, negative
 from nbtf._ops.linalg import matmul
+from nbtf._ops.nonfinite import fill_nan
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.tape import Call
@@ -39,10 +40,17 @@ def check_square(matrix: Spec) -> None:
 
 
 def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) -> Any:
-    """Calls a function of the array library that fails for singular matrices."""
+    """Calls a function of the array library that fails for singular matrices, and for those that start with nan.
+
+    TensorFlow looks at the pivots, of which nan hides the others only where it is the first. Any other nan ends up in
+    the last pivot, and from there in the whole solution.
+    """
+    nan = xp.isnan(arrays[0]).any(axis=(-2, -1))
+    if arrays[0].size and bool(xp.isnan(arrays[0][..., 0, 0]).any()):
+        raise InvalidArgumentError(None, None, text)
     try:
         with failing(xp):
-            return function(*arrays)
+            return fill_nan(xp, function(*arrays), nan)
     except xp.linalg.LinAlgError as error:
         if "ingular" not in str(error) and REPORTED not in str(error):  # wrong shapes: `infer` knows what to say
             raise
@@ -56,7 +64,8 @@ def adjoint_of(array: Any) -> Any:
 
 @op("T -> T", T=SOLVED)
 def MatrixDeterminant(xp: Any, input: Any) -> Any:
-    return xp.linalg.det(input).astype(input.dtype)
+    determinants = xp.linalg.det(input).astype(input.dtype)
+    return fill_nan(xp, determinants, (determinants == 0) & ~_finite(xp, input))  # 0 times infinity
 
 
 def det(input: TensorLike, name: str | None = None) -> Tensor:
@@ -107,8 +116,14 @@ SignAndLog.__name__ = "LogMatrixDeterminant"  # as TensorFlow's prints
 
 @op("T -> T T", T=SOLVED)
 def LogMatrixDeterminant(xp: Any, input: Any) -> Any:
-    sign, logarithm = xp.linalg.slogdet(input)
-    return xp.asarray(sign, input.dtype), xp.asarray(logarithm, input.dtype)
+    sign, logarithm = map(xp.asarray, xp.linalg.slogdet(input))
+    unknown = ~xp.isfinite(logarithm) & (sign != 0) if input.dtype.kind == "c" else xp.isnan(logarithm)
+    logarithm = fill_nan(xp, logarithm, (sign == 0) & ~_finite(xp, input))  # 0 times infinity
+    return fill_nan(xp, sign, unknown).astype(input.dtype), logarithm.astype(input.dtype)
+
+
+def _finite(xp: Any, matrices: Any) -> Any:
+    return xp.isfinite(matrices).all(axis=(-2, -1))
 
 
 def slogdet(input: TensorLike, name: str | None = None) -> SignAndLog:
@@ -246,7 +261,22 @@ def MatrixTriangularSolve(xp: Any, matrix: Any, rhs: Any, lower: bool, adjoint: 
     # Neither library solves stacks of triangular systems; a general solution of the triangle is the same.
     left = xp.tril(matrix) if lower else xp.triu(matrix)
     left = adjoint_of(left) if adjoint else left
-    return _invertible(xp, xp.linalg.solve, "Input matrix is not invertible.", left, rhs)
+    pivots = left.diagonal(0, -2, -1)
+    if bool((pivots != 0).all() & xp.isfinite(left).all() & xp.isfinite(rhs).all()):
+        return xp.linalg.solve(left, rhs)
+    return _substituted(xp, left, rhs, lower != adjoint)
+
+
+def _substituted(xp: Any, triangle: Any, rhs: Any, lower: bool) -> Any:
+    """Solves row by row, so that what is not finite stays in the rows that depend on it."""
+    size = triangle.shape[-1]
+    batch = broadcast_shapes(triangle.shape[:-2], rhs.shape[:-2])
+    solution = xp.zeros((*batch, *rhs.shape[-2:]), rhs.dtype)
+    for row in range(size) if lower else reversed(range(size)):
+        solved = slice(0, row) if lower else slice(row + 1, size)
+        known = (triangle[..., row, solved, None] * solution[..., solved, :]).sum(-2)
+        solution[..., row, :] = (rhs[..., row, :] - known) / triangle[..., row, row, None]
+    return solution
 
 
 def triangular_solve(
@@ -262,10 +292,10 @@ def triangular_solve(
       name: accepted and ignored; eager ops have no names.
 
     Returns:
-      The solutions, shape `[..., n, k]`.
+      The solutions, shape `[..., n, k]`; not finite where a 0 on the diagonal divides.
 
     Raises:
-      InvalidArgumentError: the shapes do not fit, or there is a 0 on the diagonal, where TensorFlow gives inf.
+      InvalidArgumentError: the shapes do not fit.
 
     >>> tf.linalg.triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy()
     array([[1.],

@@ -225,6 +225,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf.autodiff import gradients as gradients
     from nbtf.autodiff import hessians as hessians
     from nbtf.autodiff import recompute_grad as recompute_grad
+    from nbtf.compat._v1._graph.graph import Graph as Graph
     from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
     from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
@@ -276,6 +277,7 @@ _FETCHED_ON_FIRST_USE = {
     "Assert": "nbtf.debugging",
     "AggregationMethod": "nbtf.autodiff",
     "GradientTape": "nbtf.autodiff",
+    "Graph": "nbtf.compat._v1._graph.graph",
     "Module": "nbtf._ops.module",
     "RaggedTensor": "nbtf._ops.ragged",
     "RaggedTensorSpec": "nbtf.data.specs",

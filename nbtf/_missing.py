@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 _TF1 = frozenset(
     (
-        "AUTO_REUSE AttrValue ConfigProto Dimension GPUOptions Graph GraphDef GraphKeys GraphOptions "
+        "AUTO_REUSE AttrValue ConfigProto Dimension GPUOptions GraphDef GraphKeys GraphOptions "
         "InteractiveSession NoGradient NodeDef NotDifferentiable OpError Operation OptimizerOptions Print "
         "RegisterGradient RunMetadata RunOptions Session VariableScope accumulate_n add_check_numerics_ops "
         "add_to_collection add_to_collections all_variables angle app arg_max arg_min assert_greater_equal "

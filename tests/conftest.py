@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,21 @@ def no_cards(environ: object) -> tuple[PhysicalGPU, ...]:
     return ()
 
 
+def imports_tensorflow_1(request: pytest.FixtureRequest) -> bool:
+    """Whether a name of the test's file stands for `nbtf.compat.v1`, or for something from it; examples start anew."""
+    names = vars(request.module) if isinstance(request.node, pytest.Function) else {}
+    origins = (getattr(value, "__module__", None) or getattr(value, "__name__", None) for value in names.values())
+    return any(str(origin).startswith(("nbtf.compat._v1", "nbtf.compat.v1")) for origin in origins)
+
+
+def forget_tensorflow_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the next import of `nbtf.compat.v1` the first of its program."""
+    for name in [name for name in sys.modules if f"{name}.".startswith("nbtf.compat.v1.")]:
+        monkeypatch.delitem(sys.modules, name)
+    if "nbtf.compat" in sys.modules:
+        monkeypatch.delattr(sys.modules["nbtf.compat"], "v1", raising=False)
+
+
 class ForTestsAndDoctests:
     """Fixtures for both. They are a plugin, since those of this file itself are not seen by the doctests in nbtf/."""
 
@@ -56,9 +72,16 @@ class ForTestsAndDoctests:
         return {"tf": importlib.import_module("nbtf"), "np": np}
 
     @pytest.fixture(autouse=True)
-    def fresh_context(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
-        """Every test and every docstring has devices of its own, and none of the caller's environment or cards."""
+    def fresh_context(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
+        """Every test and every docstring has devices of its own, and none of the caller's environment or cards.
+
+        Nor is `nbtf.compat.v1` imported, which switches it to graphs, unless the file of the test does so.
+        """
         monkeypatch.setattr(discovery, "real_cards", no_cards)
+        if imports_tensorflow_1(request):
+            importlib.import_module("nbtf.compat.v1")
+        else:
+            forget_tensorflow_1(monkeypatch)
         with use_context(Context(environ={})) as context:
             yield context
 

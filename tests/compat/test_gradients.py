@@ -9,12 +9,12 @@ import pytest
 
 import nbtf as tf
 import nbtf.compat.v1 as tf1
-from nbtf.compat.v1._graph.defaults import constant, name_scope, placeholder
-from nbtf.compat.v1._graph.device_spec import DeviceSpec
-from nbtf.compat.v1._graph.gradients import gradients
-from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._graph.hessians import hessians
-from nbtf.compat.v1._session.session import Session
+from nbtf.compat._v1._graph.defaults import constant, name_scope, placeholder
+from nbtf.compat._v1._graph.device_spec import DeviceSpec
+from nbtf.compat._v1._graph.gradients import gradients
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.hessians import hessians
+from nbtf.compat._v1._session.session import Session
 
 
 def run(fetches: Any, feeds: dict[Any, Any] | None = None) -> Any:

@@ -13,10 +13,10 @@ import pytest
 import nbtf
 import nbtf._ops
 from nbtf._runtime.conversion import as_tensor
-from nbtf.compat.v1._graph.defaults import placeholder
-from nbtf.compat.v1._graph.gradients import gradients
-from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._session.session import Session
+from nbtf.compat._v1._graph.defaults import placeholder
+from nbtf.compat._v1._graph.gradients import gradients
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._session.session import Session
 from nbtf.errors import OpError
 from tests.ops.arguments import arrays_in, as_double, plain, tensors
 from tests.ops.listening import flat

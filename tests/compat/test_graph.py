@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 import nbtf as tf
-from nbtf.compat.v1._graph.defaults import constant, get_default_graph, placeholder, reset_default_graph
-from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat._v1._graph.defaults import constant, get_default_graph, placeholder, reset_default_graph
+from nbtf.compat._v1._graph.graph import Graph
 
 
 def test_ops_are_noted_down_while_a_graph_is_open() -> None:

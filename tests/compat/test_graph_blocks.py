@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf.compat.v1._graph.defaults import constant, no_op
-from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat._v1._graph.defaults import constant, no_op
+from nbtf.compat._v1._graph.graph import Graph
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 import nbtf as tf
-from nbtf.compat.v1._graph.defaults import constant
-from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._graph.names import Names, default_name
+from nbtf.compat._v1._graph.defaults import constant
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.names import Names, default_name
 
 
 def test_the_second_of_a_name_gets_a_number() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf.compat.v1._graph.defaults import constant, placeholder
-from nbtf.compat.v1._graph.graph import Graph
+from nbtf.compat._v1._graph.defaults import constant, placeholder
+from nbtf.compat._v1._graph.graph import Graph
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import nbtf
 import nbtf.compat.v1 as tf1
 from nbtf import _missing
-from nbtf.compat.v1._surface import absent
+from nbtf.compat._v1._surface import absent
 
 
 def test_functions_build_the_default_graph_from_import_on() -> None:

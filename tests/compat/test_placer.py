@@ -9,11 +9,11 @@ import nbtf as tf
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Reason
 from nbtf._runtime.placement import Machine
-from nbtf.compat.v1._graph.defaults import constant, no_op, placeholder
-from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._session.placer import place_nodes
-from nbtf.compat.v1._variables.reference import RefVariable
-from nbtf.compat.v1._variables.resource import ResourceVariable
+from nbtf.compat._v1._graph.defaults import constant, no_op, placeholder
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._session.placer import place_nodes
+from nbtf.compat._v1._variables.reference import RefVariable
+from nbtf.compat._v1._variables.resource import ResourceVariable
 from tests.machines import LOCAL, machine
 
 ASKED = Reason("explicit scope")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf.compat.v1._config.config_proto import ConfigProto
-from nbtf.compat.v1._graph.defaults import constant, control_dependencies, no_op, placeholder
-from nbtf.compat.v1._graph.graph import Graph
-from nbtf.compat.v1._graph.tensor import GraphTensor
-from nbtf.compat.v1._session.defaults import get_default_session
-from nbtf.compat.v1._session.session import Session
+from nbtf.compat._v1._config.config_proto import ConfigProto
+from nbtf.compat._v1._graph.defaults import constant, control_dependencies, no_op, placeholder
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._session.defaults import get_default_session
+from nbtf.compat._v1._session.session import Session
 from tests.machines import machine
 
 

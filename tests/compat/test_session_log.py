@@ -10,7 +10,7 @@ import nbtf
 import nbtf.compat.v1 as tf
 from nbtf._devices import cuda_probe, discovery
 from nbtf._runtime.context import CURRENT, Context, use_context
-from nbtf.compat.v1._session.log import Placed, SessionLog
+from nbtf.compat._v1._session.log import Placed, SessionLog
 from tests import fake_cupy
 from tests.machines import LOCAL, machine
 

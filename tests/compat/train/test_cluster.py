@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbtf.compat.v1 as tf
-from nbtf.compat.v1.train import ClusterSpec, replica_device_setter
+from nbtf.compat._v1.train import ClusterSpec, replica_device_setter
 
 CLUSTER = ClusterSpec({"worker": {1: "c:1"}, "ps": ["a:1", "b:1"]})
 

@@ -1,0 +1,104 @@
+"""What a session can be told."""
+
+from __future__ import annotations
+
+from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
+from nbtf.compat._v1._config.gpu_options import GPUOptions as GPUOptions
+from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
+from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
+from nbtf.compat._v1._config.kinds import BOOL, INT32, INT64, STRING, Enum
+from nbtf.compat._v1._config.messages import Message
+
+# Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.
+
+
+class ThreadPoolOptionProto(Message):
+    """A pool of threads. Accepted; NumPy's own threads do the work."""
+
+    FIELDS = {"num_threads": (1, INT32), "global_name": (2, STRING)}  # noqa: RUF012  # a table, never changed
+
+
+class SessionMetadata(Message):
+    """What a session is called."""
+
+    FIELDS = {"name": (1, STRING), "version": (2, INT64)}  # noqa: RUF012
+
+
+class ConfigProto(Message):
+    """The settings of a session.
+
+    `allow_soft_placement`, `log_device_placement`, `device_count`, `gpu_options` and
+    `graph_options.place_pruned_graph` count; everything else is accepted and changes nothing.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> config = tf1.ConfigProto(log_device_placement=True)
+    >>> config.gpu_options.allow_growth = True
+    >>> print(config, end="")
+    gpu_options {
+      allow_growth: true
+    }
+    log_device_placement: true
+    """
+
+    class Experimental(Message):
+        """What is there for trial. All of it is accepted and changes nothing."""
+
+        MlirBridgeRollout = Enum(
+            MLIR_BRIDGE_ROLLOUT_UNSPECIFIED=0, MLIR_BRIDGE_ROLLOUT_ENABLED=1, MLIR_BRIDGE_ROLLOUT_DISABLED=2
+        )
+
+        FIELDS = {  # noqa: RUF012
+            "collective_group_leader": (1, STRING),
+            "executor_type": (3, STRING),
+            "recv_buf_max_chunk": (4, INT32),
+            "use_numa_affinity": (5, BOOL),
+            "collective_deterministic_sequential_execution": (6, BOOL),
+            "collective_nccl": (7, BOOL),
+            "share_session_state_in_clusterspec_propagation": (8, BOOL),
+            "disable_thread_spinning": (9, BOOL),
+            "share_cluster_devices_in_session": (10, BOOL),
+            "session_metadata": (11, SessionMetadata),
+            "optimize_for_static_graph": (12, BOOL),
+            "enable_mlir_bridge": (13, BOOL),
+            "disable_output_partition_graphs": (14, BOOL),
+            "xla_fusion_autotuner_thresh": (15, INT64),
+            "enable_mlir_graph_optimization": (16, BOOL),
+            "mlir_bridge_rollout": (17, MlirBridgeRollout),
+            "use_tfrt": (18, BOOL),
+            "disable_functional_ops_lowering": (21, BOOL),
+            "xla_prefer_single_graph_cluster": (22, BOOL),
+            "coordination_config": (23, CoordinationServiceConfig),
+            "disable_optimize_for_static_graph": (24, BOOL),
+            "disable_eager_executor_streaming_enqueue": (26, BOOL),
+            "enable_multi_host": (27, BOOL),
+            "backend_server_port": (28, INT32),
+            "target_tpu": (29, BOOL),
+            "target_gpu": (30, BOOL),
+            "stream_merge_threshold": (31, INT32),
+            "tfrt_use_ifrt": (32, BOOL),
+            "finalize_function_library_runtime": (33, BOOL),
+            "finalize_resource_manager": (34, BOOL),
+            "tf2xla_dump_dir": (35, STRING),
+            "online_cost_analysis": (36, BOOL),
+        }
+
+    FIELDS = {  # noqa: RUF012
+        "device_count": (1, {STRING: INT32}),
+        "intra_op_parallelism_threads": (2, INT32),
+        "placement_period": (3, INT32),
+        "device_filters": (4, [STRING]),
+        "inter_op_parallelism_threads": (5, INT32),
+        "gpu_options": (6, GPUOptions),
+        "allow_soft_placement": (7, BOOL),
+        "log_device_placement": (8, BOOL),
+        "use_per_session_threads": (9, BOOL),
+        "graph_options": (10, GraphOptions),
+        "operation_timeout_in_ms": (11, INT64),
+        "session_inter_op_thread_pool": (12, [ThreadPoolOptionProto]),
+        "rpc_options": (13, RPCOptions),
+        "cluster_def": (14, ClusterDef),
+        "isolate_session_state": (15, BOOL),
+        "experimental": (16, Experimental),
+        "share_cluster_devices_in_session": (17, BOOL),
+        "pluggable_device_options": (18, GPUOptions),
+    }

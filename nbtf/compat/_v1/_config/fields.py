@@ -1,0 +1,194 @@
+"""The fields of a message, and the containers of those that stand several times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from nbtf.compat._v1._config.kinds import Kind
+
+if TYPE_CHECKING:
+    from nbtf.compat._v1._config.messages import Message
+
+
+class Field(NamedTuple):
+    """A field. `kind` is that of its value, or a class of messages; a map has the kind of its keys as well."""
+
+    name: str
+    number: int
+    full_name: str
+    kind: Any
+    many: bool = False
+    key: Kind | None = None
+
+    @property
+    def of_messages(self) -> bool:
+        """Whether its values are messages."""
+        return not isinstance(self.kind, Kind)
+
+
+def field_of(name: str, number: int, owner: str, kind: Any) -> Field:
+    """Returns a field from its line in a table: a kind, `[kind]` for many, `{key: kind}` for a map."""
+    full_name = f"{owner}.{name}"
+    if isinstance(kind, list):
+        return Field(name, number, full_name, kind[0], many=True)
+    if isinstance(kind, dict):
+        ((key, value),) = kind.items()  # pyright: ignore[reportUnknownVariableType]
+        return Field(name, number, full_name, value, many=True, key=key)  # pyright: ignore[reportUnknownArgumentType]
+    return Field(name, number, full_name, kind)
+
+
+class Repeated(MutableSequence[Any]):
+    """The values of a field that stands several times; each is checked."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
+
+    def __init__(self, field: Field, changed: Callable[[], None]) -> None:
+        """Starts empty; `changed` is called before every change."""
+        self._field = field
+        self._changed = changed
+        self._items: list[Any] = []
+
+    def _checked(self, value: Any) -> Any:
+        return self._field.kind.checked(value, self._field.full_name)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __getitem__(self, index: Any) -> Any:
+        """Returns a value, or a list of them."""
+        return self._items[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Replaces a value, or several."""
+        self._items[index] = [self._checked(one) for one in value] if isinstance(index, slice) else self._checked(value)
+        self._changed()
+
+    def __delitem__(self, index: Any) -> None:
+        """Removes a value, or several."""
+        del self._items[index]
+
+    def __len__(self) -> int:
+        """Returns how many there are."""
+        return len(self._items)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Puts a value before another."""
+        self._items.insert(index, self._checked(value))
+        self._changed()
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Appends values."""
+        if not hasattr(values, "__iter__"):
+            raise TypeError("must assign iterable")
+        for value in [*values]:
+            self.append(value)
+
+    def sort(self, **how: Any) -> None:
+        """Sorts them, as a list does."""
+        self._items.sort(**how)
+
+    def MergeFrom(self, other: Iterable[Any]) -> None:  # noqa: N802  # the name of protocol buffers
+        """Appends the values of another such field."""
+        self.extend(other)
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether a list or another such field has the same values."""
+        return self._items == (other._items if isinstance(other, Repeated) else other)
+
+    def __repr__(self) -> str:
+        """Returns them as a list reads."""
+        return repr(self._items)
+
+
+class RepeatedMessages(Repeated):
+    """The messages of a field that stands several times."""
+
+    def _checked(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self._field.kind(**value)
+        if not isinstance(value, self._field.kind):
+            raise TypeError(f"Expected a message object, but got {value!r}.")
+        return deepcopy(value)
+
+    def add(self, **fields: Any) -> Any:
+        """Appends a new message and returns it."""
+        message: Message = self._field.kind(**fields)
+        self._items.append(message)
+        self._changed()
+        return message
+
+
+class Map(MutableMapping[Any, Any]):
+    """The entries of a map field. A look at a key that is not there makes an entry, as in protocol buffers."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
+
+    def __init__(self, field: Field, changed: Callable[[], None]) -> None:
+        """Starts empty; `changed` is called after every change."""
+        self._field = field
+        self._changed = changed
+        self._items: dict[Any, Any] = {}
+
+    def _key(self, key: Any) -> Any:
+        assert self._field.key is not None
+        return self._field.key.checked(key, self._field.full_name)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Returns the value of a key, which is there from now on."""
+        key = self._key(key)
+        if key not in self._items:
+            self._items[key] = self._field.kind.default
+            self._changed()
+        return self._items[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Sets the value of a key."""
+        self._items[self._key(key)] = self._field.kind.checked(value, self._field.full_name)
+        self._changed()
+
+    def __delitem__(self, key: Any) -> None:
+        """Removes a key."""
+        if key not in self._items:
+            raise KeyError("Key not present in map")
+        del self._items[key]
+
+    def __contains__(self, key: object) -> bool:
+        """Tells whether a key is there, and leaves it so."""
+        return key in self._items
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Returns the value of a key, or the default; makes no entry."""
+        return self._items.get(key, default)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """Removes a key and returns its value."""
+        return self._items.pop(key, *default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """Returns the value of a key, which becomes the default if it is not there."""
+        if key not in self._items:
+            self[key] = default
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Goes through the keys."""
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        """Returns how many entries there are."""
+        return len(self._items)
+
+    def MergeFrom(self, other: Any) -> None:  # noqa: N802  # the name of protocol buffers
+        """Takes over the entries of another map."""
+        self.update(other)
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether a dictionary or another map has the same entries."""
+        return self._items == (other._items if isinstance(other, Map) else other)
+
+    def __repr__(self) -> str:
+        """Returns them as a dictionary reads."""
+        return repr(self._items)

@@ -1,0 +1,312 @@
+"""Messages in the manner of protocol buffers: fixed fields with defaults, a text form, and errors for misuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+from nbtf.compat._v1._config import wire
+from nbtf.compat._v1._config.fields import Field, Map, Repeated, RepeatedMessages, field_of
+from nbtf.compat._v1._config.kinds import Enum, Kind
+
+
+class Descriptor(NamedTuple):
+    """What a class of messages is called, and its fields in the order of their numbers."""
+
+    name: str
+    full_name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def fields_by_name(self) -> dict[str, Field]:
+        """The fields by name."""
+        return {field.name: field for field in self.fields}
+
+
+class Message:
+    """A record whose fields `FIELDS` lists: number and kind by name; `[kind]` stands for many, `{key: kind}` for a map.
+
+    A message inside another one is there once something in it was set, even to its default.
+    """
+
+    FIELDS: ClassVar[Mapping[str, tuple[int, Any]]] = {}
+    DESCRIPTOR: ClassVar[Descriptor]
+    _by_name: ClassVar[dict[str, Field]] = {}
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
+
+    def __init_subclass__(cls) -> None:
+        """Makes fields of the table, and constants of enums."""
+        full_name = f"tensorflow.{cls.__qualname__}"
+        fields = [field_of(name, number, full_name, kind) for name, (number, kind) in cls.FIELDS.items()]
+        ordered = tuple(sorted(fields, key=lambda field: field.number))
+        cls.DESCRIPTOR = Descriptor(cls.__name__, full_name, ordered)  # pyright: ignore[reportConstantRedefinition]
+        cls._by_name = {field.name: field for field in ordered}
+        for field in ordered:
+            setattr(cls, f"{field.name.upper()}_FIELD_NUMBER", field.number)
+        for enum in [value for value in vars(cls).values() if isinstance(value, Enum)]:
+            for name, number in enum.items():
+                setattr(cls, name, number)
+
+    def __init__(self, *none: Any, **fields: Any) -> None:
+        """Sets fields; a message field takes a message or a dictionary."""
+        if none:
+            raise TypeError("No positional arguments allowed")
+        self._begin(None)
+        for name, value in fields.items():
+            field = self._field(name)
+            if value is not None:
+                self._fill(field, value)
+
+    def _begin(self, owner: Message | None) -> None:
+        own = self.__dict__
+        own["_values"], own["_owner"], own["_there"] = {}, owner, owner is None
+
+    @classmethod
+    def _field(cls, name: Any) -> Field:
+        if not isinstance(name, str):
+            raise ValueError(f"Expected a field name, but got non-string argument {name!r}.")
+        if name not in cls._by_name:
+            raise ValueError(f'Protocol message {cls.__name__} has no "{name}" field.')
+        return cls._by_name[name]
+
+    def _fill(self, field: Field, value: Any) -> None:
+        """Sets a field from an argument of the constructor."""
+        if field.key is not None:
+            self._of(field).update(value)
+        elif field.many:
+            self._of(field).extend(value)
+        elif not field.of_messages:
+            setattr(self, field.name, value)
+        elif isinstance(value, dict):
+            inner = self._of(field)
+            inner.CopyFrom(field.kind(**value))
+            inner.SetInParent()
+        elif isinstance(value, field.kind):
+            inner = self._of(field)
+            inner.CopyFrom(value)
+            inner.SetInParent()
+        else:
+            raise TypeError(
+                "Parameter to initialize message field must be dict or instance of same class: "
+                f"expected {field.kind} got {type(value)}."
+            )
+
+    def _of(self, field: Field) -> Any:
+        """Returns what a field holds; a container or a message that is kept from now on, and of which all know."""
+        values = self._values
+        found = values.get(field.name)
+        if found is not None:
+            return found
+        if field.key is not None:
+            found = Map(field, self.SetInParent)
+        elif field.many:
+            found = (RepeatedMessages if field.of_messages else Repeated)(field, self.SetInParent)
+        elif field.of_messages:
+            found = field.kind.__new__(field.kind)
+            found._begin(self)
+        else:
+            return field.kind.default
+        values[field.name] = found
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns a field."""
+        field = self._by_name.get(name)
+        if field is None:
+            raise AttributeError(name, name=name, obj=self)  # Python adds `Did you mean: 'gpu_options'?`
+        return self._of(field)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Sets a field that is one value; the fields of a message inside are set one by one."""
+        field = self._by_name.get(name)
+        if field is None:
+            raise AttributeError(f'Protocol message {type(self).__name__} has no "{name}" field.')
+        if field.many or field.of_messages:
+            what = "map, or repeated" if field.many else "message"
+            raise AttributeError(f'Assignment not allowed to {what} field "{name}" in protocol message object.')
+        try:
+            self._values[name] = field.kind.checked(value, field.full_name)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"{name} of {type(self).__name__} takes {field.kind.name}. Got {value!r}")
+            raise
+        self.SetInParent()
+
+    def __delattr__(self, name: str) -> None:
+        """Refuses: `ClearField` is what empties a field."""
+        raise AttributeError("Cannot delete field attribute")
+
+    def __dir__(self) -> list[str]:
+        """Lists the fields with the methods."""
+        inherited = [name for name in super().__dir__() if not name.endswith("_FIELD_NUMBER") and name != "FIELDS"]
+        return sorted({*inherited, *self._by_name})
+
+    # The methods of protocol buffers
+
+    def SetInParent(self) -> None:  # noqa: N802
+        """Makes the message be there in the one around it, even if it says nothing."""
+        own = self.__dict__
+        if not own["_there"]:
+            own["_there"] = True
+            own["_owner"].SetInParent()
+
+    def HasField(self, name: str) -> bool:  # noqa: N802
+        """Tells whether a message field is there.
+
+        Raises:
+          ValueError: there is no such field, or it is no message: other fields have a value always.
+        """
+        field = self._field(name)
+        if field.many or not field.of_messages:
+            raise ValueError(f"Field {field.full_name} does not have presence.")
+        return self._is_there(field)
+
+    def _is_there(self, field: Field) -> bool:
+        value = self._values.get(field.name)
+        if value is None:
+            return False
+        if field.many:
+            return bool(value)
+        return value.__dict__["_there"] if field.of_messages else not field.kind.is_default(value)
+
+    def ListFields(self) -> list[tuple[Field, Any]]:  # noqa: N802
+        """Returns the fields that say anything, with their values, in the order of their numbers."""
+        return [(field, self._values[field.name]) for field in self._by_name.values() if self._is_there(field)]
+
+    def ClearField(self, name: str) -> None:  # noqa: N802
+        """Empties a field.
+
+        Raises:
+          ValueError: there is no such field.
+        """
+        found = self._values.pop(self._field(name).name, None)
+        if isinstance(found, Message):
+            found.__dict__["_owner"], found.__dict__["_there"] = None, True
+        self.SetInParent()
+
+    def Clear(self) -> None:  # noqa: N802
+        """Empties all fields."""
+        for name in self._by_name:
+            self.ClearField(name)
+
+    def CopyFrom(self, other: Self) -> None:  # noqa: N802
+        """Becomes the same as another message of its class."""
+        self._check_same_class("CopyFrom", other)
+        if other is not self:
+            self.Clear()
+            self.MergeFrom(other)
+
+    def MergeFrom(self, other: Self) -> None:  # noqa: N802
+        """Takes over what another message of its class says; what stands several times is appended."""
+        self._check_same_class("MergeFrom", other)
+        self.SetInParent()
+        for field, value in other.ListFields():
+            if field.many or field.of_messages:
+                self._of(field).MergeFrom(value)
+            else:
+                self._values[field.name] = value
+
+    def _check_same_class(self, method: str, other: Any) -> None:
+        if not isinstance(other, type(self)):
+            raise TypeError(
+                f"Parameter to {method}() must be instance of same class: expected {type(self)} got {type(other)}."
+            )
+
+    def SerializeToString(self) -> bytes:  # noqa: N802
+        """Returns the bytes of protocol buffers."""
+        return wire.encoded(self.ListFields())
+
+    SerializePartialToString = SerializeToString
+
+    def ByteSize(self) -> int:  # noqa: N802
+        """Returns how many bytes `SerializeToString` gives."""
+        return len(self.SerializeToString())
+
+    def MergeFromString(self, data: bytes) -> int:  # noqa: N802
+        """Takes over what bytes of protocol buffers say, and returns how many there were.
+
+        Raises:
+          DecodeError: they are none.
+        """
+        self.SetInParent()
+        by_number = {field.number: field for field in self._by_name.values()}
+        for field, value in wire.decoded(memoryview(data), by_number, self.DESCRIPTOR.full_name):
+            if field.key is not None:
+                self._of(field)[value[0]] = value[1]
+            elif field.of_messages:
+                (self._of(field).add() if field.many else self._of(field)).MergeFromString(value)
+            elif field.many:
+                self._of(field).extend(value)
+            else:
+                self._values[field.name] = value
+        return len(data)
+
+    def ParseFromString(self, data: bytes) -> int:  # noqa: N802
+        """Becomes what bytes of protocol buffers say, and returns how many there were.
+
+        Raises:
+          DecodeError: they are none.
+        """
+        self.Clear()
+        return self.MergeFromString(data)
+
+    @classmethod
+    def FromString(cls, data: bytes) -> Self:  # noqa: N802
+        """Returns a message from bytes of protocol buffers.
+
+        Raises:
+          DecodeError: they are none.
+        """
+        message = cls()
+        message.MergeFromString(data)
+        return message
+
+    def IsInitialized(self) -> bool:  # noqa: N802
+        """Returns True: no field is required."""
+        return True
+
+    # Python
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Returns a message that says the same."""
+        made = type(self)()
+        made.MergeFrom(self)
+        return made
+
+    def __copy__(self) -> Self:
+        """Returns a message that says the same; what is inside belongs to one message only."""
+        return self.__deepcopy__({})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as bytes."""
+        return type(self).FromString, (self.SerializeToString(),)
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether both are the same kind of message and say the same."""
+        if not isinstance(other, Message) or self.__class__ is not other.__class__:
+            return False
+        return self.ListFields() == other.ListFields()
+
+    def __str__(self) -> str:
+        """Returns what it says, a line each: `allow_growth: true`."""
+        return "".join([_text(field, value) for field, value in self.ListFields()])
+
+    __repr__ = __str__
+
+
+def _text(field: Field, value: Any) -> str:
+    if field.key is not None:
+        return "".join([_block(field.name, _entry(field, key, value)) for key, value in sorted(value.items())])
+    return "".join([_one(field.name, field.kind, item) for item in (value if field.many else (value,))])
+
+
+def _one(name: str, kind: Any, value: Any) -> str:
+    return f"{name}: {kind.text(value)}\n" if isinstance(kind, Kind) else _block(name, str(value))
+
+
+def _entry(field: Field, key: Any, value: Any) -> str:
+    return _one("key", field.key, key) + _one("value", field.kind, value)
+
+
+def _block(name: str, lines: str) -> str:
+    return f"{name} {{\n" + "".join([f"  {line}\n" for line in lines.splitlines()]) + "}\n"

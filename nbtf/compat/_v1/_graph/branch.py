@@ -1,0 +1,182 @@
+"""A part of a graph that runs only when its turn comes: a branch of `tf.cond`, the body of `tf.while_loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nbtf._ops.structure import flatten, map_structure
+from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.execute import execute
+from nbtf._runtime.seeds import Stream
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf.compat._v1._graph.seeds import GraphStream
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._variables.branches import outputs_in_branch
+from nbtf.compat._v1._variables.ops import MAKES
+from nbtf.compat._v1._variables.running import inputs_of_deferred, value_of
+
+Made = dict[GraphTensor, Tensor]
+
+
+class Branch(Graph):
+    """A graph inside another one, whose tensors it may take: what it takes becomes an input of the node it is for."""
+
+    def __init__(self, outer: Graph) -> None:
+        """Makes one without nodes."""
+        super().__init__()
+        self.outer = outer
+        self.seed = outer.seed
+        self.taken: dict[GraphTensor, GraphTensor] = {}
+        """Tensors of the outer graph, and what stands for them here."""
+        self.waits_for: dict[Operation, None] = {}
+        """Nodes of the outer graph that the node it is for waits for."""
+        self._streams: dict[Operation, Stream] = {}
+
+    def given(self, shape: TensorShape, dtype: DType) -> GraphTensor:
+        """Returns a tensor that gets its value when the branch runs."""
+        return self.add_source(PLACEHOLDER, "given", {"dtype": dtype, "shape": shape}, [(shape, dtype)]).outputs[0]
+
+    def reaches(self, graph: Graph) -> bool:
+        """Tells whether a graph is this one or one around it."""
+        return graph is self or graph is self.outer or (isinstance(self.outer, Branch) and self.outer.reaches(graph))
+
+    def built(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """Returns what a function returns that builds the branch, its values as tensors."""
+        self.outer.refuses_changes += 1
+        try:
+            with self.as_default():
+                return map_structure(self._result, function(*arguments))
+        finally:
+            self.outer.refuses_changes -= 1
+
+    def _result(self, value: Any) -> Any:
+        if isinstance(value, Operation) and value.graph is not self:
+            self._wait_for(value)
+            return self.add_source(NO_OP, "NoOp", {}, [])
+        if value is None or isinstance(value, Operation):
+            return value
+        tensor: Any = as_tensor(value)
+        inner = self._own(tensor)
+        if inner._node is None:
+            inner.called("Const")
+        return inner
+
+    # Taking from outside
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Generator[None]:
+        """Makes the nodes inside wait for others; for those from outside all of it waits."""
+        inner: list[Any] = []
+        for one in control_inputs or ():
+            element = one._as_graph_element() if hasattr(one, "_as_graph_element") else one
+            if element.graph is self:
+                inner.append(element)
+            else:
+                self._wait_for(element if isinstance(element, Operation) else element.op)
+        with super().control_dependencies(None if control_inputs is None else inner):
+            yield
+
+    def _wait_for(self, node: Operation) -> None:
+        self.waits_for[node] = None
+        if node.graph is not self.outer and isinstance(self.outer, Branch):
+            self.outer._wait_for(node)
+
+    def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Notes an op down; what it takes from outside is taken along."""
+        return super().add(op, inputs, {key: self._taken_in(value) for key, value in attrs.items()}, name)
+
+    def _taken_in(self, value: Any) -> Any:
+        if isinstance(value, GraphTensor):
+            return self._own(value)
+        return [self._taken_in(one) for one in value] if value.__class__ is list else value
+
+    def add_known(self, record: Any, arguments: Sequence[Any], *others: Any, **more: Any) -> Operation:
+        """Adds a node that is no op of the table; one that makes a variable is added outside, where it is refused."""
+        if record not in MAKES:
+            return super().add_known(record, arguments, *others, **more)
+        with self.outer.as_default():
+            return self.outer.add_known(record, arguments, *others, **more)
+
+    def _owner_of(self, inputs: Sequence[Any]) -> Graph:
+        for value in inputs:
+            if value.__class__ is GraphTensor and not self.reaches(value.graph):
+                return super()._owner_of(inputs)
+        return self
+
+    def _own(self, value: Any) -> Any:
+        if value.__class__ is not GraphTensor or value.graph is self:
+            return super()._own(value)
+        known = self.taken.get(value)
+        if known is None:
+            known = self.taken[value] = self.given(value._shape, value._dtype)
+            known._link = value._link
+        return known
+
+    def sources(self) -> list[GraphTensor]:
+        """Returns the tensors of the outer graph that it takes, those of graphs further out handed in."""
+        found: list[GraphTensor] = []
+        for tensor in self.taken:
+            found.append(self.outer._own(tensor) if tensor.graph is not self.outer else tensor)
+        return found
+
+    # Running
+
+    def run(self, fetches: Sequence[Any], made: Made) -> list[Any]:
+        """Returns the values of tensors; None for nodes, which have run.
+
+        Args:
+          fetches: tensors and nodes of this graph.
+          made: values of what is given; those of its nodes are added.
+        """
+        for node in _needed(fetches, made):
+            for tensor, value in zip(node.outputs, self._outputs(node, made), strict=True):
+                made[tensor] = value
+        return [value_of(made[one], one.op.name) if isinstance(one, GraphTensor) else None for one in fetches]
+
+    def _outputs(self, node: Operation, made: Made) -> list[Any]:
+        record = node.record
+        if record is CONST:
+            return [constant_of(node.attrs["value"], node.outputs[0]._dtype)]
+        if record is NO_OP:
+            return []
+        if node.on_variables and (record.resource or node.outputs[0]._link == "alias"):
+            return outputs_in_branch(node, made)
+        if isinstance(record, Deferred):
+            return record.run(node.name, inputs_of_deferred(node, made))
+        inputs = [
+            [value_of(made[one], node.name) for one in value]
+            if value.__class__ is list
+            else value_of(made[value], node.name)
+            for value in node.arguments
+        ]
+        attrs = dict(node.attrs_with(made))
+        seeds = attrs.get("stream")
+        if isinstance(seeds, GraphStream):
+            attrs["stream"] = self._streams.get(node) or self._streams.setdefault(node, seeds.started())
+        result = execute(record, inputs, attrs, node.name)
+        return result if record.many else [result]
+
+
+def _needed(fetches: Sequence[Any], made: Mapping[GraphTensor, Any]) -> list[Operation]:
+    """Returns the nodes that make what is fetched, in an order to run them."""
+    todo = [one.op if isinstance(one, GraphTensor) else one for one in fetches if one not in made]
+    found: set[Operation] = set()
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            todo += [tensor.op for tensor in node.needed_inputs if tensor not in made]
+            todo += node.control_inputs
+    return sorted(found, key=lambda node: node.number)
+
+
+def flat_results(structure: Any) -> list[Any]:
+    """Returns the tensors and nodes in what a branch returned, in order."""
+    return [one for one in flatten(structure) if one is not None]

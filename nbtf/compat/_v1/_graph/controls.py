@@ -1,0 +1,36 @@
+"""Which nodes a new node waits for: the open `control_dependencies` blocks of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nbtf.compat._v1._graph.operation import Operation
+
+
+class ControlBlock:
+    """One `control_dependencies` block: what to wait for, and the nodes made inside, which need not wait twice."""
+
+    __slots__ = ("_inside", "waits_for")
+
+    def __init__(self, waits_for: Sequence[Operation]) -> None:
+        """Takes the nodes to wait for."""
+        self.waits_for = tuple(waits_for)
+        self._inside: set[Operation] = set()
+
+    def covers(self, nodes: Iterable[Operation]) -> bool:
+        """Tells whether one of the nodes was made inside, and so waits already."""
+        return not self._inside.isdisjoint(nodes)
+
+    def take(self, node: Operation) -> None:
+        """Notes a node made inside."""
+        self._inside.add(node)
+
+
+def to_wait_for(blocks: Sequence[ControlBlock], inputs: Iterable[Operation]) -> list[Operation]:
+    """Returns the nodes that a new node with these inputs waits for besides them."""
+    nodes = set(inputs)
+    found: dict[Operation, None] = {}
+    for block in blocks:
+        if not block.covers(nodes):
+            found.update(dict.fromkeys([node for node in block.waits_for if node not in nodes]))
+    return list(found)

@@ -1,0 +1,174 @@
+"""The graph that ops are added to when no other is open, and what adds to it by name."""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.control import no_op as _no_op
+from nbtf._runtime.conversion import constant_of
+from nbtf._runtime.device import device as _device
+from nbtf._runtime.host_values import host_array
+from nbtf._runtime.names import name_scope as _name_scope
+from nbtf._runtime.scopes import SCOPE
+from nbtf._shapes import ShapeLike, TensorShape
+from nbtf._types import DType, DTypeLike, as_dtype
+from nbtf.compat._v1._graph.dimension import DimensionedShape
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import CONST, NO_OP, PLACEHOLDER
+from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._graph.tensor import GraphTensor
+
+
+def get_default_graph() -> Graph:
+    """Returns the graph of the innermost open `as_default` block, or that of the process."""
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        return scope.graph
+    now = process()
+    if now.graph is None:
+        now.graph = Graph()
+    return now.graph
+
+
+def building() -> Graph | None:
+    """Returns the graph that ops of `compat.v1` are added to; None where they run at once."""
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        return scope.graph if isinstance(scope.graph, Graph) else None
+    if scope is not None and scope.at_once:
+        return None
+    return None if process().eager else get_default_graph()
+
+
+def reset_default_graph() -> None:
+    """Starts a new graph for the process.
+
+    Raises:
+      AssertionError: an `as_default` block is open.
+    """
+    scope = SCOPE()
+    if scope is not None and scope.graph is not None:
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. "
+            "If you need a cleared graph, exit the nesting and create a new graph."
+        )
+    process().graph = None
+
+
+def constant(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Any:
+    """Returns a constant of the default graph.
+
+    Args:
+      value: a number, a text, an array, or nested lists of them.
+      dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
+      shape: a shape to give it; the last element is repeated to fill it.
+      name: what the node is to be called.
+      verify_shape: whether a value of another shape is refused instead.
+
+    Raises:
+      TypeError: the value does not suit `dtype`, or has another shape and that is refused.
+      ValueError: it has more elements than `shape`.
+    """
+    array, kind = _read(value, None if dtype is None else as_dtype(dtype))
+    if verify_shape and shape is not None and tuple(TensorShape(shape)) != array.shape:
+        raise TypeError(f"Expected Tensor's shape: {tuple(TensorShape(shape))}, got {array.shape}.")
+    if shape is not None:
+        array = _filled(array, TensorShape(shape))
+    graph = building()
+    if graph is None:
+        return constant_of(array, kind)
+    attrs = {"value": array, "dtype": kind}
+    return graph.add_source(CONST, name, attrs, [(TensorShape(array.shape), kind)]).outputs[0]
+
+
+def _read(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    """Returns a value as an array, and its dtype."""
+    try:
+        return host_array(DimensionedShape(value).as_list() if isinstance(value, TensorShape) else value, dtype)
+    except TypeError as error:
+        found = re.match("Cannot convert (.*) to EagerTensor of dtype ", str(error), re.DOTALL)
+        if found is None or dtype is None:
+            raise
+        kind = "str" if found[1][0] in "'\"" else "bytes" if found[1][:2] in ("b'", 'b"') else "float"
+        raise TypeError(f"Expected {dtype.name}, but got {found[1].strip(chr(39))} of type '{kind}'.") from None
+
+
+def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, Any]:
+    """Returns an array in a shape, its last element repeated: what TensorFlow 1 made of fewer elements."""
+    count = shape.num_elements()
+    if count is None or array.size > count or (array.size == 0 and count):
+        raise ValueError(f"Too many elements provided. Takes at most {count}, but got {array.size}.")
+    flat = array.reshape(-1)
+    if flat.size < count:
+        flat = np.concatenate([flat, np.full(count - flat.size, flat[-1], flat.dtype)])
+    return flat.reshape(tuple(shape))
+
+
+def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None) -> GraphTensor:
+    """Returns a tensor of the default graph whose value is fed to a session.
+
+    Args:
+      dtype: the type of its elements.
+      shape: its lengths, None where any will do; None for any shape.
+      name: what the node is to be called.
+
+    Raises:
+      RuntimeError: ops run at once.
+    """
+    if building() is None:
+        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
+    kind, known = as_dtype(dtype), TensorShape(shape)
+    attrs = {"dtype": kind, "shape": known}
+    return get_default_graph().add_source(PLACEHOLDER, name or "Placeholder", attrs, [(known, kind)]).outputs[0]
+
+
+def no_op(name: str | None = None) -> Any:
+    """Returns a node of the default graph that does nothing, except wait for others; None where ops run at once."""
+    if building() is None:
+        return _no_op()
+    return get_default_graph().add_source(NO_OP, name or "NoOp", {}, [])
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Returns `Graph.device` of the default graph, or `nbtf.device` where ops run at once."""
+    if building() is None:
+        return _device(device_name_or_function)
+    return get_default_graph().device(device_name_or_function)
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """Returns `Graph.control_dependencies` of the default graph; ops that run at once have run already."""
+    if building() is None:
+        return nullcontext()
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Returns `Graph.colocate_with` of the default graph; where ops run at once a block on the device of a tensor."""
+    if building() is None:
+        return nullcontext() if op is None else _device(op.device)
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> AbstractContextManager[str]:
+    """Returns `Graph.name_scope` of the default graph, or of the one that the first tensor among `values` belongs to.
+
+    Args:
+      name: the scope's name.
+      default_name: its name when `name` is None.
+      values: the tensors that an op is about to take.
+    """
+    if building() is None:
+        return _name_scope((default_name if name is None else name) or "")
+    owner = next((value.graph for value in values or () if isinstance(value, GraphTensor)), None)
+    return (owner or get_default_graph()).name_scope(default_name if name is None else name)

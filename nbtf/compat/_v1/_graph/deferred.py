@@ -1,0 +1,160 @@
+"""What a node does whose ops are only known when its inputs have values: a function of tensors, run op by op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from nbtf._devices.base import Device
+from nbtf._ops.creation import zeros_like
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.events import Reason
+from nbtf._runtime.execute import OpRecord, execute
+from nbtf._runtime.scopes import EMPTY, SCOPE, NodeScope, set_scope
+from nbtf._runtime.tape import CONTINUOUS
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType
+from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
+from nbtf.compat._v1._graph.names import Names, default_name
+from nbtf.compat._v1._graph.operation import flat
+
+if TYPE_CHECKING:
+    from nbtf.compat._v1._graph.tensor import GraphTensor
+
+Function = Callable[[Sequence[Tensor]], Sequence[Any]]
+WayBack = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+class Deferred:
+    """The record of a node whose ops depend on shapes or values that the graph does not know.
+
+    Its function is written in public functions, as a gradient is. When a session runs the node, each op in it takes the
+    road by itself, on the node's device and under the node's name: `gradients/add_grad/Sum`.
+    """
+
+    __slots__ = ("function", "own_gradient", "takes_variables", "type")
+
+    inputs: tuple[str, ...] = ()
+    resource = False
+
+    def __init__(
+        self, type: str, function: Function, takes_variables: bool = False, own_gradient: WayBack | None = None
+    ) -> None:
+        """Takes what the node's type is called, and the function from its inputs, one by one, to its outputs.
+
+        With `takes_variables` inputs that lead to a variable are the variable of the session instead of its value.
+        `own_gradient` builds what flows back, from what has arrived for each output to each of the first inputs;
+        without it the function is run again under a tape.
+        """
+        self.type = type
+        self.function = function
+        self.takes_variables = takes_variables
+        self.own_gradient = own_gradient
+
+    def __repr__(self) -> str:
+        """Names the type."""
+        return f"<deferred {self.type}>"
+
+    def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
+        """Tells that the node can be placed anywhere: each op finds its kernel when it runs."""
+        return True
+
+    def run(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Returns the node's outputs; the scope says where its ops run.
+
+        Args:
+          name: the node's name.
+          inputs: values for the node's inputs, one by one.
+        """
+        before = SCOPE() or EMPTY
+        set_scope(before.with_(graph=_Running(name.rpartition("/")[0] or name, before.placed)))
+        try:
+            return [as_tensor(one) for one in self.function(inputs)]
+        finally:
+            set_scope(before)
+
+    def backwards(self, count: int, wanted: Sequence[int], arrived: Sequence[int]) -> Deferred:
+        """Returns the record of the way back through this one.
+
+        Args:
+          count: how many inputs there are; they come first, then a gradient for each output in `arrived`.
+          wanted: the numbers of the inputs whose gradients are made.
+          arrived: the numbers of the outputs that have gradients.
+        """
+        forwards = self.function
+
+        def function(tensors: Sequence[Tensor]) -> Sequence[Any]:
+            inputs = [_alias(one) for one in tensors[:count]]  # one that comes twice must not get both gradients twice
+            with GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch([inputs[number] for number in wanted])
+                made = forwards(inputs)
+                targets = [as_tensor(made[number]) for number in arrived]
+            sources = [inputs[number] for number in wanted]
+            return tape.gradient(targets, sources, list(tensors[count:]), UnconnectedGradients.ZERO)
+
+        return Deferred(f"{self.type}Grad", function)
+
+
+def or_zeros(flow: Any, like: Tensor) -> Any:
+    """Returns a gradient; zeros where there is none, since a node's outputs are always there."""
+    return zeros_like(like) if flow is None else flow
+
+
+def is_continuous(tensor: GraphTensor) -> bool:
+    """Tells whether gradients flow through a tensor."""
+    return tensor._dtype in CONTINUOUS
+
+
+class _Running:
+    """Stands where a graph stands in a scope, and runs the ops that come on the device and under the name of a node."""
+
+    building_function = False
+
+    __slots__ = ("_names", "_placed", "_prefix")
+
+    def __init__(self, prefix: str, placed: tuple[Device, Reason] | None) -> None:
+        self._prefix = prefix
+        self._placed = placed
+        self._names = Names()
+
+    def add(self, op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Runs an op; the road calls this."""
+        whole = self._names.unique(f"{self._prefix}/{name or default_name(op.type)}")
+        with self._outside(whole, op, inputs):
+            return execute(op, inputs, attrs, whole)
+
+    def constant(self, array: Any, dtype: DType) -> Tensor:
+        """Returns a constant; the road calls this."""
+        with self._outside(f"{self._prefix}/Const"):
+            return constant_of(array, dtype)
+
+    @contextmanager
+    def _outside(self, name: str, op: OpRecord | None = None, inputs: Sequence[Any] = ()) -> Generator[None]:
+        """Makes a scope in which an op runs, and tapes go on hearing."""
+        before = SCOPE() or EMPTY
+        inner = before.with_(graph=None)
+        if self._placed is not None:
+            device, reason = self._placed
+            dtypes = [one._dtype for one in flat(inputs) if isinstance(one, Tensor)]
+            if op is not None and not op.has_kernel(device.type, dtypes):
+                device, reason = CURRENT.context.host, Reason("no kernel on GPU", op.type)
+            inner = NodeScope(name, device, reason)
+            inner.tapes, inner.tape = before.tapes, before.tape
+        set_scope(inner)
+        try:
+            yield
+        finally:
+            set_scope(before)
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Returns another tensor with the same memory."""
+    one = Tensor()
+    one._array, one._dtype, one._device, one._watch = tensor._array, tensor._dtype, tensor._device, None
+    if tensor._host:
+        one._host = True
+    if tensor._hold is not None:
+        one._hold = tensor._hold
+    return one

@@ -1,0 +1,253 @@
+"""Shapes of TensorFlow 1, whose lengths are `Dimension`s: numbers that need not be known."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from nbtf._shapes import TensorShape
+from nbtf.compat._v1._graph.process import process
+
+
+class Dimension:
+    """A length that may be unknown; what is computed with an unknown one is unknown, too.
+
+    Args:
+      value: a length, another dimension, or None.
+
+    Raises:
+      ValueError: it is negative.
+      TypeError: it is no integer.
+
+    >>> d = tf.compat.v1.Dimension(3) * 2
+    >>> d, d.value, d == 6
+    (Dimension(6), 6, True)
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        """Reads a length."""
+        if value is None or isinstance(value, Dimension):
+            self._value: int | None = None if value is None else value._value
+            return
+        try:
+            self._value = value.__index__()
+        except AttributeError:
+            raise TypeError(
+                "Dimension value must be integer or None or have an __index__ method, "
+                f"got value '{value!r}' with type '{type(value)!r}'"
+            ) from None
+        if self._value is not None and self._value < 0:
+            raise ValueError(f"Dimension {self._value} must be >= 0")
+
+    @property
+    def value(self) -> int | None:
+        """The length, or None."""
+        return self._value
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Tells whether both could be the same length."""
+        theirs = Dimension(other)._value
+        return self._value is None or theirs is None or self._value == theirs
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises `ValueError` if the two cannot be the same length."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {other} are not compatible")
+
+    def merge_with(self, other: Any) -> Dimension:
+        """Returns the one that is known; `ValueError` if they differ."""
+        other = Dimension(other)
+        self.assert_is_compatible_with(other)
+        return Dimension(other if self._value is None else self)
+
+    def __repr__(self) -> str:
+        """Returns `Dimension(3)`."""
+        return f"Dimension({self._value!r})"
+
+    def __str__(self) -> str:
+        """Returns the number, or `?`."""
+        return "?" if self._value is None else str(self._value)
+
+    def __int__(self) -> Any:
+        """Returns the length."""
+        return self._value
+
+    def __index__(self) -> Any:
+        """Returns the length, where a number is wanted."""
+        return self._value
+
+    def __hash__(self) -> int:
+        """Returns the hash of the length."""
+        return hash(self._value)
+
+    def __eq__(self, other: Any) -> Any:
+        """Compares lengths; None where one is not known."""
+        return self._compared("__eq__", other)
+
+    def __ne__(self, other: Any) -> Any:
+        """Compares lengths; None where one is not known."""
+        return self._compared("__ne__", other)
+
+    def __lt__(self, other: Any) -> Any:
+        """Compares lengths; None where one is not known."""
+        return self._compared("__lt__", other)
+
+    def __le__(self, other: Any) -> Any:
+        """Compares lengths; None where one is not known."""
+        return self._compared("__le__", other)
+
+    def __gt__(self, other: Any) -> Any:
+        """Compares lengths; None where one is not known."""
+        return self._compared("__gt__", other)
+
+    def __ge__(self, other: Any) -> Any:
+        """Compares lengths; None where one is not known."""
+        return self._compared("__ge__", other)
+
+    def _compared(self, how: str, other: Any) -> Any:
+        try:
+            theirs = Dimension(other)._value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if self._value is None or theirs is None:
+            return None
+        return getattr(self._value, how)(theirs)
+
+    def _computed(self, how: str, other: Any) -> Any:
+        try:
+            theirs = Dimension(other)._value
+        except (TypeError, ValueError):
+            return NotImplemented
+        if self._value is None or theirs is None:
+            return Dimension(None)
+        return Dimension(getattr(self._value, how)(theirs))
+
+    def __add__(self, other: Any) -> Any:
+        """Adds lengths."""
+        return self._computed("__add__", other)
+
+    def __radd__(self, other: Any) -> Any:
+        """Adds lengths."""
+        return self._computed("__radd__", other)
+
+    def __sub__(self, other: Any) -> Any:
+        """Subtracts a length."""
+        return self._computed("__sub__", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        """Subtracts it from another length."""
+        return self._computed("__rsub__", other)
+
+    def __mul__(self, other: Any) -> Any:
+        """Multiplies lengths."""
+        return self._computed("__mul__", other)
+
+    def __rmul__(self, other: Any) -> Any:
+        """Multiplies lengths."""
+        return self._computed("__rmul__", other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        """Divides lengths, rounding down."""
+        return self._computed("__floordiv__", other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        """Divides another length by it, rounding down."""
+        return self._computed("__rfloordiv__", other)
+
+    def __mod__(self, other: Any) -> Any:
+        """Returns what is left of a division."""
+        return self._computed("__mod__", other)
+
+    def __rmod__(self, other: Any) -> Any:
+        """Returns what is left of a division."""
+        return self._computed("__rmod__", other)
+
+    def __truediv__(self, other: Any) -> Any:
+        """Refuses, since a length is whole."""
+        raise TypeError(
+            f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', please use // instead"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as the length."""
+        return Dimension, (self._value,)
+
+
+def dimension_value(dimension: Any) -> Any:
+    """Returns the number of a `Dimension`; anything else as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+    """Returns one length of a shape as a `Dimension`, whichever kind of shape it is."""
+    return Dimension(None if shape.rank is None else shape.as_list()[index])
+
+
+class DimensionedShape(TensorShape):
+    """A shape whose lengths are `Dimension`s.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> shape = tf1.TensorShape([None, 2])
+    >>> shape, str(shape), shape[1].value
+    (TensorShape([Dimension(None), Dimension(2)]), '(?, 2)', 2)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, dims: Any) -> None:
+        """Reads lengths from whatever may describe a shape."""
+        if isinstance(dims, list | tuple):
+            dims = [dimension_value(one) for one in dims]  # pyright: ignore[reportUnknownVariableType]
+        super().__init__(dimension_value(dims))
+
+    @property
+    def dims(self) -> Any:
+        """The lengths as a list of `Dimension`s, or None if their number is not known."""
+        return None if self._dims is None else [Dimension(one) for one in self._dims]
+
+    def __getitem__(self, key: Any) -> Any:
+        """One `Dimension` for a number, a shape for a slice."""
+        found = super().__getitem__(key)
+        return DimensionedShape(found) if isinstance(key, slice) else Dimension(found)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The lengths in order; `ValueError` if their number is not known."""
+        return map(Dimension, super().__iter__())
+
+    def __repr__(self) -> str:
+        """Returns `TensorShape([Dimension(None), Dimension(2)])`."""
+        return f"TensorShape({self.dims!r})"
+
+    def __str__(self) -> str:
+        """Returns `(?, 2)`."""
+        return super().__str__().replace("None", "?")
+
+    def merge_with(self, other: Any) -> DimensionedShape:
+        """Returns the shape that says what either of the two says; `ValueError` if they contradict."""
+        return DimensionedShape(TensorShape(self).merge_with(DimensionedShape(other)))
+
+    def concatenate(self, other: Any) -> DimensionedShape:
+        """Returns the axes of this shape followed by those of the other."""
+        return DimensionedShape(TensorShape(self).concatenate(DimensionedShape(other)))
+
+    def with_rank(self, rank: int) -> DimensionedShape:
+        """Returns this shape with that many axes; `ValueError` if it has another number."""
+        return DimensionedShape(TensorShape(self).with_rank(rank))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles as the lengths."""
+        return DimensionedShape, (self._dims,)
+
+
+def shown_shape(shape: TensorShape) -> TensorShape:
+    """Returns a shape as whoever reads a property wants it: programs get `Dimension`s, ops of `nbtf` plain lengths.
+
+    To be called by the property itself, which stands one frame below.
+    """
+    if process().v2_shapes:
+        return shape
+    asker = sys._getframe(2).f_globals.get("__name__", "")
+    return shape if asker.startswith("nbtf.") else DimensionedShape(shape)

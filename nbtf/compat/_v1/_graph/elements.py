@@ -1,0 +1,67 @@
+"""What a name, a tensor or a node stands for in a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+
+_FORM = 'Tensor names must be of the form "<op_name>:<output_index>".'
+
+
+def element_of(obj: Any, graph: Any, nodes: Mapping[str, Operation], tensors: bool, operations: bool) -> Any:
+    """Returns the tensor or node of a graph that something stands for.
+
+    Args:
+      obj: a name, a tensor or a node.
+      graph: the graph it must belong to.
+      nodes: the nodes of the graph by name.
+      tensors: whether it may be a tensor.
+      operations: whether it may be a node.
+
+    Raises:
+      TypeError: it is something else.
+      ValueError: it is of the other kind, of another graph, or no valid name.
+      KeyError: there is no such name.
+    """
+    kinds = " or ".join([kind for kind, allowed in (("Tensor", tensors), ("Operation", operations)) if allowed])
+    if not kinds:
+        raise ValueError("allow_tensor and allow_operation can't both be False.")
+    if isinstance(obj, str):
+        if ":" not in obj:
+            return _operation(obj, nodes, operations, kinds)
+        if not tensors:
+            raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not a {kinds}.")
+        return _tensor(obj, nodes)
+    if hasattr(obj, "_as_graph_element"):  # a variable
+        obj = obj._as_graph_element()
+    if (tensors and isinstance(obj, GraphTensor)) or (operations and isinstance(obj, Operation)):
+        if obj.graph is not graph:
+            kind = "Tensor" if isinstance(obj, GraphTensor) else "Operation"
+            raise ValueError(f"{kind} {obj} is not an element of this graph.")
+        return obj
+    raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+
+
+def _tensor(name: str, nodes: Mapping[str, Operation]) -> GraphTensor:
+    node_name, _, number = name.partition(":")
+    if not number.isdecimal():
+        raise ValueError(f"The name {name!r} looks a like a Tensor name, but is not a valid one. {_FORM}")
+    missing = f"The name {name!r} refers to a Tensor which does not exist. The operation, {node_name!r}, "
+    node = nodes.get(node_name)
+    if node is None:
+        raise KeyError(f"{missing}does not exist in the graph.")
+    if int(number) >= len(node.outputs):
+        raise KeyError(f"{missing}exists but only has {len(node.outputs)} outputs.")
+    return node.outputs[int(number)]
+
+
+def _operation(name: str, nodes: Mapping[str, Operation], allowed: bool, kinds: str) -> Operation:
+    if not allowed:
+        what = "refers to an Operation" if name in nodes else "looks like an (invalid) Operation name"
+        raise ValueError(f"The name {name!r} {what}, not a {kinds}. {_FORM}")
+    if name not in nodes:
+        raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+    return nodes[name]

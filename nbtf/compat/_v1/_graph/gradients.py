@@ -1,0 +1,240 @@
+"""How gradients flow back through a graph: nodes that compute them are added to it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+from nbtf._ops.creation import fill, ones_like, zeros_like
+from nbtf._ops.elementwise import add_n
+from nbtf._ops.identity import identity
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import CONTINUOUS
+from nbtf.autodiff.backward import total
+from nbtf.autodiff.graphs import gradients as refuse
+from nbtf.autodiff.tape import UnconnectedGradients
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.node_gradients import Flow, as_whole, flows_through
+from nbtf.compat._v1._graph.operation import Operation, flat
+from nbtf.compat._v1._graph.tensor import GraphTensor
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str | None = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+) -> list[Flow]:
+    """Returns tensors for the derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Args:
+      ys: a tensor or a list of tensors.
+      xs: a tensor or a variable, or a list of them.
+      grad_ys: what the gradient of each of `ys` starts with; ones where None.
+      name: the scope of the new nodes.
+      colocate_gradients_with_ops: whether each gradient stands on the device of the node that it belongs to; otherwise
+        where the open `device` blocks say.
+      gate_gradients: accepted and ignored: nodes run one after the other.
+      aggregation_method: accepted and ignored; they all give the same sum.
+      stop_gradients: tensors through which nothing flows back.
+      unconnected_gradients: `"none"` or `"zero"`: what stands for one of `xs` that `ys` do not depend on.
+
+    Returns:
+      For each of `xs` a tensor, `tf.IndexedSlices` if only rows of it were read, or None.
+
+    Raises:
+      LookupError: an op on the way has no gradient.
+      ValueError: there are not as many `grad_ys` as `ys`, or `unconnected_gradients` is unknown.
+      TypeError: one of `grad_ys` does not suit its tensor.
+      RuntimeError: ops run at once.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Graph().as_default(), tf1.Session() as sess:
+    ...     x = tf1.placeholder(tf1.float32, [None])
+    ...     (slope,) = tf1.gradients(x * x, x)
+    ...     print(sess.run(slope, {x: [1.0, 2.0]}))
+    [2. 4.]
+    """
+    graph = building()
+    if graph is None:
+        refuse(ys, xs)
+    try:
+        unconnected = UnconnectedGradients(unconnected_gradients)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: '{unconnected_gradients}'") from None
+    with graph.inside():
+        targets = [_tensor(one) for one in _as_list(ys)]
+        sources = [_source(one) for one in _as_list(xs)]
+        stops = {_tensor(one).op for one in _as_list(stop_gradients or [])}
+        owner = next((one.graph for one in (*targets, *sources)), graph)
+        with owner.inside(), owner.name_scope(name or "gradients"):
+            walk = _Walk(owner, targets, sources, stops, colocate_gradients_with_ops)
+            found = walk.run(_seeds(walk, targets, grad_ys))
+        if unconnected is UnconnectedGradients.ZERO:
+            return [zeros_like(one) if flow is None else flow for flow, one in zip(found, sources, strict=True)]
+    return found
+
+
+def _as_list(values: Any) -> list[Any]:
+    return list(cast("list[Any]", values)) if isinstance(values, list | tuple) else [values]
+
+
+def _tensor(value: Any) -> GraphTensor:
+    if isinstance(value, GraphTensor):
+        return value
+    made: Any = as_tensor(value)
+    return made
+
+
+def _source(value: Any) -> GraphTensor:
+    """Returns what stands for one of `xs`: of a variable, the output that everything about it comes from."""
+    if isinstance(value, GraphTensor):
+        return value
+    node = getattr(value, "op", None)
+    return node.outputs[0] if isinstance(node, Operation) else _tensor(value)
+
+
+def _seeds(walk: _Walk, targets: Sequence[GraphTensor], given: Any) -> list[GraphTensor]:
+    """Returns what the gradients of the targets start with."""
+    seeds = [None] * len(targets) if given is None else _as_list(given)
+    if len(seeds) != len(targets):
+        raise ValueError(f"Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys")
+    found: list[GraphTensor] = []
+    for number, (seed, target) in enumerate(zip(seeds, targets, strict=True)):
+        with walk.beside(target.op):
+            found.append(_seed(None if seed is None else _tensor(seed), target, f"grad_ys_{number}"))
+    return found
+
+
+def _seed(seed: Any, target: GraphTensor, name: str) -> Any:
+    if seed is not None:
+        _check_seed(seed, target)
+        return identity(seed, name=name)
+    dtype = target._dtype
+    if dtype.is_complex:
+        raise TypeError(f"Gradients of complex tensors ({target}) must set grad_ys (y.dtype = {dtype.name})")
+    if target._shape.is_fully_defined():
+        return fill(target._shape.as_list(), as_tensor(1, dtype), name=name)
+    return ones_like(target, name=name)
+
+
+def _check_seed(seed: Any, target: GraphTensor) -> None:
+    kind, wanted = seed._dtype, target._dtype
+    if wanted.is_complex and not kind.is_complex:
+        said = "complex-valued tensor {} with type {} must be real"
+    elif (wanted.is_floating or wanted.is_integer) and not (kind.is_floating or kind.is_integer):
+        said = "real or integer-valued tensor {} with type {} must be real or integer"
+    else:
+        return
+    raise TypeError(f"Gradient type {kind.name} generated for {said.format(target, wanted.name)}")
+
+
+class _Walk:
+    """One way back through a graph: each node between the sources and the targets is met once."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        targets: Sequence[GraphTensor],
+        sources: Sequence[GraphTensor],
+        stops: set[Operation],
+        colocate: bool,
+    ) -> None:
+        self._graph = graph
+        self._targets = targets
+        self._sources = sources
+        self._colocate = colocate
+        self._reached = _reached(sources)
+        self._waiting = self._between()
+        self._stops = stops | _ends(sources, self._waiting)
+        self._arrived: dict[GraphTensor, list[Flow]] = {}
+
+    def beside(self, node: Operation) -> AbstractContextManager[None]:
+        """Returns the block in which what belongs to a node is made."""
+        return self._graph.colocate_with(node, ignore_existing=True) if self._colocate else nullcontext()
+
+    def _between(self) -> dict[Operation, int]:
+        """Returns the nodes between, and how many gradients each has to wait for."""
+        counts: dict[Operation, int] = {}
+        todo = deque([one.op for one in self._targets if one.op in self._reached])
+        while todo:
+            node = todo.popleft()
+            if node not in counts:
+                counts[node] = 0
+                todo.extend([one.op for one in flat(node.arguments) if one.op in self._reached])
+        for node in list(counts):
+            for one in flat(node.arguments):
+                if one.op in counts:
+                    counts[one.op] += 1
+        return counts
+
+    def run(self, seeds: Sequence[Flow]) -> list[Flow]:
+        """Returns the gradients of the sources."""
+        for target, seed in zip(self._targets, seeds, strict=True):
+            if target._dtype in CONTINUOUS:
+                self._arrived.setdefault(target, []).append(seed)
+        ready = deque(dict.fromkeys([one.op for one in self._targets if self._waiting.get(one.op) == 0]))
+        while ready:
+            node = ready.popleft()
+            with self.beside(node):
+                self._through(node)
+            ready.extend(self._done_with(node))
+        return [self._sum(source) for source in self._sources]
+
+    def _through(self, node: Operation) -> None:
+        """Hands the gradients of a node's outputs on to its inputs."""
+        grads = [self._sum(one) for one in node.outputs]
+        if node in self._stops or all([grad is None for grad in grads]):
+            return
+        inputs = flat(node.arguments)
+        wanted = [one.op in self._waiting for one in inputs]
+        with self._graph.name_scope(f"{node.name}_grad"):
+            flows = flows_through(node, grads, wanted)
+        for one, flow, asked in zip(inputs, flows, wanted, strict=True):
+            if flow is not None and asked:
+                self._arrived.setdefault(one, []).append(flow)
+
+    def _done_with(self, node: Operation) -> Iterator[Operation]:
+        """Yields the nodes that wait for nobody any more."""
+        for one in flat(node.arguments):
+            if one.op in self._waiting:
+                self._waiting[one.op] -= 1
+                if not self._waiting[one.op]:
+                    yield one.op
+
+    def _sum(self, tensor: GraphTensor) -> Flow:
+        """Returns the sum of what has arrived for a tensor; rows stay rows if all are."""
+        grads = self._arrived.get(tensor)
+        if grads is None:
+            return None
+        if len(grads) > 1:
+            whole = not all([isinstance(one, IndexedSlices) for one in grads])
+            summed = add_n([as_whole(one, tensor) for one in grads]) if whole else total(grads)
+            grads[:] = [summed]
+        return grads[0]
+
+
+def _reached(sources: Sequence[GraphTensor]) -> set[Operation]:
+    """Returns the nodes that depend on the sources, as far as gradients flow."""
+    found: set[Operation] = set()
+    todo = [one.op for one in sources]
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            todo += [other for one in node.outputs if one._dtype in CONTINUOUS for other in one.consumers()]
+    return found
+
+
+def _ends(sources: Sequence[GraphTensor], between: dict[Operation, int]) -> set[Operation]:
+    """Returns the nodes of sources behind which there is nothing to be found."""
+    return {one.op for one in sources if not any([other.op in between for other in flat(one.op.arguments)])}

@@ -1,0 +1,60 @@
+"""`tf.group`: a node that does nothing but wait for others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbtf.compat._v1._graph.defaults import building, get_default_graph, no_op
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import Operation
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation | None:
+    """Returns a node that does nothing but wait for others.
+
+    What waits is on the device of what it waits for; with several devices there is a node on each of them, and one
+    that waits for these.
+
+    Args:
+      *inputs: nodes, tensors and variables, and lists of them.
+      name: what the node is to be called.
+
+    Returns:
+      The node; None where ops run at once.
+
+    Raises:
+      TypeError: something else is among them.
+    """
+    if building() is None:
+        return None
+    found = _flat(inputs)
+    for one in found:
+        if not hasattr(one, "device"):
+            raise TypeError(
+                f"'inputs' should be zero or more (nested) Tensors. Received '{one}' with type '{type(one)}'."
+            )
+    graph: Any = get_default_graph()
+    if found and not (hasattr(graph, "reaches") and graph.reaches(found[0].graph)):
+        graph = getattr(found[0], "graph", graph)
+    with graph.inside(), graph.name_scope(name or "group_deps") as scope:
+        by_device: dict[str, list[Any]] = {}
+        for one in found:
+            by_device.setdefault(one.device, []).append(one)
+        if len(by_device) < 2:
+            return _waiting(graph, found, next(iter(by_device), ""), scope)
+        nodes = [_waiting(graph, by_device[device], device, "NoOp") for device in sorted(by_device)]
+        return _waiting(graph, nodes, "", scope)
+
+
+def _waiting(graph: Graph, nodes: Sequence[Any], device: str, name: str) -> Operation:
+    with graph.control_dependencies(nodes), graph.device(device):
+        return no_op(name)
+
+
+def _flat(inputs: Any) -> list[Any]:
+    if isinstance(inputs, Mapping):
+        return _flat([inputs[key] for key in sorted(inputs)])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(inputs, list | tuple):
+        return [one for item in inputs for one in _flat(item)]  # pyright: ignore[reportUnknownVariableType]
+    return [inputs]

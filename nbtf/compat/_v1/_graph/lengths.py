@@ -1,0 +1,149 @@
+"""The lengths of a tensor where some are only known when a session runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from nbtf._shapes import TensorShape
+
+if TYPE_CHECKING:
+    from nbtf.compat._v1._graph.tensor import GraphTensor
+
+
+class NotKnownError(Exception):
+    """Says that somebody must know a length that only a session will know."""
+
+
+class UnknownLength:
+    """A length that is not known: it is the same as itself, and where an op takes a length it can be handed on."""
+
+    __slots__ = ("axis", "tensor")
+
+    def __init__(self, tensor: GraphTensor, axis: int) -> None:
+        """Takes whose length it is, and along which axis."""
+        self.tensor = tensor
+        self.axis = axis
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether two lengths are equal: if they are one and the same, and not if the other is negative."""
+        if self is other:
+            return True
+        if isinstance(other, int) and other < 0:
+            return False
+        raise NotKnownError
+
+    def __hash__(self) -> int:
+        """Hashes by identity."""
+        return id(self)
+
+    def __index__(self) -> Any:
+        """Returns itself, for those who ask by name, as readers of shapes do."""
+        return self
+
+    def _refuse(self, *others: Any) -> NoReturn:
+        raise NotKnownError
+
+    __bool__ = __int__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _refuse
+
+
+class Lengths(tuple[Any, ...]):
+    """The lengths of a tensor, as arrays have them; some may be unknown."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether all lengths are equal; where the ranks differ, nobody looks at them."""
+        if not isinstance(other, tuple):
+            return False
+        others = cast("tuple[Any, ...]", other)
+        return len(self) == len(others) and all([a is b or a == b for a, b in zip(self, others, strict=True)])
+
+    def __ne__(self, other: object) -> bool:
+        """Tells whether some lengths differ."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        """Hashes as the tuple."""
+        return super().__hash__()
+
+
+class LengthsShape(TensorShape):
+    """A shape whose unknown lengths are told from each other."""
+
+    __slots__ = ("lengths",)
+
+    def __init__(self, lengths: Sequence[Any] | None) -> None:
+        """Takes lengths, some of them unknown; None if not even their number is known."""
+        self.lengths = None if lengths is None else Lengths(lengths)
+        super().__init__(None if lengths is None else [None if isinstance(n, UnknownLength) else n for n in lengths])
+
+    @property
+    def shape(self) -> Lengths:
+        """The lengths as an array has them."""
+        if self.lengths is None:
+            raise NotKnownError
+        return self.lengths
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def as_list(self) -> list[Any]:
+        """Returns the lengths."""
+        return list(self.shape)
+
+    def num_elements(self) -> int:
+        """Returns the number of elements."""
+        found = super().num_elements()
+        if found is None:
+            raise NotKnownError
+        return found
+
+    def __getitem__(self, key: Any) -> Any:
+        """Returns a length, or the shape of some axes."""
+        found = self.shape[key]
+        return LengthsShape(found) if isinstance(key, slice) else found
+
+    def __iter__(self) -> Iterator[Any]:
+        """Returns the lengths."""
+        return iter(self.shape)
+
+    def __len__(self) -> int:
+        """Returns the number of axes."""
+        return len(self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether two shapes are the same."""
+        return self.shape == (other.shape if isinstance(other, LengthsShape) else other)
+
+    def __hash__(self) -> int:
+        """Hashes as the lengths."""
+        return hash(self.lengths)
+
+
+def broadcast_lengths(several: Sequence[Sequence[Any] | None]) -> list[Any] | None:
+    """Returns the lengths of what is broadcast: None for one that nobody knows, an unknown one where it alone decides.
+
+    Args:
+      several: the lengths of each operand; None for one of unknown rank.
+    """
+    ranked = [lengths for lengths in several if lengths is not None]
+    if len(ranked) < len(several):
+        return None
+    return [_broadcast([lengths[axis] for lengths in ranked if len(lengths) >= -axis]) for axis in _axes(ranked)]
+
+
+def _axes(ranked: Sequence[Sequence[Any]]) -> range:
+    return range(-max(map(len, ranked)), 0)
+
+
+def _broadcast(here: Sequence[Any]) -> Any:
+    counting = [n for n in here if isinstance(n, UnknownLength) or n != 1]
+    known = [n for n in counting if not isinstance(n, UnknownLength)]
+    if known or not counting:
+        return known[0] if known else 1
+    return counting[0] if all([n is counting[0] for n in counting]) else None

@@ -1,0 +1,232 @@
+"""A graph as text: what `print(op)` and `graph.as_graph_def()` show of nodes, in TensorFlow's form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._devices.names import parse
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, as_dtype, string
+from nbtf.compat._v1._graph.seeds import GraphStream
+
+_FIELDS = {"keepdims": "keep_dims", "masks": "", "stream": "", "value_index": ""}
+"""Names that attributes have in TensorFlow, where they differ; empty for those that are several or none."""
+
+# Source: the attrs of the ops in core/ops/*.cc of TensorFlow 2.21 that say the type of shapes, axes and the like.
+_INDEX_TYPES = {
+    "ArgMax": "Tidx",
+    "ArgMin": "Tidx",
+    "BroadcastTo": "Tidx",
+    "ConcatV2": "Tidx",
+    "Cumprod": "Tidx",
+    "Cumsum": "Tidx",
+    "ExpandDims": "Tdim",
+    "Fill": "index_type",
+    "GatherV2": "Taxis",
+    "MirrorPad": "Tpaddings",
+    "Pad": "Tpaddings",
+    "PadV2": "Tpaddings",
+    "RandomStandardNormal": "T",
+    "RandomUniform": "T",
+    "RandomUniformInt": "T",
+    "Reshape": "Tshape",
+    "ReverseV2": "Tidx",
+    "Slice": "Index",
+    "SplitV": "Tlen",
+    "StridedSlice": "Index",
+    "Tile": "Tmultiples",
+    "Transpose": "Tperm",
+    "TruncatedNormal": "T",
+    **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), "Tidx"),
+}
+_OTHER_FIELDS = {("Squeeze", "axis"): "squeeze_dims", ("Cast", "dtype"): "DstT"}
+
+
+def attrs_of(node: Any) -> dict[str, Any]:
+    """Returns the attributes of a node as TensorFlow names them, by name, in alphabetical order."""
+    found = dict[str, Any]()
+    record, host = node.record, getattr(node.record, "host_inputs", ())
+    for token, value in zip(getattr(record, "tokens", ()), node.arguments, strict=False):
+        many = value.__class__ is list
+        tensors = value if many else [value]
+        if token.rstrip("*") in getattr(record, "sets", {}) and tensors:
+            found[token.rstrip("*")] = tensors[0]._dtype
+        if many:
+            found["N"] = len(tensors)
+    if node.type == "Cast":
+        found = {"SrcT": found["T"], "Truncate": False}
+    for name, value in node.attrs.items():
+        if name not in host and value is not None:
+            found.update(_shown(node.type, name, value))
+    if node.type in _INDEX_TYPES and node.late_attrs:
+        found[_INDEX_TYPES[node.type]] = next(iter(node.late_attrs.values()))._dtype
+    if node.colocated_with:
+        found["_class"] = node.colocation_groups()
+    return dict(sorted(found.items()))
+
+
+def _shown(type: str, name: str, value: Any) -> dict[str, Any]:
+    """Returns what stands for one attribute."""
+    if isinstance(value, GraphStream):
+        return {"seed": value.seed or 0, "seed2": value.seed2 or 0}
+    if name == "masks":
+        return {f"{field}_mask": bits for field, bits in value._asdict().items()}
+    name = _OTHER_FIELDS.get((type, name)) or _FIELDS.get(name, name)
+    kinds = (DType, TensorShape, bool, int, float, str, bytes, tuple, list, np.ndarray, np.generic)
+    return {name: value} if name and isinstance(value, kinds) else {}
+
+
+class AttrValue:
+    """The value of an attribute, in the field that its kind has."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        """Takes a Python value."""
+        self._value = value
+
+    @property
+    def type(self) -> int:
+        """The number of a dtype; 0 where it is no dtype."""
+        return self._value.as_datatype_enum if isinstance(self._value, DType) else 0
+
+    @property
+    def b(self) -> bool:
+        """The truth value; False where it is none."""
+        return self._value if isinstance(self._value, bool) else False
+
+    @property
+    def i(self) -> int:
+        """The integer; 0 where it is none."""
+        return self._value if isinstance(self._value, int) else 0
+
+    @property
+    def f(self) -> float:
+        """The float; 0 where it is none."""
+        return self._value if isinstance(self._value, float) else 0.0
+
+    @property
+    def s(self) -> bytes:
+        """The text; empty where it is none."""
+        value = self._value
+        return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else b""
+
+    def __repr__(self) -> str:
+        """Returns the field and its value, such as `type: DT_FLOAT`."""
+        return "".join(f"{line}\n" for line in _value_lines(self._value))
+
+
+class NodeDef:
+    """A node as text: its name, op, inputs, device and attributes."""
+
+    __slots__ = ("attr", "device", "input", "name", "op")
+
+    def __init__(self, node: Any) -> None:
+        """Takes a node of a graph."""
+        self.name: str = node.name
+        self.op: str = node.type
+        waits = [f"^{one.name}" for one in node.control_inputs]
+        self.input: list[str] = [_input_text(tensor) for tensor in node.inputs] + waits
+        self.device = parse(node.device).to_string() if node.device else ""
+        self.attr: Mapping[str, AttrValue] = {name: AttrValue(value) for name, value in attrs_of(node).items()}
+
+    def lines(self) -> list[str]:
+        """Returns the lines of its text."""
+        found = [f'name: "{self.name}"', f'op: "{self.op}"', *[f'input: "{one}"' for one in self.input]]
+        if self.device:
+            found.append(f'device: "{self.device}"')
+        for name, value in self.attr.items():
+            inner = [f'key: "{name}"', *_message("value", repr(value).splitlines())]
+            found += _message("attr", inner)
+        return found
+
+    def __repr__(self) -> str:
+        """Returns the text."""
+        return "".join(f"{line}\n" for line in self.lines())
+
+
+class GraphDef:
+    """The nodes of a graph as text."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, nodes: Sequence[Any] = ()) -> None:
+        """Takes the nodes of a graph, in order."""
+        self.node = [NodeDef(one) for one in nodes]
+
+    def __repr__(self) -> str:
+        """Returns the text of all nodes."""
+        return "".join(f"{line}\n" for one in self.node for line in _message("node", one.lines()))
+
+
+def _input_text(tensor: Any) -> str:
+    return tensor.op.name if not tensor.value_index else f"{tensor.op.name}:{tensor.value_index}"
+
+
+def _message(name: str, lines: Sequence[str]) -> list[str]:
+    return [f"{name} {{", *[f"  {line}" for line in lines], "}"]
+
+
+def _value_lines(value: Any) -> list[str]:
+    if isinstance(value, (tuple, list)):
+        many: list[Any] = [*value]
+        return _message("list", [line for one in many for line in _value_lines(one)])
+    for kind, lines in _LINES:
+        if isinstance(value, kind):
+            return lines(value)
+    return []
+
+
+def _type_name(dtype: DType) -> str:
+    return f"DT_{dtype.c_name.upper()}"
+
+
+def _shape_lines(shape: TensorShape) -> list[str]:
+    if shape.rank is None:
+        return ["unknown_rank: true"]
+    sizes = [-1 if n is None else n for n in shape]
+    return [line for n in sizes for line in _message("dim", [f"size: {n}"] if n else [])]
+
+
+_VALUES = {"f": "float_val", "i": "int_val", "u": "int_val", "b": "bool_val", "O": "string_val", "S": "string_val"}
+
+
+def _tensor_lines(array: Any) -> list[str]:
+    dtype = string if array.dtype.kind in "OSU" else as_dtype(array.dtype)
+    lines = [f"dtype: {_type_name(dtype)}", *_message("tensor_shape", _shape_lines(TensorShape(array.shape)))]
+    flat = array.reshape(-1)
+    if flat.size > 1 and array.dtype.kind in "fiuc" and array.dtype.itemsize > 1:
+        return [*lines, f'tensor_content: "{_escaped(flat.tobytes())}"']
+    field = _VALUES.get(array.dtype.kind, "")
+    if array.dtype.itemsize == 8 and array.dtype.kind in "fi":
+        field = "double_val" if array.dtype.kind == "f" else "int64_val"
+    return [*lines, *[f"{field}: {_element(one)}" for one in flat.tolist()]]
+
+
+def _element(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (bytes, str)):
+        return f'"{_escaped(value if isinstance(value, bytes) else value.encode())}"'
+    return f"{value:.9g}" if isinstance(value, float) and value % 1 else str(value)
+
+
+_ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
+
+
+def _escaped(data: bytes) -> str:
+    return "".join(_ESCAPES.get(one) or (chr(one) if 32 <= one < 127 else f"\\{one:03o}") for one in data)
+
+
+_LINES: list[tuple[Any, Callable[[Any], list[str]]]] = [
+    (DType, lambda value: [f"type: {_type_name(value)}"]),
+    (TensorShape, lambda value: _message("shape", _shape_lines(value))),
+    (bool, lambda value: [f"b: {str(value).lower()}"]),
+    (int, lambda value: [f"i: {value}"]),
+    (float, lambda value: [f"f: {value}"]),
+    ((str, bytes), lambda value: [f"s: {_element(value)}"]),
+    ((np.ndarray, np.generic), lambda value: _message("tensor", _tensor_lines(np.asarray(value)))),
+]

@@ -1,0 +1,143 @@
+"""What `+`, `*` and the other operators between tensors of a graph build, and how the nodes are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._ops.comparison import greater, greater_equal, less, less_equal
+from nbtf._ops.division import floordiv, floormod, truediv
+from nbtf._ops.elementwise import add, multiply, negative, preferring, subtract
+from nbtf._ops.functions import pow
+from nbtf._ops.gathering import boolean_mask
+from nbtf._ops.indexing import Masks, StridedSlice, slice_spec
+from nbtf._ops.linalg import matmul
+from nbtf._ops.logic import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    invert,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+)
+from nbtf._ops.magnitude import abs
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import bool_
+from nbtf.compat._v1._graph.tensor import GraphTensor
+
+Function = Callable[..., Any]
+
+
+def _quotient(x: Any, y: Any, name: str) -> Any:
+    """Returns `x / y`; integers are cast in nodes of their own, after the constant that one of them may be."""
+    second = preferring(y, x._dtype)
+    for value, letter in ((x, "x"), (second, "y")):
+        if isinstance(value, GraphTensor):
+            value.called(letter)
+    return truediv(x, second, name=name)
+
+
+def _both(x: Any, y: Any, name: str) -> Any:
+    return (logical_and if x._dtype is bool_ else bitwise_and)(x, y, name=name)
+
+
+def _either(x: Any, y: Any, name: str) -> Any:
+    return (logical_or if x._dtype is bool_ else bitwise_or)(x, y, name=name)
+
+
+def _one_of(x: Any, y: Any, name: str) -> Any:
+    return (logical_xor if x._dtype is bool_ else bitwise_xor)(x, y, name=name)
+
+
+def _neither(x: Any) -> Any:
+    return (logical_not if x._dtype is bool_ else invert)(x)
+
+
+_NAMED: dict[str, tuple[Function, str]] = {
+    "add": (add, "add"),
+    "sub": (subtract, "sub"),
+    "mul": (multiply, "mul"),
+    "truediv": (_quotient, "truediv"),
+    "floordiv": (floordiv, "floordiv"),
+    "mod": (floormod, "mod"),
+    "pow": (pow, "pow"),
+    "matmul": (matmul, "matmul"),
+    "and": (_both, "and"),
+    "or": (_either, "or"),
+    "xor": (_one_of, "xor"),
+}
+"""The operators that also stand after a value, and the names of their nodes."""
+
+_PLAIN: dict[str, Function] = {
+    "lt": less,
+    "le": less_equal,
+    "gt": greater,
+    "ge": greater_equal,
+    "neg": negative,
+    "abs": abs,
+    "invert": _neither,
+}
+"""The operators whose nodes are called after their op."""
+
+
+def _plain(function: Function) -> Function:
+    def operate(self: GraphTensor, *others: Any) -> Any:
+        with self.here().inside():
+            return function(self, *others)
+
+    return operate
+
+
+def _named(function: Function, name: str) -> Function:
+    def operate(self: GraphTensor, other: Any) -> Any:
+        graph = self.here()
+        with graph.inside(), graph.name_scope(name) as scope:
+            return function(self, other, name=scope)
+
+    return operate
+
+
+def _reflected(function: Function, name: str) -> Function:
+    def operate(self: GraphTensor, other: Any) -> Any:
+        graph = self.here()
+        with graph.inside(), graph.name_scope(name) as scope:
+            return function(as_tensor(other, self._dtype), self, name=scope)
+
+    return operate
+
+
+def getitem(self: GraphTensor, key: Any) -> Any:
+    """Returns a part of a tensor: what `tensor[key]` is.
+
+    Args:
+      self: the tensor.
+      key: an integer, a slice, `...`, None, an integer scalar tensor, several of them; or a bool tensor.
+
+    Raises:
+      TypeError: a part of the key is nothing of the above.
+    """
+    with self.here().inside():
+        dtype = getattr(key, "dtype", None)
+        if key.__class__ is bool or (dtype is not None and dtype == "bool" and getattr(key, "shape", ())):
+            return boolean_mask(self, key)
+        begin, end, strides, masks = slice_spec(key)
+        ends = _ends_of_elements(begin, end, masks)
+        return StridedSlice(self, begin=begin, end=ends, strides=strides, masks=masks, name="strided_slice")
+
+
+def _ends_of_elements(begin: list[Any], end: list[Any], masks: Masks) -> list[Any]:
+    """Returns where the parts end; that of one element whose place only a run tells stands one further."""
+    return [
+        place + 1 if masks.shrink_axis >> number & 1 and isinstance(place, GraphTensor) else stop
+        for number, (place, stop) in enumerate(zip(begin, end, strict=True))
+    ]
+
+
+GraphTensor.__getitem__ = getitem
+for operator, plain in _PLAIN.items():
+    setattr(GraphTensor, f"__{operator}__", _plain(plain))
+for operator, (named, name) in _NAMED.items():
+    setattr(GraphTensor, f"__{operator}__", _named(named, name))
+    setattr(GraphTensor, f"__r{operator}__", _reflected(named, name))

@@ -1,0 +1,84 @@
+"""What programs ask of a graph now and then, and what nbtf does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from nbtf.compat._v1._graph.node_def import GraphDef
+
+
+class Requests:
+    """Rarer members of a graph."""
+
+    def get_operations(self) -> list[Any]:
+        """Returns the nodes."""
+        raise NotImplementedError
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
+        """Returns the nodes in the form in which TensorFlow writes graphs.
+
+        Args:
+          from_version: leaves out the nodes that were there when `version` was this number.
+          add_shapes: accepted and ignored.
+        """
+        return GraphDef(self.get_operations()[from_version or 0 :])
+
+    def variable(self, **arguments: Any) -> Any:
+        """Returns a variable of the graph, for `nbtf.Variable`; the resource kind, as in TensorFlow 2.
+
+        Args:
+          **arguments: those of `nbtf.Variable`.
+        """
+        from nbtf.compat._v1._variables.kinds import ResourceVariable
+
+        arguments.pop("experimental_enable_variable_lifting", None)
+        return ResourceVariable(**arguments)
+
+    def together(self, inputs: Sequence[Any], name: str | None) -> Any:
+        """Returns a node that waits for others, for `nbtf.group`.
+
+        Args:
+          inputs: nodes, tensors, and lists of them.
+          name: what the node is called.
+        """
+        from nbtf.compat._v1._graph.grouping import group
+
+        return group(*inputs, name=name)
+
+    @contextmanager
+    def container(self, container_name: str) -> Generator[str]:
+        """Does nothing: values of variables belong to their session, and have no other container.
+
+        Args:
+          container_name: accepted and ignored.
+        """
+        yield container_name
+
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> NoReturn:
+        """Refuses: ops have one gradient each.
+
+        Args:
+          op_type_map: what would stand for the gradients of some ops.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise NotImplementedError(
+            "nbtf has one gradient for each op and no registry of others: write the op's own way back with "
+            "tf.custom_gradient, or cut it off with tf.stop_gradient."
+        )
+
+    def create_op(self, op_type: str, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuses: nodes are made by the functions of `tf`.
+
+        Args:
+          op_type: the type of the op.
+          *args: what it would be made of.
+          **kwargs: likewise.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise NotImplementedError(f"nbtf makes nodes by functions such as tf.add, not by their type ({op_type!r}).")

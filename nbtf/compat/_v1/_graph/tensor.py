@@ -1,0 +1,249 @@
+"""A tensor of a graph: an output of a node, with a name and a shape but no value yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nbtf._ops.operators import OPERATORS
+from nbtf._runtime.scopes import SCOPE
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+from nbtf.compat._v1._graph.dimension import DimensionedShape, shown_shape
+from nbtf.compat._v1._graph.lengths import LengthsShape
+from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._graph.reference_types import Link, shown_dtype
+from nbtf.compat._v1._session.defaults import evaluated
+from nbtf.errors import OperatorNotAllowedInGraphError
+
+if TYPE_CHECKING:
+    from nbtf.compat._v1._graph.graph import Graph
+    from nbtf.compat._v1._graph.operation import Operation
+
+_HELP = "Its value is only there when a session runs the graph: fetch it with `Session.run`, or {instead}."
+
+
+class GraphTensor:
+    """An output of a node. Ops make them while a graph is open; a session finds the values.
+
+    A constant that nobody named has no node yet: the op that takes it gives it a name, such as `add/y`, and whoever
+    asks for its node before gets one called `Const`.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_consumers",
+        "_dtype",
+        "_graph",
+        "_link",
+        "_node",
+        "_shape",
+        "_value",
+        "assign",
+        "value_index",
+    )
+
+    # NumPy leaves `array + tensor` to the tensor.
+    __array_priority__ = 100
+
+    def __init__(self, graph: Graph, dtype: DType, shape: TensorShape, value_index: int = 0) -> None:
+        """Makes a tensor that belongs to no node yet."""
+        self._graph = graph
+        self._dtype = dtype
+        self._shape = shape
+        self._node: Operation | None = None
+        self._value: Any = None
+        self._consumers: list[Operation] = []
+        self._link: Link | None = None
+        self.value_index = value_index
+
+    @property
+    def op(self) -> Operation:
+        """The node that makes it."""
+        if self._node is None:
+            self._graph.settle()
+        assert self._node is not None
+        return self._node
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it belongs to."""
+        return self._graph
+
+    @property
+    def name(self) -> str:
+        """The node's name and the number of the output: `a:0`."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements; of a variable's own output that of a reference, or `resource`."""
+        return self._dtype if self._link is None else shown_dtype(self._dtype, self._link)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of its axes, as far as the graph knows them."""
+        return shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
+
+    @property
+    def _array(self) -> Any:
+        """What has its lengths as an array would have them, where a gradient is on trial; there are no values."""
+        if not isinstance(self._shape, LengthsShape):
+            raise AttributeError(
+                f"{self!r} has no values before a session runs the graph. Layers of tf.keras need them: in a graph of "
+                "TensorFlow 1 take those of tf.layers."
+            )
+        return self._shape
+
+    @property
+    def ndim(self) -> int | None:
+        """The number of its axes, or None."""
+        return self.shape.rank
+
+    @property
+    def device(self) -> str:
+        """The device that its node asks for."""
+        return self.op.device
+
+    def get_shape(self) -> TensorShape:
+        """Returns `shape`."""
+        return shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what is known of the shape; `ValueError` if it contradicts."""
+        self._shape = self._shape.merge_with(TensorShape(DimensionedShape(shape)))
+
+    def here(self) -> Graph:
+        """Returns the graph that an op on it is added to: its own, or an open branch of it."""
+        scope = SCOPE()
+        opened = None if scope is None else scope.graph
+        return opened if opened is not None and opened.reaches(self._graph) else self._graph
+
+    def called(self, name: str | None) -> GraphTensor:
+        """Returns itself; a constant that waits for its name gets this one."""
+        if self._node is None:
+            self._graph.name_constant(self, name or "Const")
+        return self
+
+    def consumers(self) -> list[Operation]:
+        """Returns the nodes that take it."""
+        self._graph.settle()
+        return list(self._consumers)
+
+    def __tf_tensor__(self, dtype: DType | None = None) -> GraphTensor:
+        """Returns itself; `ValueError` for another dtype."""
+        if dtype is not None and dtype is not self._dtype:
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {self._dtype.name}: {self!r}"
+            )
+        return self
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Returns its value, in a session or the default one.
+
+        Raises:
+          ValueError: there is no session, or it has another graph.
+        """
+        return evaluated(self, feed_dict, session)
+
+    # Its text
+
+    def __str__(self) -> str:
+        """Returns `Tensor("a:0", shape=(2, 3), dtype=float32, device=/device:CPU:0)`."""
+        shape = "" if self.shape.rank is None else f", shape={shape_text(self.shape)}"
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
+
+    def __repr__(self) -> str:
+        """Returns `<tf.Tensor 'a:0' shape=(2, 3) dtype=float32>`."""
+        return f"<tf.Tensor '{self.name}' shape={shape_text(self.shape)} dtype={self.dtype.name}>"
+
+    # What has no value cannot
+
+    def __bool__(self) -> NoReturn:
+        """Refuses: there is no value."""
+        raise OperatorNotAllowedInGraphError(
+            f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {_HELP.format(instead='use tf.where')}"
+        )
+
+    def __iter__(self) -> NoReturn:
+        """Refuses: there are no values."""
+        raise OperatorNotAllowedInGraphError(
+            f"Iterating over a symbolic `tf.Tensor` is not allowed. {_HELP.format(instead='use tf.unstack')}"
+        )
+
+    def __len__(self) -> NoReturn:
+        """Refuses: the length may not be known."""
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor ({self.name}). "
+            "Please call `x.shape` rather than `len(x)` for shape information."
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """Refuses: there are no values."""
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. "
+            f"{_HELP.format(instead='use a function of tf instead of one of NumPy')}"
+        )
+
+    @property
+    def not_yet(self) -> TypeError:
+        """What an op that runs at once raises for it; absent where a graph is built."""
+        scope = SCOPE()
+        if scope is not None and scope.graph is not None:
+            raise AttributeError("not_yet")
+        return TypeError(
+            f"{self!r} belongs to a graph: it has no value before a session runs. Functions of `nbtf` run at once; "
+            "those of `import nbtf.compat.v1 as tf` add ops to the graph, as does `with graph.as_default():`."
+        )
+
+    def __eq__(self, other: object) -> Any:
+        """Tells whether it is the same tensor; compares elements after `enable_tensor_equality`."""
+        if not process().tensor_equality:
+            return self is other
+        return self._compared("__eq__", other)
+
+    def __ne__(self, other: object) -> Any:
+        """Tells whether it is another tensor; compares elements after `enable_tensor_equality`."""
+        if not process().tensor_equality:
+            return self is not other
+        return self._compared("__ne__", other)
+
+    __hash__ = object.__hash__
+
+    def _compared(self, how: str, other: object) -> Any:
+        with self.here().inside():
+            return OPERATORS[how](self, other)
+
+    if TYPE_CHECKING:  # set by operators.py, which needs this class
+        __add__: Any
+        __radd__: Any
+        __sub__: Any
+        __rsub__: Any
+        __mul__: Any
+        __rmul__: Any
+        __truediv__: Any
+        __rtruediv__: Any
+        __floordiv__: Any
+        __rfloordiv__: Any
+        __mod__: Any
+        __rmod__: Any
+        __pow__: Any
+        __rpow__: Any
+        __matmul__: Any
+        __rmatmul__: Any
+        __lt__: Any
+        __le__: Any
+        __gt__: Any
+        __ge__: Any
+        __and__: Any
+        __or__: Any
+        __xor__: Any
+        __getitem__: Any
+        __neg__: Any
+        __abs__: Any
+        __invert__: Any
+
+
+def shape_text(shape: TensorShape) -> str:
+    """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
+    return str(shape) if process().v2_shapes else str(shape).replace("None", "?")

@@ -1,0 +1,204 @@
+"""Which nodes of a graph stand on one device together, what they ask for, and on which types of devices all can run.
+
+Source: colocation_graph.cc and device_name_utils.cc of TensorFlow 2.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext, suppress
+
+from nbtf._devices.names import Fields, parse
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.errors import InvalidArgumentError
+
+Types = tuple[str, ...]
+"""Types of devices, the best first."""
+
+_FIELDS = ("jobs", "replicas", "tasks", "types", "ids")
+
+
+class Group:
+    """Nodes that stand together. `requested` is what they ask for, and `of_variable` what its variables ask for."""
+
+    __slots__ = ("_first", "_others", "of_variable", "rank", "requested", "types")
+
+    def __init__(self, node: Operation, requested: Fields, types: Types) -> None:
+        """Starts with one node."""
+        self._first = node
+        self._others: list[Operation] | None = None  # most groups are one node: a list for each would be slow
+        self.rank = 0
+        self.requested = requested
+        self.of_variable = requested if _is_variable(node) else _ANYTHING
+        self.types = types
+
+    @property
+    def members(self) -> list[Operation]:
+        """The nodes."""
+        return [self._first, *(self._others or ())]
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one."""
+        return self._others is not None
+
+    def take(self, members: list[Operation]) -> None:
+        """Adds those of another group."""
+        if self._others is None:
+            self._others = []
+        self._others += members
+
+
+_ANYTHING = Fields()
+
+
+def _is_variable(node: Operation) -> bool:
+    """Tells whether a node is a variable itself."""
+    return not node.inputs and len(node.outputs) == 1 and node.outputs[0]._link in ("reference", "handle")
+
+
+class ConflictError(Exception):
+    """Two devices that are asked for cannot be the same."""
+
+
+def merged(mine: Fields, theirs: Fields, soft: bool) -> Fields:
+    """Returns a request for what both ask for.
+
+    With soft placement two types, or two numbers, cancel each other out; jobs, replicas and tasks never do.
+
+    Raises:
+      ConflictError: they contradict each other.
+    """
+    values = list(mine)
+    for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+        if other is None:
+            continue
+        if one is None or one == other:
+            values[number] = other
+        elif soft and number >= _TYPE:
+            values[number:] = [None] * (len(_FIELDS) - number)
+            break
+        else:
+            raise ConflictError(
+                f"Cannot merge devices with incompatible {_FIELDS[number]}: "
+                f"'{Fields._make(values).to_string()}' and '{theirs.to_string()}'"
+            )
+    return Fields._make(values)
+
+
+_TYPE = _FIELDS.index("types")
+
+
+class Colocation:
+    """The groups of a graph."""
+
+    def __init__(self, nodes: Iterable[Operation], types_of: Callable[[Operation], Types], soft: bool) -> None:
+        """Puts nodes that belong together into one group.
+
+        Args:
+          nodes: all nodes, in the order of their creation.
+          types_of: says on which types of devices a node can run.
+          soft: whether requests that contradict each other cancel each other out.
+
+        Raises:
+          InvalidArgumentError: nodes that belong together ask for different devices, or no type can run them all.
+        """
+        self._soft = soft
+        self._nodes = list(nodes)
+        self._groups = {node: Group(node, _request(node), types_of(node)) for node in self._nodes}
+        self._join_at_references()
+        self._join_by_name()
+
+    def group(self, node: Operation) -> Group:
+        """Returns the group of a node."""
+        return self._groups[node]
+
+    def _join_at_references(self) -> None:
+        """Joins what reaches a variable to the variable, whose device wins."""
+        for node in self._nodes:
+            for tensor in node.reference_inputs:
+                source = tensor.op
+                variable, own = self._groups[source], self._groups[node]
+                if not _agree(variable.requested, own.requested):
+                    own.requested = variable.requested
+                self._join(source, node, _CONNECTED)
+
+    def _join_by_name(self) -> None:
+        """Joins nodes to those that `colocate_with` named; the first of a name stands for it."""
+        firsts: dict[str, Operation] = {}
+        for node in self._nodes:
+            for name in (*node.colocated_with, node.name):
+                first = firsts.setdefault(name, node)
+                if first is not node:
+                    with suppress(InvalidArgumentError) if self._soft else nullcontext():  # soft: then apart
+                        self._join(node, first, "")
+
+    def _join(self, node: Operation, other: Operation, told: str) -> None:
+        mine, theirs = self._groups[node], self._groups[other]
+        if mine is theirs:
+            return
+        kept, gone = (theirs, mine) if mine.rank < theirs.rank else (mine, theirs)
+        try:
+            of_variable = merged(kept.of_variable, gone.of_variable, False)
+            requested = merged(kept.requested, gone.requested, self._soft).merged_with(of_variable)
+        except ConflictError as error:
+            raise _not_together(node, other, f": {error}", told) from None
+        types = tuple([one for one in kept.types if one in gone.types])
+        if not types:
+            why = " because no device type supports both of those nodes and the other nodes colocated with them."
+            raise _not_together(node, other, why + debug_info(mine) + debug_info(theirs), told)
+        kept.rank += kept.rank == gone.rank
+        kept.requested, kept.of_variable, kept.types = requested, of_variable, types
+        for member in gone.members:
+            self._groups[member] = kept
+        kept.take(gone.members)
+
+
+_CONNECTED = (
+    "Nodes were connected by a reference or resource connection (requiring them to be on the same device), "
+    "but the two nodes were assigned two different devices: "
+)
+
+
+def _request(node: Operation) -> Fields:
+    try:
+        return parse(node.device)
+    except ValueError:
+        text = f"Malformed device specification '{node.device}' in node: {node.name}\n\t [[{node.name}]]"
+        raise InvalidArgumentError(None, None, text) from None
+
+
+def _agree(mine: Fields, theirs: Fields) -> bool:
+    return all([one is None or other is None or one == other for one, other in zip(mine, theirs, strict=True)])
+
+
+def _not_together(node: Operation, other: Operation, why: str, told: str) -> InvalidArgumentError:
+    text = (
+        f"{told}Cannot colocate nodes {{{{colocation_node {node.name}}}}} and {{{{colocation_node {other.name}}}}}{why}"
+    )
+    return InvalidArgumentError(None, node, f"{text}\n\t [[{{{{node {node.name}}}}}]]")
+
+
+def debug_info(group: Group) -> str:
+    """Returns what TensorFlow tells of a group that cannot be placed."""
+    members = sorted(group.members, key=lambda node: node.number)
+    types = "\n".join([f"{type}: {' '.join(group.types)} " for type in dict.fromkeys([node.type for node in members])])
+    asked = "\n".join([f"  {node.name} ({node.type}) {node.device}" for node in members])
+    return (
+        "\nColocation Debug Info:\nColocation group had the following types and supported devices: \n"
+        "Root Member(assigned_device_name_index_=-1 "
+        f"requested_device_name_='{group.requested.to_string()}' assigned_device_name_='' "
+        f"resource_device_name_='{group.of_variable.to_string()}' "
+        f"supported_device_types_=[{', '.join(group.types)}] possible_devices_=[]\n{types}\n\n"
+        f"Colocation members, user-requested devices, and framework assigned devices, if any:\n{asked}\n"
+    )
+
+
+def order_of(nodes: Sequence[Operation]) -> list[Operation]:
+    """Returns nodes in the order in which they are placed: those that come from nothing after all others."""
+    return sorted(nodes, key=is_generator)
+
+
+def is_generator(node: Operation) -> bool:
+    """Tells whether a node makes one value from nothing, as a constant does, and is no variable."""
+    return not node.inputs and len(node.outputs) == 1 and node.outputs[0]._link != "reference"

@@ -1,0 +1,91 @@
+"""The session that `eval` and `run` use when none is named."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from nbtf.compat._v1._graph.process import process
+
+_OPEN: ContextVar[tuple[Any, ...]] = ContextVar("nbtf sessions", default=())
+
+
+def get_default_session() -> Any:
+    """Returns the session of the innermost open block, the last interactive one where there is no block, or None."""
+    sessions = _OPEN.get() or process().sessions
+    return sessions[-1] if sessions else None
+
+
+def add_default_session(session: Any) -> None:
+    """Makes a session the default one of the process, for as long as it is not dropped.
+
+    Not a block: a notebook closes what a cell has opened, and the session must live on.
+    """
+    process().sessions.append(session)
+    if _OPEN.get():
+        _OPEN.set((*_OPEN.get(), session))
+
+
+def drop_default_session(session: Any) -> None:
+    """Undoes `add_default_session`, in whatever order sessions are closed."""
+    sessions = process().sessions
+    sessions[:] = [one for one in sessions if one is not session]
+    _OPEN.set(tuple([one for one in _OPEN.get() if one is not session]))
+
+
+@contextmanager
+def as_default_session(session: Any) -> Generator[Any]:
+    """Makes a session the default one inside a `with`; does not close it."""
+    before = _OPEN.get()
+    _OPEN.set((*before, session))
+    try:
+        yield session
+    finally:
+        _OPEN.set(before)
+
+
+def evaluated(tensor: Any, feed_dict: Any, session: Any) -> Any:
+    """Returns the value of a tensor, in a session or the default one.
+
+    Raises:
+      ValueError: there is no session, or it has another graph.
+    """
+    chosen = get_default_session() if session is None else session
+    if chosen is None:
+        raise ValueError(
+            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with sess.as_default()` "
+            "or pass an explicit session to `eval(session=sess)`"
+        )
+    if chosen.graph is not tensor.graph:
+        which, how = (
+            ("default session", "Pass an explicit session to `eval(session=sess)`.")
+            if session is None
+            else ("given session", "")
+        )
+        raise ValueError(
+            f"Cannot use the {which} to evaluate tensor: the tensor's graph is different from the session's graph. "
+            f"{how}".rstrip()
+        )
+    return chosen.run(tensor, feed_dict)
+
+
+def run_operation(operation: Any, feed_dict: Any, session: Any) -> None:
+    """Runs a node in a session or the default one.
+
+    Raises:
+      ValueError: there is no session, or it has another graph.
+    """
+    chosen = get_default_session() if session is None else session
+    if chosen is None:
+        raise ValueError(
+            "Cannot execute operation using `run()`: No default session is registered. Use `with sess.as_default():` "
+            "or pass an explicit session to `run(session=sess)`"
+        )
+    if chosen.graph is not operation.graph:
+        which = "default session" if session is None else "given session"
+        raise ValueError(
+            f"Cannot use the {which} to execute operation: the operation's graph is different from the session's graph."
+        )
+    chosen.run(operation, feed_dict)

@@ -1,0 +1,76 @@
+"""What a session is given: values for tensors of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nbtf._runtime.host_values import host_array
+from nbtf._types import string
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.tensor import GraphTensor, shape_text
+from nbtf.compat._v1._session.fetches import parts_of
+
+Array = np.ndarray[Any, Any]
+
+
+def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphTensor, Array]:
+    """Returns the arrays that are fed, by tensor.
+
+    Raises:
+      TypeError: a key is no tensor, a value is one, or does not suit its dtype.
+      ValueError: a value has another shape, or the tensor may not be fed.
+    """
+    found: dict[GraphTensor, Array] = {}
+    for key, value in _plain(feed_dict or {}):
+        try:
+            tensor = graph.as_graph_element(key, allow_operation=False)
+        except (TypeError, ValueError, KeyError) as error:
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+        found[tensor] = _array(tensor, key, value)
+        if not graph.is_feedable(tensor):
+            raise ValueError(f"Tensor {tensor.name} may not be fed.")
+    return found
+
+
+def _plain(feed_dict: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """Returns keys and values; instead of a sparse tensor the tensors that it is made of."""
+    found: list[tuple[Any, Any]] = []
+    for key, value in feed_dict.items():
+        parts = None if key.__class__ is GraphTensor else parts_of(key)
+        if parts is None:
+            found.append((key, value))
+        else:
+            found += [pair for pair in zip(parts, value, strict=False) if pair[0] is not None]
+    return found
+
+
+def _array(tensor: GraphTensor, key: Any, value: Any) -> Array:
+    if isinstance(value, GraphTensor):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
+            f"lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {value} which was passed "
+            f"to the argument `feed_dict` with key {key}."
+        )
+    if tensor._dtype is string:
+        array = host_array(value, string)[0]
+    else:
+        _check_whole_number(tensor, value)
+        array = np.array(value, tensor.dtype.np_dtype)
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, "
+            f"which has shape {shape_text(tensor.shape)}"
+        )
+    return array
+
+
+def _check_whole_number(tensor: GraphTensor, value: Any) -> None:
+    """Refuses a whole number that the dtype cannot hold."""
+    if value.__class__ is int and tensor.dtype.is_integer and not tensor.dtype.min <= value <= tensor.dtype.max:
+        raise TypeError(
+            f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {tensor.dtype!r}. "
+            "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+        )

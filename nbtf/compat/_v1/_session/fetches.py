@@ -1,0 +1,119 @@
+"""What a session is asked for: the tensors and nodes in a structure, and the structure of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.sparse import SparseTensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+
+Element = GraphTensor | Operation
+
+
+class SparseTensorValue(NamedTuple):
+    """The arrays of a sparse tensor: where its values stand, the values, and the lengths of its axes."""
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The arrays of some rows of a larger one: the rows, which ones they are, and the shape of the whole, if known."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
+
+
+def parts_of(value: Any) -> tuple[Any, ...] | None:
+    """Returns the tensors that a value is made of, in the order of its class above; None for other things."""
+    if isinstance(value, SparseTensor):
+        return SparseTensorValue(value.indices, value.values, value.dense_shape)
+    if isinstance(value, IndexedSlices):
+        return IndexedSlicesValue(value.values, value.indices, value.dense_shape)
+    return None
+
+
+def elements_in(fetches: Any, graph: Graph) -> list[Element]:
+    """Returns the tensors and nodes that a structure of fetches names, in order.
+
+    Raises:
+      TypeError: something in it is neither a tensor nor a node nor a name.
+      ValueError: it is of another graph, or there is no such name.
+    """
+    if isinstance(fetches, list | tuple):
+        return [one for item in fetches for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(fetches, Mapping):
+        return [one for item in fetches.values() for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
+    if parts is not None:
+        return [_element(one, graph) for one in parts if not _known(one)]
+    return [_element(fetches, graph)]
+
+
+def _known(part: Any) -> bool:
+    """Tells whether a part needs no run: a shape that is known, or is not told."""
+    return part is None or isinstance(part, tuple | list | TensorShape)
+
+
+def _array(part: Any) -> Any:
+    return None if part is None else np.array(list(part), np.int32)
+
+
+def check_not_eager(fetch: Any) -> None:
+    """Raises `TypeError` for a tensor that has its value already."""
+    if isinstance(fetch, Tensor):
+        raise TypeError(
+            f"Argument `fetch` = {fetch} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
+            "To build a graph instead, write `import nbtf.compat.v1 as tf`, without tf.enable_eager_execution()."
+        )
+
+
+def _element(fetch: Any, graph: Graph) -> Element:
+    if fetch.__class__ is GraphTensor and fetch.graph is graph:
+        return fetch
+    if fetch is None:
+        raise TypeError(f'{_told(fetch)} has invalid type "NoneType". Cannot be None')
+    check_not_eager(fetch)
+    try:
+        return graph.as_graph_element(fetch)
+    except TypeError as error:
+        raise TypeError(
+            f'{_told(fetch)} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
+        ) from None
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{_told(fetch)} cannot be interpreted as a Tensor. ({error})") from None
+
+
+def _told(fetch: Any) -> str:
+    return f"Argument `fetch` = {fetch}"
+
+
+def values_like(fetches: Any, values: Iterator[Any]) -> Any:
+    """Returns the structure of the fetches with their values instead, which are taken one by one."""
+    if isinstance(fetches, Mapping):
+        return _mapping_like(fetches, values)
+    if isinstance(fetches, list | tuple):
+        found = [values_like(item, values) for item in cast("list[Any]", fetches)]
+        return found if isinstance(fetches, list) else _tuple_like(fetches, found)
+    parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
+    if parts is not None:
+        return _tuple_like(parts, [_array(one) if _known(one) else next(values) for one in parts])
+    return next(values)
+
+
+def _mapping_like(like: Any, values: Iterator[Any]) -> Any:
+    return like.__class__([(key, values_like(like[key], values)) for key in like])
+
+
+def _tuple_like(like: Any, found: list[Any]) -> Any:
+    return like.__class__(*found) if hasattr(like, "_fields") else tuple(found)

@@ -1,0 +1,157 @@
+"""Which devices a session has: CPUs of its own, and the GPUs of the process as its settings number them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from nbtf._devices.base import Device
+from nbtf._runtime.configuration import LogicalDeviceConfiguration, PhysicalDevice
+from nbtf._runtime.context import Context
+from nbtf._runtime.gpus import LogicalGPU, MemoryOptions
+from nbtf._runtime.placement import Machine
+from nbtf.compat._v1._config.config_proto import ConfigProto
+from nbtf.compat._v1._config.gpu_options import GPUOptions
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.errors import InternalError, InvalidArgumentError, NotFoundError, UnknownError
+
+# Rules and texts of this file: gpu_device.cc and device_id_utils.cc of TensorFlow 2.
+
+
+def config_of(context: Context) -> ConfigProto:
+    """Returns the settings of a session that was given none: those of `tf.config` and `tf.debugging`."""
+    config = ConfigProto(log_device_placement=context.log is not None)
+    said = vars(context.settings)
+    # Where nothing was said, graphs have none.
+    config.allow_soft_placement = bool(said.get("soft_placement", building() is None))
+    config.inter_op_parallelism_threads = context.settings.inter_op_threads
+    config.intra_op_parallelism_threads = context.settings.intra_op_threads
+    for device in context.devices.by_name.values():
+        config.device_count[device.type] += 1
+    config.device_count.setdefault("GPU", 0)
+    return config
+
+
+def machine_of(config: ConfigProto, context: Context) -> Machine:
+    """Returns the devices of a session with these settings.
+
+    The first session decides how the memory of GPUs is taken, unless ops ran before.
+
+    Raises:
+      InvalidArgumentError: `visible_device_list` makes no sense, or does not go together with other settings.
+      AlreadyExistsError: it numbers GPUs in another way than the process does already.
+      NotFoundError: it has no CPU.
+      UnknownError: virtual devices for other GPUs than there are.
+      InternalError: the card cannot take memory in this way.
+    """
+    cpus = config.device_count.get("CPU", 1)
+    if cpus < 1:
+        raise NotFoundError(None, None, "No CPU devices are available in this process")
+    gpus = _gpus(config, context)
+    hosts = context.session_cpus(cpus)
+    by_name = {device.name: device for device in (*hosts, *gpus)}
+    return Machine((*gpus, *hosts), by_name, hosts[0], config.allow_soft_placement)
+
+
+def _gpus(config: ConfigProto, context: Context) -> list[Device]:
+    options: GPUOptions = config.gpu_options
+    present = [device for device in context.configuration.physical if device.device_type == "GPU"]
+    count = config.device_count.get("GPU", -1)
+    if not present or count == 0:
+        return context.session_gpus(context.gpus.configured(), 0, _memory(options))
+    wanted = _numbered(options, present, context)
+    if count < 0 or count > len(wanted):
+        count = len(wanted)
+    if options.experimental.virtual_devices:
+        wanted = _divided(options, [gpu.physical for gpu in wanted], count)
+        count = len(wanted)
+    _check_allocator(options)
+    return context.session_gpus(wanted, count, _memory(options))
+
+
+def _memory(options: GPUOptions) -> MemoryOptions:
+    trial = options.experimental
+    return MemoryOptions(
+        options.per_process_gpu_memory_fraction or None,
+        options.allow_growth or None,
+        trial.use_unified_memory,
+        trial.internal_fragmentation_fraction,
+    )
+
+
+def _numbered(options: GPUOptions, present: list[PhysicalDevice], context: Context) -> list[LogicalGPU]:
+    """Returns the GPUs in the order of `visible_device_list`; without one as `tf.config` has them."""
+    text: str = options.visible_device_list
+    if not text:
+        configured = context.gpus.configured()
+        if options.experimental.virtual_devices:
+            return [LogicalGPU(physical) for physical in dict.fromkeys([gpu.physical for gpu in configured])]
+        return configured
+    numbers = [_number(entry, text, len(present)) for entry in text.split(",")]
+    if max(Counter(numbers).values()) > 1:
+        raise InvalidArgumentError(None, None, f"visible_device_list contained a duplicate entry: {text}")
+    return [LogicalGPU(present[number]) for number in numbers]
+
+
+def _number(entry: str, text: str, present: int) -> int:
+    try:
+        number = int(entry) if entry.strip().lstrip("+-").isdecimal() else None
+    except ValueError:
+        number = None
+    if number is None or not -(1 << 31) <= number < 1 << 31:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Could not parse entry in 'visible_device_list': '{entry}'. visible_device_list = {text}",
+        )
+    if not 0 <= number < present:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"'visible_device_list' listed an invalid Device id '{number}' but visible device count is {present}",
+        )
+    return number
+
+
+def _divided(options: GPUOptions, gpus: list[PhysicalDevice], count: int) -> list[LogicalGPU]:
+    """Returns the logical GPUs that `virtual_devices` makes of these."""
+    parts = options.experimental.virtual_devices
+    if options.per_process_gpu_memory_fraction > 0:
+        raise InvalidArgumentError(
+            None, None, "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
+        )
+    if count < len(parts):
+        raise UnknownError(
+            None,
+            None,
+            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {count} #virtual_devices: {len(parts)}",
+        )
+    if options.visible_device_list and len(gpus) != len(parts):
+        raise InvalidArgumentError(
+            None,
+            None,
+            "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices "
+            f"list. #GPUs in visible_device_list: {len(gpus)} virtual_devices.size(): {len(parts)}",
+        )
+    if len(gpus) != len(parts):
+        raise UnknownError(
+            None,
+            None,
+            "The number of valid GPUs doesn't match the number of elements in the virtual_devices list. "
+            f"#valid GPUs: {len(gpus)} virtual_devices.size(): {len(parts)}",
+        )
+    found: list[LogicalGPU] = []
+    for physical, part in zip(gpus, parts, strict=True):
+        for limit in part.memory_limit_mb:
+            if not 0 <= limit < math.inf:
+                raise InvalidArgumentError(
+                    None, None, f"memory_limit_mb of virtual_devices is {limit}; expected a number of MiB"
+                )
+        limits = [LogicalDeviceConfiguration(limit) for limit in part.memory_limit_mb]
+        found += [LogicalGPU(physical, limit) for limit in limits or [None]]
+    return found
+
+
+def _check_allocator(options: GPUOptions) -> None:
+    if options.allocator_type not in ("", "BFC"):
+        raise InternalError(None, None, f"Invalid allocator type: {options.allocator_type}")

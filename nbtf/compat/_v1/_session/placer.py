@@ -1,0 +1,270 @@
+"""On which devices do the nodes of a graph run, and why?
+
+Source: placer.cc and colocation_graph.cc of TensorFlow 2.21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Device
+from nbtf._devices.names import Fields, parse
+from nbtf._runtime.events import Reason
+from nbtf._runtime.placement import Machine
+from nbtf._types import DType, string
+from nbtf.compat._v1._graph.operation import CONST, Operation, Source, flat
+from nbtf.compat._v1._session.colocation import Colocation, Group, Types, debug_info, is_generator, order_of
+from nbtf.errors import InvalidArgumentError
+
+_METADATA = frozenset({"Shape", "Size", "Rank"})
+"""Ops that look at shapes alone: they go where their input is."""
+
+_PRIORITIES = {"GPU": 210, "CPU": 70}
+"""Which type of device is better. Source: `DeviceFactory::Register` of TensorFlow 2.21."""
+
+
+class Placement(NamedTuple):
+    """A device, and why."""
+
+    device: Device
+    reason: Reason
+
+
+class _Choice(NamedTuple):
+    """The devices that a group may be on, the best first; `softly`, if none of those it asks for."""
+
+    devices: tuple[Device, ...]
+    softly: bool = False
+
+
+def place_nodes(
+    nodes: Sequence[Operation],
+    machine: Machine,
+    placed: dict[Operation, Placement] | None = None,
+    kept: Mapping[Operation, Device] | None = None,
+) -> dict[Operation, Placement]:
+    """Returns where nodes run; depends on nothing but its arguments.
+
+    Nodes that make one value from nothing come last and go where all their consumers are.
+
+    Args:
+      nodes: those of a graph, in the order of their creation.
+      machine: the devices, and whether soft placement is on.
+      placed: is filled as it goes; tells what had been placed before an error.
+      kept: variables that have a value already, which keep their groups where they are.
+
+    Raises:
+      InvalidArgumentError: a node cannot be placed.
+    """
+    return _Placer(nodes, machine, {} if placed is None else placed, kept or {}).placed
+
+
+def types_of(node: Operation, types: Types) -> Types:
+    """Returns those types of devices on which a node can run.
+
+    Raises:
+      InvalidArgumentError: there are none.
+    """
+    tensors = flat(node.arguments) or node.outputs  # what takes nothing is placed by what it makes
+    dtypes = tuple([tensor._dtype for tensor in tensors])
+    found = tuple([type for type in types if _has_kernel(node.record, type, dtypes)])
+    if not found:
+        raise InvalidArgumentError(None, node, _no_kernel_at_all(node, types))
+    return found
+
+
+def _has_kernel(record: Any, type: str, dtypes: Sequence[DType]) -> bool:
+    if isinstance(record, Source):
+        return type == "CPU" or record is not CONST or string not in dtypes
+    return record.has_kernel(type, dtypes)
+
+
+class _Placer:
+    """Places one graph."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Operation],
+        machine: Machine,
+        placed: dict[Operation, Placement],
+        kept: Mapping[Operation, Device],
+    ) -> None:
+        self.placed = placed
+        self._machine = machine
+        self._named = sorted([(parse(device.name), device) for device in machine.devices], key=_best_first)
+        self._has_gpu = self._named[0][1].type == "GPU"
+        types: Types = tuple(dict.fromkeys([device.type for _, device in self._named]))
+        self._choices: dict[tuple[Fields, Types], _Choice] = {}
+        self._waiting_for = _waiting(nodes)
+        self._colocation = Colocation(nodes, lambda node: types_of(node, types), machine.soft)
+        known = set(nodes) if kept else ()
+        self._settled = {self._colocation.group(node): device for node, device in kept.items() if node in known}
+        """The devices of groups; a group of one node needs none."""
+        for node in order_of(nodes):
+            place = self.placed[node] = self._place(node)
+            group = self._colocation.group(node)
+            if group.several:
+                self._settled[group] = place.device
+
+    def _place(self, node: Operation) -> Placement:
+        group = self._colocation.group(node)
+        choice = self._choice(group)
+        if not choice.devices:
+            raise _refusal(node, group, self._machine)
+        usual = Placement(choice.devices[0], self._reason(node, group, choice))
+        if len(choice.devices) == 1:
+            return usual
+        other, why = self._beside_consumers(node) if is_generator(node) else self._beside_input(node)
+        return Placement(other, why) if other in choice.devices else usual
+
+    def _choice(self, group: Group) -> _Choice:
+        if group in self._settled:
+            return _Choice((self._settled[group],))
+        key = group.requested, group.types
+        known = self._choices.get(key)
+        if known is None:
+            devices = self._fitting(*key)
+            softly = not devices and self._machine.soft
+            if softly:
+                devices = self._fitting(group.requested._replace(device_type=None, device_index=None), group.types)
+            known = self._choices[key] = _Choice(devices, softly)
+        return known
+
+    def _fitting(self, asked: Fields, types: Types) -> tuple[Device, ...]:
+        return tuple([one for fields, one in self._named if one.type in types and fits(asked, fields)])
+
+    def _beside_consumers(self, node: Operation) -> tuple[Device | None, Reason]:
+        """Returns the one device on which all are that wait for a node."""
+        places = [self.placed.get(other) for other in self._waiting_for.get(node, ())]
+        devices = {None if place is None else place.device for place in places} or {None}
+        one = devices.pop()
+        several = len(set(self._waiting_for.get(node, ()))) > 1
+        return (None if devices else one), (_WITH_CONSUMERS if several else _WITH_CONSUMER)
+
+    def _beside_input(self, node: Operation) -> tuple[Device | None, Reason]:
+        """Returns where the input of a node is that looks at a shape, or only passes a value on."""
+        follows = node.type in _METADATA or (node.type == "Identity" and self._passes_on(node))
+        place = self.placed.get(node.inputs[0].op) if follows else None
+        return (None if place is None else place.device), _WITH_INPUT
+
+    def _passes_on(self, node: Operation) -> bool:
+        """Tells whether a node asks for nothing between one source and at most one consumer that ask for the same."""
+        consumers = self._waiting_for.get(node, ())
+        if node.device or len(node.inputs) + len(node.control_inputs) != 1 or len(consumers) > 1:
+            return False
+        return node.inputs[0].op.device == (consumers[0].device if consumers else "")
+
+    def _reason(self, node: Operation, group: Group, choice: _Choice) -> Reason:
+        beside = _beside(node)
+        if beside is not None:
+            return Reason("session placer", f"colocated with {beside}")
+        asked, device = group.requested, choice.devices[0]
+        if asked.device_type is None:
+            return self._usual_reason(node, device)
+        if choice.softly:
+            there = any([fits(asked, fields) for fields, _ in self._named])
+            short = f"{asked.device_type}:{'*' if asked.device_index is None else asked.device_index}"
+            return Reason("no kernel on GPU", node.type) if there else Reason("soft placement", short)
+        if node.device:
+            return _ASKED
+        other = next((member.name for member in group.members if member.device), "a node that asked for it")
+        return Reason("session placer", f"colocated with {other}")
+
+    def _usual_reason(self, node: Operation, device: Device) -> Reason:
+        if not self._has_gpu:
+            return _NO_GPU
+        return _FIRST_GPU if device.type == "GPU" else Reason("no kernel on GPU", node.type)
+
+
+_ASKED = Reason("explicit scope")
+_NO_GPU = Reason("no GPU")
+_FIRST_GPU = Reason("lowest-numbered GPU")
+_WITH_CONSUMER = Reason("session placer", "with its consumer")
+_WITH_CONSUMERS = Reason("session placer", "with its consumers")
+_WITH_INPUT = Reason("session placer", "with its input")
+
+
+def _best_first(named: tuple[Fields, Device]) -> tuple[int, str]:
+    """Sorts devices of one type by name, as texts: GPU:10 stands before GPU:2, as in TensorFlow."""
+    device = named[1]
+    return -_PRIORITIES.get(device.type, 0), device.name
+
+
+def fits(asked: Fields, there: Fields) -> bool:
+    """Tells whether a device has everything that is asked for."""
+    for wanted, found in zip(asked, there, strict=True):
+        if wanted is not None and wanted != found:
+            return False
+    return True
+
+
+def _waiting(nodes: Sequence[Operation]) -> dict[Operation, list[Operation]]:
+    """Returns the nodes that wait for each, be it for its values, as often as they take them, or only for its end."""
+    found: dict[Operation, list[Operation]] = {}
+    for node in nodes:
+        for source in [*[tensor.op for tensor in node.inputs], *node.control_inputs]:
+            found.setdefault(source, []).append(node)
+    return found
+
+
+def _beside(node: Operation) -> str | None:
+    """Returns the name of the node that another must stand beside."""
+    for tensor in node.reference_inputs:
+        return tensor.op.name
+    return next((name for name in node.colocated_with if name != node.name), None)
+
+
+# What is said of nodes that cannot be placed
+
+
+def _refusal(node: Operation, group: Group, machine: Machine) -> InvalidArgumentError:
+    names = ", ".join(sorted(machine.by_name))
+    asked = parse(node.device)
+    head = f"Cannot assign a device for operation {node.name}: "
+    unfit = f"{head}Could not satisfy explicit device specification '{node.device}'"
+    tail = f"\n\t [[{{{{node {node.name}}}}}]]"
+    if asked != group.requested:
+        text = (
+            f"{unfit} because the node {{{{colocation_node {node.name}}}}} was colocated with a group of nodes that "
+            f"required incompatible device '{group.requested.to_string()}'. All available devices [{names}]. "
+        )
+        return InvalidArgumentError(None, node, text + debug_info(group) + tail)
+    if any([fits(asked, parse(name)) for name in machine.by_name]):
+        text = f"{unfit} because no supported kernel for {asked.device_type} devices is available.{debug_info(group)}"
+        return InvalidArgumentError(None, node, text + _kernels(node) + tail)
+    text = (
+        f"{head}{{{{node {node.name}}}}} was explicitly assigned to {node.device} but available devices are "
+        f"[ {names} ]. Make sure the device specification refers to a valid device.\n\t [[{node.name}]]"
+    )
+    return InvalidArgumentError(None, None, text)
+
+
+def _kernels(node: Operation) -> str:
+    """Returns the attributes of a node, and for which dtypes there are kernels of its op."""
+    letter, dtypes = next(iter(getattr(node.record, "sets", {}).items()), ("", ()))
+    lines: list[str] = []
+    for type in ("CPU", "GPU"):
+        known = [_attr(dtype) for dtype in dtypes if _has_kernel(node.record, type, (dtype,))]
+        if known or (not dtypes and _has_kernel(node.record, type, [tensor._dtype for tensor in node.outputs])):
+            lines.append(f"  device='{type}'" + (f"; {letter} in [{', '.join(sorted(known))}]" if known else ""))
+    return f"\nOp: {node.type}\nNode attrs: {_attrs(node)}\nRegistered kernels:\n" + "\n".join(lines) + "\n"
+
+
+def _attrs(node: Operation) -> str:
+    shown = {name: _attr(value) for name, value in sorted(node.attrs.items())}
+    return ", ".join([f"{name}={text}" for name, text in shown.items()])
+
+
+def _attr(value: Any) -> str:
+    if isinstance(value, DType):
+        return f"DT_{value.c_name.upper()}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _no_kernel_at_all(node: Operation, types: Types) -> str:
+    return (
+        f"No OpKernel was registered to support Op '{node.type}' used by {{{{node {node.name}}}}} with these attrs: "
+        f"[{_attrs(node)}]\nRegistered devices: [{', '.join(types)}]\nRegistered kernels:\n"
+        f"  <no registered kernels>\n\n\t [[{node.name}]]"
+    )

@@ -1,0 +1,203 @@
+"""Which nodes a session runs for its fetches, in which order, what it copies for them, and when a value can go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from nbtf._devices.base import Device
+from nbtf._runtime.events import CopyKind, Reason
+from nbtf._runtime.scopes import NodeScope, Scope
+from nbtf._types import HOST_DTYPES
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation, Source, flat
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._session.placer import Placement
+
+Key: TypeAlias = "GraphTensor | tuple[GraphTensor, Device]"
+"""What a run has made: a tensor of the graph, or a copy of it on another device."""
+
+Keys: TypeAlias = "tuple[Key | list[Key], ...]"
+
+
+_FED = Reason("session placer", "fed, with its consumer")
+
+
+class Copy(NamedTuple):
+    """A copy that is made before a node runs."""
+
+    source: GraphTensor
+    key: Key
+    scope: NodeScope
+    kind: CopyKind
+
+
+Kind: TypeAlias = Literal["op", "constant", "variable", "deferred", "placeholder", "nothing"]
+"""What running a node is about."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A node to run: in which scope, from what, and what nobody needs after it.
+
+    `late` are the attributes that only a run tells.
+    """
+
+    node: Operation
+    kind: Kind
+    scope: NodeScope
+    keys: Keys
+    late: tuple[tuple[str, GraphTensor], ...]
+    copies: tuple[Copy, ...]
+    done_with: list[Key]
+
+
+class Plan(NamedTuple):
+    """What a session does for some fetches; for each of them the tensor, and the scope it is read in."""
+
+    steps: list[Step]
+    fetches: Sequence[tuple[GraphTensor, Scope | None] | None]
+
+
+def needed(fetches: Sequence[GraphTensor | Operation], fed: Collection[GraphTensor]) -> list[Operation]:
+    """Returns the nodes that make the fetches, in an order to run them; what is fed is not made.
+
+    A node stands behind its inputs because it was made after them: the order of creation will do.
+    """
+    todo = [one if isinstance(one, Operation) else one.op for one in fetches if one not in fed]
+    found: set[Operation] = set()
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            inputs = node.needed_inputs if node.late_attrs else node.inputs
+            todo += [tensor.op for tensor in inputs if tensor not in fed]
+            todo += node.control_inputs
+    return sorted(found, key=attrgetter("number"))
+
+
+def plan(
+    fetches: Sequence[GraphTensor | Operation],
+    fed: Collection[GraphTensor],
+    placed: Mapping[Operation, Placement],
+    host: Device,
+) -> Plan:
+    """Returns the steps that make the fetches.
+
+    Args:
+      fetches: what is asked for.
+      fed: what has a value already, on the host.
+      placed: where the nodes run.
+      host: CPU:0.
+    """
+    nodes = needed(fetches, fed)
+    copies = _Copies(nodes, fed, placed, host)
+    steps = [_step(node, placed[node], fed, copies) for node in nodes]
+    kept = [one if isinstance(one, GraphTensor) else None for one in fetches]
+    found = [None if one is None else (one, _scope(one.op, placed)) for one in kept]
+    _end(steps, {one for one in kept if one is not None})
+    return Plan(steps, found)
+
+
+def _scope(node: Operation, placed: Mapping[Operation, Placement]) -> NodeScope | None:
+    return NodeScope(node.name, *placed[node]) if node in placed else None
+
+
+def _step(node: Operation, placement: Placement, fed: Collection[GraphTensor], copies: _Copies) -> Step:
+    scope = NodeScope(node.name, *placement)
+    kind = _kind(node)
+    keys = copies.keys(node, placement.device) if kind == "op" else node.arguments
+    late = [(name, one) for name, one in node.late_attrs.items() if one in fed or name not in node.attrs_known]
+    return Step(node, kind, scope, keys, tuple(late), tuple(copies.new(keys, scope)), [])
+
+
+_SOURCES: dict[Source, Kind] = {CONST: "constant", PLACEHOLDER: "placeholder", NO_OP: "nothing"}
+
+
+def _kind(node: Operation) -> Kind:
+    if isinstance(node.record, Source):
+        return _SOURCES[node.record]
+    if node.on_variables and not _takes_values(node):
+        return "variable"
+    return "deferred" if isinstance(node.record, Deferred) else "op"
+
+
+def _takes_values(node: Operation) -> bool:
+    """Tells whether a node of the table only takes values, be they those of variables."""
+    leads_on = any([one._link is not None for one in node.outputs])
+    return not (isinstance(node.record, Source | Deferred) or node.reference_inputs or leads_on)
+
+
+def _end(steps: Sequence[Step], kept: Collection[GraphTensor]) -> None:
+    """Adds to each step what nobody needs after it."""
+    last: dict[Any, Step] = {}
+    for step in steps:
+        for key in (*step.node.outputs, *step.node.inputs, *_flat(step.keys)):
+            last[key] = step
+    for key, step in last.items():
+        if key not in kept:
+            step.done_with.append(key)
+
+
+class _Copies:
+    """Which tensors are copied before the ops run that want them.
+
+    An op that finds an input elsewhere copies it for itself. What several ops on a device want is copied once, as
+    TensorFlow does, and what is fed goes to a device as a value that comes from the program.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Operation],
+        fed: Collection[GraphTensor],
+        placed: Mapping[Operation, Placement],
+        host: Device,
+    ) -> None:
+        readers: dict[tuple[GraphTensor, Device], int] = {}
+        for node in nodes:
+            device = placed[node].device
+            for tensor in dict.fromkeys(flat(node.arguments)) if _wants_copies(node) else ():
+                own = host if tensor in fed else placed[tensor.op].device
+                if own is not device and tensor._dtype not in HOST_DTYPES:
+                    readers[tensor, device] = readers.get((tensor, device), 0) + 1
+        self._wanted = {way for way, count in readers.items() if count > 1 or way[0] in fed}
+        self._made: set[Key] = set()
+        self._fed = fed
+
+    def keys(self, node: Operation, device: Device) -> Keys:
+        """Returns what a node on a device takes: the copies there, where they are made before it runs."""
+        if not self._wanted or not _wants_copies(node):
+            return node.arguments
+        return tuple(
+            [
+                [self._key(one, device) for one in value] if value.__class__ is list else self._key(value, device)
+                for value in node.arguments
+            ]
+        )
+
+    def _key(self, tensor: GraphTensor, device: Device) -> Key:
+        way = tensor, device
+        return way if way in self._wanted else tensor
+
+    def new(self, keys: Keys, scope: NodeScope) -> list[Copy]:
+        """Returns the copies that a node is the first to want."""
+        ways = [key for key in dict.fromkeys(_flat(keys)) if isinstance(key, tuple) and key not in self._made]
+        self._made.update(ways)
+        return [self._copy(way, scope) for way in ways]
+
+    def _copy(self, way: tuple[GraphTensor, Device], scope: NodeScope) -> Copy:
+        tensor, device = way
+        if tensor in self._fed:
+            return Copy(tensor, way, NodeScope(tensor.op.name, device, _FED), "upload")
+        return Copy(tensor, way, scope, "move")
+
+
+def _wants_copies(node: Operation) -> bool:
+    """Tells whether a node wants the values that it takes on its own device."""
+    return _takes_values(node) and not node.record.host_outputs
+
+
+def _flat(keys: Keys) -> list[Key]:
+    return [one for key in keys for one in (key if isinstance(key, list) else [key])]

@@ -1,0 +1,201 @@
+"""How a session runs its steps: each node on the road that eager ops take, where it was placed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from nbtf._devices.base import Device
+from nbtf._devices.sites import is_ours
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.conversion import EagerConst, put_constant, tell_of_constant
+from nbtf._runtime.copying import copied_to
+from nbtf._runtime.execute import execute
+from nbtf._runtime.scopes import SCOPE, set_scope
+from nbtf._runtime.seeds import Stream
+from nbtf._runtime.tensor import Tensor
+from nbtf.compat._v1._graph.operation import Operation, flat
+from nbtf.compat._v1._graph.seeds import GraphStream
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._session.plan import Copy, Plan, Step
+from nbtf.compat._v1._variables.running import Values, outputs_on_variables, value_of
+from nbtf.errors import InvalidArgumentError, OpError
+
+Made = dict[Any, Any]
+"""What a run has made so far, by tensor of the graph or way of a copy: tensors, and variables of the session."""
+
+
+class _Const(EagerConst):
+    """A constant of a graph."""
+
+    type = "Const"
+
+
+_CONST = _Const()
+
+
+class Runner:
+    """Runs plans, and holds what lasts from one run to the next: variables, and constants on their devices."""
+
+    def __init__(self) -> None:
+        """Starts with nothing."""
+        self.values: Values = {}
+        self.constants: dict[Operation, Tensor] = {}
+        self.streams: dict[Operation, Stream] = {}
+        """The rows of numbers of random ops; each session draws its own."""
+
+    def forget(self) -> None:
+        """Gives up what it holds, even while an error that somebody keeps still leads here."""
+        self.values.clear()
+        self.constants.clear()
+        self.streams.clear()
+
+    def run(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
+        """Runs the steps in order, each in a scope of its own, and returns the values of the fetches.
+
+        Of what a run makes only what variables took outlives an error or an interrupt, even while somebody looks at the
+        error; the scope of the caller comes back.
+        """
+        before, handled = SCOPE(), sys.exception()
+        made: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
+        node: Operation | None = None
+        try:
+            for step in plan.steps:
+                node = step.node
+                for copy in step.copies:
+                    _make(copy, made, node)
+                set_scope(step.scope)
+                self._take_step(step, made)
+            node = None
+            return [None if one is None else _read(*one, made) for one in plan.fetches]
+        except OpError as error:
+            made.clear()
+            _let_go(error, handled)
+            raise _located(error, node) from error.__cause__
+        except BaseException as error:
+            made.clear()
+            _let_go(error, handled)
+            raise
+        finally:
+            set_scope(before)
+
+    def _take_step(self, step: Step, made: Made) -> None:
+        for tensor, value in zip(step.node.outputs, self._outputs(step, made), strict=True):
+            made.setdefault(tensor, value)  # what is fed stays
+        for key in step.done_with:
+            made.pop(key, None)
+
+    def _outputs(self, step: Step, made: Made) -> list[Any]:
+        """Returns what a node makes of its inputs."""
+        kind, node = step.kind, step.node
+        if kind == "op":
+            return _results(step, made, self.streams)
+        if kind == "constant":
+            return [self._constant(step)]
+        if kind == "variable":
+            return outputs_on_variables(node, made, self.values)
+        if kind == "deferred":
+            return node.record.run(node.name, flat([made[one] for one in node.inputs]))
+        if kind == "placeholder":
+            if node.outputs[0] in made:
+                return [made[node.outputs[0]]]
+            raise InvalidArgumentError(None, node, _not_fed(node))
+        return []
+
+    def _constant(self, step: Step) -> Tensor:
+        """Returns a constant, which goes to its device once in the life of the session."""
+        node, scope = step.node, step.scope
+        assert scope.placed is not None
+        device, reason = scope.placed
+        known = self.constants.get(node)
+        watched = CURRENT.context.watched
+        if known is None or known._device is not device:
+            array, dtype = node.attrs["value"], node.outputs[0]._dtype
+            known = self.constants[node] = put_constant(_CONST, array, dtype, device, reason, scope, watched)
+        elif watched:
+            tell_of_constant(_CONST, known, reason, scope)
+        return known
+
+
+def _results(step: Step, made: Made, streams: dict[Operation, Stream]) -> list[Any]:
+    node = step.node
+    inputs: list[Any] = [[made[one] for one in key] if isinstance(key, list) else made[key] for key in step.keys]
+    if node.on_variables:
+        name = node.name
+        inputs = [
+            [value_of(one, name) for one in value] if value.__class__ is list else value_of(value, name)
+            for value in inputs
+        ]
+    attrs = node.attrs
+    if step.late:
+        attrs = {**attrs, **{name: value_of(made[one], node.name).numpy() for name, one in step.late}}
+    seeds: Any = attrs.get("stream")
+    if seeds.__class__ is GraphStream:
+        attrs = {**attrs, "stream": streams.get(node) or streams.setdefault(node, seeds.started())}
+    result = execute(node.record, inputs, attrs, node.name)
+    return result if node.record.many else [result]
+
+
+def _make(copy: Copy, made: Made, reader: Operation) -> None:
+    value = value_of(made[copy.source], reader.name)
+    device = copy.scope.placed
+    assert device is not None
+    set_scope(copy.scope)
+    made[copy.key] = value if value._host else copied_to(value, device[0], copy.kind)
+
+
+def _on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
+    tensor = Tensor()
+    tensor._array, tensor._dtype, tensor._device, tensor._watch = array, like._dtype, host, None
+    return tensor
+
+
+def _read(tensor: GraphTensor, scope: Any, made: Made) -> Any:
+    set_scope(scope)
+    return value_of(made[tensor], tensor.op.name).numpy()
+
+
+# What is said of nodes that fail
+
+
+def _located(error: OpError, node: Operation | None) -> OpError:
+    """Returns an error that says at which node it happened, below the first line."""
+    if node is None or error.op is not None:
+        return error
+    message = error.message
+    if "[[{{node " not in message:
+        first, newline, more = message.partition("\n")
+        message = f"{first}\n\t [[{{{{node {node.name}}}}}]]{newline}{more}"
+    return type(error)(None, node, message)
+
+
+def _let_go(error: BaseException | None, handled: BaseException | None) -> None:
+    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory.
+
+    Args:
+      error: what ended a run.
+      handled: what the caller was busy with, which is not ours.
+    """
+    while error is not None and error is not handled:
+        step = error.__traceback__
+        while step is not None:
+            if is_ours(step.tb_frame):
+                with suppress(RuntimeError):  # this frame and those around it still run
+                    step.tb_frame.clear()
+            step = step.tb_next
+        error = error.__cause__ or error.__context__
+
+
+def _not_fed(node: Operation) -> str:
+    (tensor,) = node.outputs
+    shape = ""
+    if tensor.shape.dims:
+        shape = f" and shape [{','.join('?' if one is None else str(one) for one in tensor.shape)}]"
+    return (
+        f"You must feed a value for placeholder tensor '{node.name}' with dtype {tensor.dtype.c_name}{shape}\n"
+        f"\t [[{{{{node {node.name}}}}}]]"
+    )

@@ -1,0 +1,232 @@
+"""A session: runs the nodes of a graph on the road that eager ops take."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from copy import deepcopy
+from typing import Any
+
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.placement import Machine
+from nbtf.compat._v1._config.config_proto import ConfigProto
+from nbtf.compat._v1._graph.defaults import get_default_graph
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._session.colocation import is_generator
+from nbtf.compat._v1._session.defaults import as_default_session
+from nbtf.compat._v1._session.device_attributes import DeviceAttributes, devices_of
+from nbtf.compat._v1._session.feeds import fed_values
+from nbtf.compat._v1._session.fetches import check_not_eager, elements_in, values_like
+from nbtf.compat._v1._session.log import Placed, SessionLog
+from nbtf.compat._v1._session.machine import config_of, machine_of
+from nbtf.compat._v1._session.placer import Placement, place_nodes
+from nbtf.compat._v1._session.plan import Plan, needed, plan
+from nbtf.compat._v1._session.running import Runner
+from nbtf.compat._v1._variables.running import Values
+from nbtf.errors import CancelledError
+
+_REMEMBERED = 256
+"""Plans kept at most; a graph that grows in a loop must not fill the memory."""
+
+
+class Session:
+    """Runs parts of one graph.
+
+    Args:
+      target: empty: this process.
+      graph: the graph; by default the default one.
+      config: settings, which are copied; those of `tf.config` when None.
+
+    Raises:
+      TypeError: an argument is of another kind.
+    """
+
+    def __init__(
+        self, target: str | bytes | None = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        """Takes a graph as it is; nodes that are added later can be run as well."""
+        if not isinstance(target, str | bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            asked = '. Did you do "Session(config)" instead of "Session(config=config)"?'
+            raise TypeError(
+                f'Argument `target` must be a string, but got "{type(target).__name__}"'
+                + (asked if isinstance(target, ConfigProto) else "")
+            )
+        if graph is not None and not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
+        if config is not None and not isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+        self._config = config_of(CURRENT.context) if config is None else deepcopy(config)
+        self._graph = graph or get_default_graph()
+        self._closed = False
+        self._plans: dict[Any, Plan] = {}
+        self._placed: dict[Operation, Placement] = {}
+        self._version = 0
+        """How many nodes the graph had when they were placed."""
+        self._lock = threading.Lock()
+        self._runner = Runner()
+        self._open: ExitStack | None = None
+        self._context: Context = CURRENT.context
+        self._machine: Machine = machine_of(self._config, self._context)
+        self._log = SessionLog() if self._config.log_device_placement else None
+        if self._log is not None:
+            self._log.mapping(self._machine)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph whose nodes it runs."""
+        return self._graph
+
+    @property
+    def values(self) -> Values:
+        """The values of variables, by the nodes that stand for them."""
+        return self._runner.values
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Returns the values of tensors, and None for nodes, in the structure of the fetches.
+
+        Args:
+          fetches: a tensor, a node, the name of one, or lists, tuples and dictionaries of them.
+          feed_dict: values for tensors, by tensor or name.
+          options: accepted and ignored; `tf.runtime.recording()` tells what happens.
+          run_metadata: accepted, and left as it is.
+
+        Raises:
+          RuntimeError: the session is closed, or its graph has no nodes.
+          InvalidArgumentError: a placeholder was not fed, a device is not there, an op failed.
+        """
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph.version:
+            check_not_eager(fetches)
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        elements = elements_in(fetches, self._graph)
+        self._graph.check_fetchable(elements)
+        fed = fed_values(feed_dict, self._graph)
+        if not elements:
+            return fetches
+        todo = self._plan(elements, fed)  # first: after a restart it finds other devices, and forgets all values
+        found = self._runner.run(todo, fed, self._machine.host)
+        return values_like(fetches, iter(found))
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Returns a function that runs the fetches.
+
+        Args:
+          fetches: as `run` takes them.
+          feed_list: tensors; the function takes a value for each, in this order.
+          accept_options: whether the function takes `options` and `run_metadata`, which say nothing here.
+        """
+        tensors = list(feed_list or ())
+
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if len(values) != len(tensors):
+                raise ValueError(f"{len(tensors)} values are fed by the feed_list, but {len(values)} were given.")
+            return self.run(fetches, dict(zip(tensors, values, strict=True)), options, run_metadata)
+
+        return call if accept_options else lambda *values: call(*values)
+
+    def _plan(self, elements: list[Any], fed: Collection[GraphTensor]) -> Plan:
+        """Returns what to do for some fetches; several threads may ask at once."""
+        with self._lock:
+            return self._planned(elements, fed)
+
+    def _planned(self, elements: list[Any], fed: Collection[GraphTensor]) -> Plan:
+        if self._context is not CURRENT.context:
+            self._move_on()
+        pruned = self._config.graph_options.place_pruned_graph
+        if not pruned and self._version != self._graph.version:
+            self._place(self._graph.get_operations())
+        key = tuple(elements), frozenset(fed)
+        known = self._plans.get(key)
+        if known is None:
+            if len(self._plans) >= _REMEMBERED:
+                self._plans.clear()
+            if pruned:
+                self._place(needed(elements, fed))
+            known = self._plans[key] = plan(elements, fed, self._placed, self._machine.host)
+        return known
+
+    def _place(self, nodes: list[Operation]) -> None:
+        """Places the whole graph, each time it has grown, whether nodes are fetched or not, as TensorFlow does.
+
+        So a node that cannot be placed makes every run fail.
+        """
+        self._version = 0
+        placed: dict[Operation, Placement] = {}
+        kept = {node: variable._device for node, variable in self.values.items()}
+        try:
+            place_nodes(nodes, self._machine, placed, kept)
+        finally:
+            if self._log is not None:
+                self._log.placed([_line(node, placed[node]) for node in nodes if node in placed], self._machine)
+        if not self._config.graph_options.place_pruned_graph:
+            self._plans.clear()
+            self._version = len(nodes)
+        self._placed = placed
+
+    def _move_on(self) -> None:
+        """Takes the devices there are after a restart; what was on the old ones is gone."""
+        self._context = CURRENT.context
+        self._machine = machine_of(self._config, self._context)
+        self._runner = Runner()
+        self._plans.clear()
+        self._version = 0
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Returns its devices: `name`, `device_type`, `memory_limit_bytes`, and a random `incarnation`.
+
+        Raises:
+          CancelledError: the session is closed.
+        """
+        if self._closed:
+            raise CancelledError(None, None, "Session has been closed.")
+        if self._context is not CURRENT.context:
+            self._move_on()
+        return devices_of(self._machine)
+
+    def close(self) -> None:
+        """Refuses to run from now on and forgets the values of variables; closing twice is fine."""
+        self._closed = True
+        self._runner.forget()
+        self._plans.clear()
+        self._placed = {}
+
+    def as_default(self) -> AbstractContextManager[Session]:
+        """Returns a block in which `eval` and `run` use this session; it is not closed afterwards."""
+        return as_default_session(self)
+
+    def __enter__(self) -> Session:
+        """Makes the session and its graph the default ones."""
+        if self._open is not None:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
+                "session multiple times."
+            )
+        self._open = ExitStack()
+        self._open.enter_context(self._graph.as_default())
+        self._open.enter_context(self.as_default())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Closes the session."""
+        if self._open is not None:
+            self._open.__exit__(*error)
+        self._open = None
+        self.close()
+
+
+def _line(node: Operation, placement: Placement) -> Placed:
+    """Returns what the log tells of a node."""
+    sources = [tensor.op.name for tensor in node.inputs] + [one.name for one in node.control_inputs]
+    return Placed(node.name, node.type, placement.device.name, is_generator(node), tuple(sources))

@@ -1,0 +1,298 @@
+"""Arithmetic with the names and rules of TensorFlow 1, such as `tf.div`, and how its nodes are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbtf
+from nbtf._ops.comparison import Where
+from nbtf._ops.division import FloorDiv, FloorMod, RealDiv
+from nbtf._ops.division import truediv as _truediv
+from nbtf._ops.elementwise import preferring
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import DTypeLike, as_dtype, complex64, complex128, float32, float64, int32, int64
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
+
+
+def _operands(x: Any, y: Any) -> tuple[Any, Any]:
+    """Returns both operands as tensors of one dtype; the constants made of them are called `x` and `y`."""
+    first = tensor_called("x", x, getattr(y, "dtype", None) if isinstance(y, GraphTensor) else None)
+    second = preferring(y, first._dtype)
+    return first, second.called("y") if isinstance(second, GraphTensor) else second
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides element by element; integers give fractions.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+    """
+    with opened("truediv", name) as scope:
+        return _truediv(*_operands(x, y), name=scope)
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides element by element, as `x / y` does.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+    """
+    return truediv(x, y, name)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides element by element as Python 2 did: integers give integers, rounded down.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Session() as sess:
+    ...     print(sess.run([tf1.div(7, 2), tf1.div(7.0, 2.0)]))
+    [np.int32(3), np.float32(3.5)]
+    """
+    with opened("div", name) as scope:
+        first, second = _operands(x, y)
+        return (FloorDiv if first._dtype.is_integer else RealDiv)(first, second, name=scope)
+
+
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides element by element; a division by 0 gives 0.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+    """
+    with opened("div_no_nan", name) as scope:
+        return nbtf.math.divide_no_nan(x, y, name=scope)
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides element by element and rounds down.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+    """
+    with opened("floordiv", name) as scope:
+        return FloorDiv(*_operands(x, y), name=scope)
+
+
+def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides element by element and rounds down.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+    """
+    with inside():
+        return FloorDiv(x, y, name=name)
+
+
+def floormod(x: Any, y: Any, name: str | None = None) -> Any:
+    """Returns what is left of divisions that round down.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype.
+      name: what the node is called.
+    """
+    with inside():
+        return FloorMod(x, y, name=name)
+
+
+mod = floormod
+
+
+def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Divides floats element by element.
+
+    Args:
+      x: floats.
+      y: floats of the same dtype.
+      name: what the node is called.
+    """
+    with inside():
+        return RealDiv(x, y, name=name or "RealDiv")
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """Multiplies a tensor by a number.
+
+    Args:
+      scalar: a number.
+      x: a tensor.
+      name: what the node is called.
+    """
+    with inside():
+        factor: Any = tensor_called("scalar", scalar, x._dtype if isinstance(x, GraphTensor) else None)
+        operand: Any = x
+        return nbtf.scalar_mul(factor, operand, name)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Any:
+    """Adds the tensors of a list, which have one dtype and shape.
+
+    Args:
+      inputs: the tensors. One alone comes back as it is, or behind an Identity node if it is given a name.
+      name: what the node is called.
+
+    Raises:
+      ValueError: the list is empty, or shapes differ.
+    """
+    with inside():
+        if not isinstance(inputs, (list, tuple)):
+            raise ValueError(
+                "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
+            )
+        many: list[Any] = [*inputs]
+        if len(many) == 1 and name:
+            return nbtf.identity(many[0], name)
+        return nbtf.add_n(many, name)
+
+
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
+    """Adds the tensors of a list.
+
+    Args:
+      inputs: tensors of one dtype and shape.
+      shape: the shape they have; accepted and ignored.
+      tensor_dtype: the dtype they have; accepted and ignored.
+      name: what the node is called.
+    """
+    return add_n(inputs, name)
+
+
+def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
+    """Tells where exactly one of two is true.
+
+    Args:
+      x: bools.
+      y: bools.
+      name: what the last node is called.
+    """
+    with inside():
+        either, both = nbtf.logical_or(x, y), nbtf.logical_and(x, y)
+        return nbtf.logical_and(either, nbtf.logical_not(both), name)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Chooses between two tensors, element by element or row by row; without them, finds where the condition is true.
+
+    Args:
+      condition: bools: of the tensors' shape, a scalar, or one for each row.
+      x: what is taken where it is true.
+      y: what is taken elsewhere; of the same shape.
+      name: what the node is called.
+
+    Raises:
+      ValueError: only one of the two was given.
+    """
+    with inside():
+        if x is None and y is None:
+            return Where(condition, name=name)
+        if x is None or y is None:
+            raise ValueError("x and y must both be non-None or both be None.")
+        mask, first = as_tensor(condition), as_tensor(x)
+        rows, rank = mask.shape.rank, first.shape.rank
+        if rows == 1 and rank is not None and rank > 1:  # one bool for each row
+            mask = nbtf.reshape(mask, [-1, *[1] * (rank - 1)])
+        return nbtf.where(mask, first, y, name or ("Select" if isinstance(first, GraphTensor) else None))
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+    **more: Any,
+) -> Any:
+    """Multiplies matrices.
+
+    Args:
+      a: shape `[..., rows, inner]`.
+      b: of the same dtype, shape `[..., inner, columns]`.
+      transpose_a: takes `a` with its last two axes exchanged.
+      transpose_b: the same of `b`.
+      adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
+      adjoint_b: the same of `b`.
+      a_is_sparse: accepted and ignored.
+      b_is_sparse: accepted and ignored.
+      name: what the node is called.
+      **more: `output_type`, `grad_a`, `grad_b`, as `nbtf.matmul` takes them.
+
+    Raises:
+      ValueError: the shapes do not fit, or a matrix is both transposed and adjoint.
+    """
+    with inside():
+        if isinstance(a, GraphTensor) and isinstance(b, GraphTensor) and a._dtype is not b._dtype:
+            raise TypeError(
+                f"Input 'b' of 'MatMul' Op has type {b._dtype.name} that does not match type {a._dtype.name} of "
+                "argument 'a'."
+            )
+        return nbtf.matmul(
+            a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, name=name, **more
+        )
+
+
+# Casts
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Any:
+    """Returns a tensor as float32."""
+    return _cast(x, float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Any:
+    """Returns a tensor as float64."""
+    return _cast(x, float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Any:
+    """Returns a tensor as int32."""
+    return _cast(x, int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Any:
+    """Returns a tensor as int64."""
+    return _cast(x, int64, name)
+
+
+def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Any:
+    """Returns a tensor as bfloat16."""
+    return _cast(x, nbtf.bfloat16, name)
+
+
+def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
+    """Returns a tensor as complex64."""
+    return _cast(x, complex64, name)
+
+
+def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
+    """Returns a tensor as complex128."""
+    return _cast(x, complex128, name)
+
+
+def _cast(x: Any, dtype: DTypeLike, name: str) -> Any:
+    with inside():
+        return nbtf.cast(x, dtype, name)
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Tells whether something is a tensor of numbers."""
+    return nbtf.is_tensor(tensor) and as_dtype(tensor.dtype) in nbtf._types.NUMBERS

@@ -1,0 +1,201 @@
+"""Putting elements in other places, with the arguments of TensorFlow 1: `dim`, `squeeze_dims` and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import nbtf
+from nbtf._ops.joining import Pack
+from nbtf._ops.shape import ConjugateTranspose, Transpose
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import DTypeLike, int32
+from nbtf.compat._v1._graph.host_inputs import holds_tensors
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.reductions import one_of
+from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Adds an axis of length 1.
+
+    Args:
+      input: any tensor.
+      axis: where; counted from the end if negative.
+      name: what the node is called.
+      dim: the older name of `axis`.
+
+    Raises:
+      ValueError: both `axis` and `dim` were given, or none.
+    """
+    place = one_of("axis", axis, "dim", dim)
+    if place is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    with inside():
+        return nbtf.expand_dims(input, place, name)
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
+    """Takes axes of length 1 away.
+
+    Args:
+      input: any tensor.
+      axis: which; all when None.
+      name: what the node is called.
+      squeeze_dims: the older name of `axis`.
+
+    Raises:
+      ValueError: both `axis` and `squeeze_dims` were given, or an axis is longer.
+    """
+    with inside():
+        return nbtf.squeeze(input, one_of("axis", axis, "squeeze_dims", squeeze_dims), name)
+
+
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
+    """Exchanges the axes of a tensor.
+
+    Args:
+      a: any tensor.
+      perm: the old axes in their new order; reversed when None.
+      name: what the node is called.
+      conjugate: whether complex numbers are conjugated, too.
+    """
+    with opened("transpose", name) as scope:
+        values = as_tensor(a)
+        return (ConjugateTranspose if conjugate else Transpose)(values, perm=perm, name=scope)
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Any:
+    """Joins tensors along an axis.
+
+    Args:
+      values: tensors that differ at most along it.
+      axis: the axis; may be a tensor.
+      name: what the node is called.
+    """
+    with inside() as graph:
+        many = _listed(values)
+        if not graph or len(many) > 1:
+            return nbtf.concat(many, axis, name)
+    with opened("concat", name):
+        tensor_called("concat_dim", axis, int32)
+        return nbtf.identity(many[0], "concat")
+
+
+def _listed(values: Any) -> list[Any]:
+    return [*values] if isinstance(values, (list, tuple)) else [values]
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+    """Puts tensors beside each other along a new axis.
+
+    Args:
+      values: tensors of one shape, or values.
+      axis: the number of the new axis.
+      name: what the node is called.
+    """
+    with inside() as graph:
+        if graph and axis == 0 and not holds_tensors(values) and not isinstance(values, np.ndarray):
+            try:
+                return tensor_called(name, values)
+            except (TypeError, ValueError):
+                pass  # eager tensors among them
+        if graph and holds_tensors(values):
+            return Pack(_listed(values), axis=axis, name=name)
+        return nbtf.stack(values, axis, name)
+
+
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> Any:
+    """Cuts a tensor into parts along an axis.
+
+    Args:
+      value: any tensor.
+      num_or_size_splits: a number of equal parts, or the lengths of the parts.
+      axis: the axis.
+      num: the number of parts, if the lengths are a tensor.
+      name: what the node is called.
+    """
+    with inside():
+        return nbtf.split(value, num_or_size_splits, axis, num, name)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Any:
+    """Collects parts of a tensor by their numbers.
+
+    Args:
+      params: any tensor.
+      indices: the numbers.
+      validate_indices: accepted and ignored.
+      name: what the node is called.
+      axis: the axis along which they count; `batch_dims` when None.
+      batch_dims: how many axes both have in common.
+    """
+    with inside():
+        return nbtf.gather(params, indices, validate_indices, batch_dims if axis is None else axis, batch_dims, name)
+
+
+def reverse_v2(tensor: Any, axis: Any, name: str | None = None) -> Any:
+    """Turns axes of a tensor around.
+
+    Args:
+      tensor: any tensor.
+      axis: a list of axes.
+      name: what the node is called.
+    """
+    with inside():
+        return nbtf.reverse(tensor, axis, name)
+
+
+def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
+    """Puts elements around a tensor.
+
+    Args:
+      tensor: any tensor.
+      paddings: how many before and behind, for each axis.
+      mode: `CONSTANT`, `REFLECT` or `SYMMETRIC`.
+      name: what the node is called.
+      constant_values: what is put there.
+    """
+    with inside():
+        return nbtf.pad(tensor, paddings, mode, constant_values, name)
+
+
+def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Any:
+    """Keeps the parts of a tensor where a mask is true.
+
+    Args:
+      tensor: any tensor.
+      mask: bools, with the lengths of the tensor's first axes.
+      name: what the nodes are called after.
+      axis: the axis at which the mask begins.
+    """
+    with opened("boolean_mask", name):
+        return nbtf.boolean_mask(tensor, mask, axis)
+
+
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
+    """Returns numbers in a row.
+
+    Args:
+      start: the first; the end, if it is given alone.
+      limit: the end, which is not reached.
+      delta: the step.
+      dtype: of the result; by default what the numbers agree on.
+      name: what the node is called.
+    """
+    with inside():
+        kind = dtype
+        if kind is None:
+            found = [one.dtype for one in (start, limit, delta) if isinstance(one, GraphTensor)]
+            kind = found[0] if found else None
+        if limit is None:
+            start, limit = 0, start
+        return nbtf.range(start, limit, delta, kind, name)

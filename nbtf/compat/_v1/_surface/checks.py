@@ -1,0 +1,216 @@
+"""Nodes that check values when a session runs them: `tf.Assert`, `tf.assert_equal` and their kin."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nbtf
+from nbtf._runtime.conversion import as_tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DTypeLike, as_dtype, int32
+from nbtf.compat._v1._graph.defaults import building, no_op
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.static import constant_value
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.control import added
+from nbtf.compat._v1._surface.python_nodes import OnHost, Values, shown
+from nbtf.compat._v1._surface.scoping import inside, opened
+from nbtf.errors import InvalidArgumentError
+
+
+def Assert(  # noqa: N802  # TensorFlow's name
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Any:
+    """Returns a node that fails when a session runs it and a condition does not hold.
+
+    Args:
+      condition: a bool scalar.
+      data: a list of what the error shows.
+      summarize: how many elements of each are shown, 3 by default.
+      name: what the node is called.
+    """
+    if building() is None:
+        return nbtf.debugging.Assert(condition, data, summarize)
+    many = [*data]
+    count = 3 if summarize is None else summarize
+
+    def run(values: Values) -> list[Any]:
+        if not bool(values[0].numpy()):
+            text = " ".join([shown(one, count) for one in values[1:]])
+            raise InvalidArgumentError(None, None, f"assertion failed: {text}")
+        return []
+
+    with inside(), opened("Assert", name) as scope:
+        return added(OnHost("Assert", run), [condition, *many], [], str(scope))
+
+
+_CONDITIONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "assert_equal": ("x == y", operator.eq),
+    "assert_greater": ("x > y", operator.gt),
+    "assert_greater_equal": ("x >= y", operator.ge),
+    "assert_less": ("x < y", operator.lt),
+    "assert_less_equal": ("x <= y", operator.le),
+    "assert_negative": ("x < 0", operator.lt),
+    "assert_non_negative": ("x >= 0", operator.ge),
+    "assert_non_positive": ("x <= 0", operator.le),
+    "assert_none_equal": ("x != y", operator.ne),
+    "assert_positive": ("x > 0", operator.gt),
+}
+"""What each check asks for, as TensorFlow 1 words it, and as a function of values and what they are held to."""
+
+
+def _heads(name: str, inputs: Sequence[GraphTensor], message: str | None) -> list[str]:
+    """Returns what the error of a check says first, and before the values of each of its inputs."""
+    if name not in _CONDITIONS:
+        return []
+    first = f"[{message or ''}] [Condition {_CONDITIONS[name][0]} did not hold element-wise:]"
+    return [first, *[f"[{letter} ({one.name}) = ]" for letter, one in zip("xy", inputs, strict=False)]]
+
+
+def _check_now(name: str, inputs: Sequence[GraphTensor], message: str | None) -> None:
+    """Raises while the graph is built where constants alone show that a condition does not hold."""
+    known = [constant_value(one) for one in inputs]
+    if name not in _CONDITIONS or any([one is None for one in known]):
+        return
+    condition, holds = _CONDITIONS[name]
+    if not holds(known[0], known[1] if len(known) > 1 else 0).all():
+        values = [f"{letter} ({one.name}) = \n{value}" for letter, one, value in zip("xy", inputs, known, strict=False)]
+        text = "\n".join([message or "", f"Condition {condition} did not hold element-wise:", *values])
+        raise InvalidArgumentError(None, None, text)
+
+
+def _paired(heads: Sequence[str], shows: Sequence[str]) -> list[str]:
+    first, *names = heads
+    return [first, *[f"{one} {value}" for one, value in zip(names, shows, strict=True)]]
+
+
+def _assertion(name: str) -> Callable[..., Any]:
+    """Returns a check of `tf.debugging` that becomes a node where a graph is built."""
+    check = getattr(nbtf.debugging, name)
+
+    def assertion(x: Any, *others: Any, **options: Any) -> Operation | None:
+        if building() is None:
+            return check(x, *others, **options)
+        called, data = options.pop("name", None), options.pop("data", None)
+        tensors = [x, *[one for one in others if not isinstance(one, str) and one is not None][:1]]
+        if "y" in options:
+            tensors.append(options.pop("y"))
+
+        count = len(tensors)
+
+        def run(values: Values) -> list[Any]:
+            try:
+                check(*values[:count], **options)
+            except InvalidArgumentError as error:
+                heads = _heads(name, node.inputs[:count], options.get("message"))
+                if data is None and not heads:  # in the words of the check itself
+                    raise
+                shows = [shown(one, options.get("summarize") or 3) for one in values]
+                told = _paired(heads, shows) if data is None else shows[count:]
+                raise InvalidArgumentError(None, None, f"assertion failed: {' '.join(told)}") from error
+            return []
+
+        with inside(), opened(name, called):
+            node = added(OnHost("Assert", run), [*tensors, *(data or ())], [], "Assert")
+            _check_now(name, node.inputs[:count], options.get("message"))
+            return node
+
+    assertion.__name__ = assertion.__qualname__ = name
+    assertion.__doc__ = check.__doc__
+    return assertion
+
+
+assert_equal = _assertion("assert_equal")
+assert_greater = _assertion("assert_greater")
+assert_greater_equal = _assertion("assert_greater_equal")
+assert_less = _assertion("assert_less")
+assert_less_equal = _assertion("assert_less_equal")
+assert_near = _assertion("assert_near")
+assert_negative = _assertion("assert_negative")
+assert_non_negative = _assertion("assert_non_negative")
+assert_non_positive = _assertion("assert_non_positive")
+assert_none_equal = _assertion("assert_none_equal")
+assert_positive = _assertion("assert_positive")
+
+
+def _static_assertion(name: str) -> Callable[..., Any]:
+    """Returns a check of ranks or dtypes of `tf.debugging`: made while the graph is built, where that is enough."""
+    check = getattr(nbtf.debugging, name)
+
+    def assertion(x: Any, wanted: Any, message: str | None = None, name: str | None = None) -> Operation | None:
+        if building() is None:
+            return check(x, wanted, message)
+        with inside(), opened(assertion.__name__, name):
+            tensor = as_tensor(x)
+            if tensor.shape.rank is not None or assertion.__name__ == "assert_type":
+                check(tensor, wanted, message)
+                return no_op("static_checks_determined_all_ok")
+            return added(
+                OnHost("Assert", lambda values: check(values[0], wanted, message) or []), [tensor], [], "Assert"
+            )
+
+    assertion.__name__ = assertion.__qualname__ = name
+    assertion.__doc__ = check.__doc__
+    return assertion
+
+
+assert_rank = _static_assertion("assert_rank")
+assert_rank_at_least = _static_assertion("assert_rank_at_least")
+assert_rank_in = _static_assertion("assert_rank_in")
+assert_type = _static_assertion("assert_type")
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: int | None = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+    weights: Any = None,
+) -> Any:
+    """Counts which classes were taken for which.
+
+    Args:
+      labels: what is right, one integer each.
+      predictions: what was predicted.
+      num_classes: how many classes there are; as many as the largest number tells when None.
+      dtype: of the counts.
+      name: what the node is called after.
+      weights: what each prediction counts; 1 when None.
+    """
+    if building() is None:
+        return nbtf.math.confusion_matrix(labels, predictions, num_classes, weights, dtype)
+    inputs = [labels, predictions, *([] if weights is None else [weights])]
+
+    def run(values: Values) -> list[Any]:
+        counted = values[2] if len(values) > 2 else None
+        return [nbtf.math.confusion_matrix(values[0], values[1], num_classes, counted, dtype)]
+
+    with inside(), opened("confusion_matrix", name):
+        known = [(TensorShape([num_classes, num_classes]), as_dtype(dtype))]
+        return added(Deferred("ConfusionMatrix", run), inputs, known, "SparseTensorDenseAdd").outputs[0]
+
+
+def add_check_numerics_ops() -> Operation:
+    """Returns a node that fails if a float of the graph made so far is not a number, or infinite."""
+    from nbtf.compat._v1._graph.defaults import get_default_graph
+    from nbtf.compat._v1._graph.grouping import group
+
+    graph = get_default_graph()
+    checks: list[Any] = []
+    with graph.inside():
+        for node in graph.get_operations():
+            for tensor in node.outputs:
+                if tensor._dtype.is_floating and tensor._link is None:
+                    message = f"{node.name}:{tensor.value_index}"
+                    checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
+    done = group(*checks)
+    assert done is not None  # a graph is built
+    return done
+
+
+def _symbolic(tensor: GraphTensor) -> Any:
+    return tensor

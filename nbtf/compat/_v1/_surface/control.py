@@ -1,0 +1,324 @@
+"""Control flow in graphs: `tf.cond`, `tf.while_loop` and their kin, each one node that runs what its turn is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nbtf
+from nbtf._ops.structure import assert_same_structure, flatten, map_structure, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, bool_
+from nbtf.compat._v1._graph.branch import Branch, flat_results
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.shape_errors import shape_text
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.reductions import one_of
+from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
+from nbtf.compat._v1._variables.running import value_of
+
+Values = Sequence[Tensor]
+Known = list[tuple[TensorShape, DType]]
+
+
+def added(
+    record: Deferred, inputs: Sequence[Any], known: Known, name: str, branches: Sequence[Branch] = ()
+) -> Operation:
+    """Returns a new node of the default graph that runs a function.
+
+    Args:
+      record: the function.
+      inputs: tensors, and values that become constants.
+      known: shape and dtype of each output.
+      name: what the node is called.
+      branches: parts of the graph that it runs; it waits for what they wait for.
+    """
+    graph = get_default_graph()
+    tensors = [as_tensor(one) for one in inputs]
+    graph.settle()
+    waits_for = [node for branch in branches for node in branch.waits_for if node.graph is graph]
+    with graph.control_dependencies(waits_for):
+        return graph.add_known(record, tensors, {}, name, lambda whole: known)
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """Returns what one of two functions returns, by a condition that a session decides.
+
+    Both functions are called once, to build their ops; a session runs the ops of one of them. Ops made outside, which
+    a function only uses, run in any case. A function can change variables, but not make them.
+
+    Args:
+      pred: a bool scalar of the graph.
+      true_fn: builds what is taken if it is true.
+      false_fn: builds what is taken if it is false; the same structure and dtypes.
+      strict: whether lists of one value stay lists.
+      name: what the node is called after.
+      fn1: the older name of `true_fn`.
+      fn2: the older name of `false_fn`.
+
+    Raises:
+      TypeError: `pred` is a Python bool, or a function cannot be called.
+      ValueError: the functions return different structures or dtypes.
+      NotImplementedError: a function makes a variable.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> x = tf1.placeholder(tf1.float32, [])
+    >>> y = tf1.cond(x > 0, lambda: x * 2, lambda: -x)
+    >>> with tf1.Session() as sess:
+    ...     print(sess.run(y, {x: 3.0}), sess.run(y, {x: -3.0}))
+    6.0 3.0
+    """
+    yes, no = one_of("true_fn", true_fn, "fn1", fn1), one_of("false_fn", false_fn, "fn2", fn2)
+    if not callable(yes) or not callable(no):
+        wrong = "true_fn" if not callable(yes) else "false_fn"
+        raise TypeError(f"'{wrong}' must be callable.")
+    if building() is None:
+        return nbtf.cond(pred, yes, no)
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool")
+    with opened("cond", name):
+        condition: Any = as_tensor(pred)
+        if condition._shape.rank:
+            shape = shape_text(condition._shape.dims)
+            raise ValueError(
+                f"Shape must be rank 0 but is rank {condition._shape.rank} for 'cond/Switch' (op: 'Switch') with input "
+                f"shapes: {shape}, {shape}."
+            )
+        return _chosen(condition, yes, no, strict)
+
+
+def _chosen(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bool) -> Any:
+    graph = get_default_graph()
+    branches = [Branch(graph), Branch(graph)]
+    results: list[Any] = [branch.built(function, ()) for branch, function in zip(branches, (yes, no), strict=True)]
+    fetched = [flat_results(one) for one in results]
+    _check_alike(*results, *fetched)
+    known: Known = [_merged(one, other) for one, other in zip(fetched[0], fetched[1], strict=True)]
+    sources = [branch.sources() for branch in branches]
+    count = len(sources[0])
+
+    def run(values: Values) -> Sequence[Any]:
+        taken = bool(value_of(values[0], "cond").numpy())
+        branch, fetches = (branches[0], fetched[0]) if taken else (branches[1], fetched[1])
+        given = values[1 : 1 + count] if taken else values[1 + count :]
+        found = branch.run(fetches, dict(zip(branch.taken.values(), given, strict=True)))
+        return [as_tensor(taken) if one is None else one for one in found]
+
+    node = added(
+        Deferred("Merge", run, takes_variables=True), [pred, *sources[0], *sources[1]], known, "Merge", branches
+    )
+    return _like(results[0], node, strict)
+
+
+def _check_alike(first: Any, second: Any, yes: Sequence[Any], no: Sequence[Any]) -> None:
+    if len(yes) != len(no):
+        raise ValueError("Outputs of true_fn and false_fn must have the same structure.")
+    if len(yes) > 1:
+        assert_same_structure(first, second)
+    for one, other in zip(yes, no, strict=True):
+        if _dtype(one) is not _dtype(other):
+            raise ValueError(
+                "Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
+                f"Received {_dtype(one).name} from 'true_fn' and {_dtype(other).name} from 'false_fn'."
+            )
+
+
+def _dtype(result: Any) -> DType:
+    return result._dtype if isinstance(result, GraphTensor) else bool_
+
+
+def _merged(one: Any, other: Any) -> tuple[TensorShape, DType]:
+    if not isinstance(one, GraphTensor) or not isinstance(other, GraphTensor):
+        return TensorShape(()), bool_
+    return one._shape.most_specific_compatible_shape(other._shape), one._dtype
+
+
+def _like(structure: Any, node: Operation, strict: bool) -> Any:
+    """Returns the outputs of a node in the structure of what a function returned; a list of one alone."""
+    outputs = iter(node.outputs)
+    found = [None if one is None else next(outputs) for one in flatten(structure)]
+    packed = pack_sequence_as(structure, found)
+    if not strict and isinstance(structure, (list, tuple)) and len(found) == 1:
+        return found[0]
+    return packed
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: int | None = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeats ops while a condition holds, which a session finds out.
+
+    Args:
+      cond: builds the condition from the loop's variables.
+      body: builds their next values; it cannot make variables of the graph.
+      loop_vars: their first values: a list or another structure.
+      shape_invariants: shapes of the variables, where they change from round to round.
+      parallel_iterations: accepted and ignored; rounds follow each other.
+      back_prop: accepted and ignored.
+      swap_memory: accepted and ignored.
+      name: what the node is called after.
+      maximum_iterations: rounds after which it ends in any case.
+      return_same_structure: whether a list of one value stays a list.
+
+    Returns:
+      The last values, in the structure of `loop_vars`; a single one alone.
+
+    Raises:
+      TypeError: a function cannot be called.
+      ValueError: there are no variables, or one changes its dtype or shape.
+    """
+    if not callable(cond) or not callable(body):
+        raise TypeError(f"'{'cond' if not callable(cond) else 'body'}' must be callable.")
+    if not loop_vars:
+        raise ValueError("'loop_vars' must be provided.")
+    if building() is None:
+        return nbtf.while_loop(cond, body, loop_vars, maximum_iterations=maximum_iterations)
+    with opened("while", name):
+        first: Any = map_structure(as_tensor, loop_vars)
+        shapes: Any = None if shape_invariants is None else flatten(shape_invariants)
+        outputs = _repeated(cond, body, first, shapes, maximum_iterations)
+    if len(outputs) == 1 and not return_same_structure:
+        return outputs[0]
+    return pack_sequence_as(loop_vars, outputs)
+
+
+def _repeated(
+    cond: Callable[..., Any], body: Callable[..., Any], first: Any, shapes: Any, limit: int | None
+) -> list[GraphTensor]:
+    graph = get_default_graph()
+    graph.settle()
+    starts: list[GraphTensor] = flatten(first)
+    known = [(TensorShape(s), t._dtype) for s, t in zip(shapes or [t._shape for t in starts], starts, strict=True)]
+    test, again = _Part(graph, cond, first, known), _Part(graph, body, first, known)
+    _check_round(starts, known, again.fetched)
+    places = len(starts), len(starts) + len(test.sources)
+
+    def run(values: Values) -> Sequence[Any]:
+        state = [value_of(one, "while") for one in values[: places[0]]]
+        rounds = 0
+        while (limit is None or rounds < limit) and test.value(state, values[places[0] : places[1]])[0].numpy():
+            state = again.value(state, values[places[1] :])
+            rounds += 1
+        return state
+
+    inputs = [*starts, *test.sources, *again.sources]
+    return added(
+        Deferred("Exit", run, takes_variables=True), inputs, known, "Exit", [test.branch, again.branch]
+    ).outputs
+
+
+class _Part:
+    """A function of a loop, built once: what it takes from outside, and what it returns."""
+
+    def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, known: Known) -> None:
+        self.branch = Branch(graph)
+        self._given = [self.branch.given(shape, dtype) for shape, dtype in known]
+        structured: Any = pack_sequence_as(first, self._given)
+        if structured.__class__ is GraphTensor or isinstance(structured, dict):
+            structured = [structured]
+        self.fetched = flat_results(self.branch.built(function, structured))
+        self.sources = self.branch.sources()
+
+    def value(self, state: Sequence[Tensor], taken: Values) -> list[Any]:
+        """Returns what it returns, for values of the loop's variables and of what it takes from outside."""
+        made = dict(zip(self._given, state, strict=True))
+        made.update(zip(self.branch.taken.values(), taken, strict=True))
+        return self.branch.run(self.fetched, made)
+
+
+def _check_round(starts: Sequence[GraphTensor], known: Known, after: Sequence[Any]) -> None:
+    if len(after) != len(starts):
+        raise ValueError(
+            "The number of inputs and outputs of a loop's body must be the same: "
+            f"{len(starts)} variables, but body returned {len(after)} values."
+        )
+    for start, (shape, dtype), one in zip(starts, known, after, strict=True):
+        if one._dtype is not dtype:
+            raise TypeError(
+                f"Input tensor {start.name!r} enters the loop with type {dtype!r}, "
+                f"but has type {one._dtype!r} after 1 iteration."
+            )
+        if not one._shape.is_subtype_of(shape):
+            raise ValueError(
+                f"Input tensor {start.name!r} enters the loop with shape {shape}, but has shape {one._shape} after one "
+                "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
+                "tf.while_loop to specify a less-specific shape."
+            )
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """Returns what the function of the first condition that holds returns.
+
+    Args:
+      pred_fn_pairs: pairs of a bool scalar and a function, or a dictionary of them.
+      default: the function for when none holds; the last of the pairs when None.
+      exclusive: accepted and ignored.
+      strict: whether lists of one value stay lists.
+      name: what the nodes are called after.
+    """
+    pairs: list[Any] = [*(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)]
+    if building() is None:
+        return nbtf.case(pairs, default, exclusive)
+    rest = default
+    if rest is None:
+        rest = pairs.pop()[1]
+    with opened("case", name):
+        for pred, function in reversed(pairs):
+            rest = _either(pred, function, rest, strict)
+        return rest()
+
+
+def _either(pred: Any, function: Callable[[], Any], rest: Callable[[], Any], strict: bool) -> Callable[[], Any]:
+    return lambda: cond(pred, function, rest, strict)
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
+) -> Any:
+    """Returns what the function of a number returns.
+
+    Args:
+      branch_index: an int32 scalar.
+      branch_fns: functions by number: a list, pairs, or a dictionary.
+      default: the function for other numbers; the last one when None.
+      name: what the nodes are called after.
+    """
+    if building() is None:
+        return nbtf.switch_case(branch_index, branch_fns, default)
+    pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]
+    numbered: list[tuple[int, Callable[[], Any]]] = [
+        (number, one) if callable(one) else (one[0], one[1]) for number, one in enumerate(pairs)
+    ]
+    rest: Callable[[], Any] = numbered[-1][1] if default is None else default
+    with inside():
+        index: Any = tensor_called("branch_index", branch_index)
+        conditions: list[Any] = [(nbtf.equal(index, number), function) for number, function in numbered]
+        return case(conditions, rest, name=name or "switch_case")

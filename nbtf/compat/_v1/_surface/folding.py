@@ -1,0 +1,156 @@
+"""`tf.foldl`, `tf.foldr` and `tf.scan` in graphs: one node that takes slice after slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nbtf
+from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._shapes import TensorShape
+from nbtf.compat._v1._graph.branch import Branch, flat_results
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.control import Known, Values, added
+from nbtf.compat._v1._surface.scoping import opened
+from nbtf.compat._v1._variables.running import value_of
+
+Step = Callable[..., Any]
+
+
+def foldl(
+    fn: Step,
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Takes slice after slice along the first axis; returns what came out last.
+
+    Args:
+      fn: builds what comes out from what came out so far and the next slice.
+      elems: a tensor, or a structure of tensors of equal length.
+      initializer: what to begin with; the first slice when None.
+      parallel_iterations: accepted and ignored.
+      back_prop: accepted and ignored.
+      swap_memory: accepted and ignored.
+      name: what the node is called after.
+    """
+    if building() is None:
+        return nbtf.foldl(fn, elems, initializer)
+    return _folded("foldl", fn, elems, initializer, reverse=False, stacked=False, name=name)
+
+
+def foldr(
+    fn: Step,
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Takes slice after slice from the last to the first; returns what came out last.
+
+    Args:
+      fn: builds what comes out from what came out so far and the next slice.
+      elems: a tensor, or a structure of tensors of equal length.
+      initializer: what to begin with; the last slice when None.
+      parallel_iterations: accepted and ignored.
+      back_prop: accepted and ignored.
+      swap_memory: accepted and ignored.
+      name: what the node is called after.
+    """
+    if building() is None:
+        return nbtf.foldr(fn, elems, initializer)
+    return _folded("foldr", fn, elems, initializer, reverse=True, stacked=False, name=name)
+
+
+def scan(
+    fn: Step,
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Takes slice after slice along the first axis; returns all that came out, stacked.
+
+    Args:
+      fn: builds what comes out from what came out so far and the next slice.
+      elems: a tensor, or a structure of tensors of equal length.
+      initializer: what to begin with; the first slice when None.
+      parallel_iterations: accepted and ignored.
+      back_prop: accepted and ignored.
+      swap_memory: accepted and ignored.
+      infer_shape: accepted and ignored.
+      reverse: goes from the last slice to the first.
+      name: what the node is called after.
+    """
+    if building() is None:
+        return nbtf.scan(fn, elems, initializer, reverse=reverse)
+    return _folded("scan", fn, elems, initializer, reverse=reverse, stacked=True, name=name)
+
+
+def _folded(kind: str, fn: Step, elems: Any, initializer: Any, reverse: bool, stacked: bool, name: str | None) -> Any:
+    with opened(kind, name):
+        rows: Any = map_structure(as_tensor, elems)
+        start: Any = None if initializer is None else map_structure(as_tensor, initializer)
+        part = _Fold(fn, rows, start, reverse, stacked)
+        record = Deferred(kind, part.run, takes_variables=True)
+        node = added(record, part.inputs, part.known(), kind, [part.branch])
+        return pack_sequence_as(part.result, node.outputs)
+
+
+class _Fold:
+    """A function of what came out so far and a slice, built once."""
+
+    def __init__(self, function: Step, rows: Any, start: Any, reverse: bool, stacked: bool) -> None:
+        graph = get_default_graph()
+        graph.settle()
+        self.branch = Branch(graph)
+        self._reverse, self._stacked = reverse, stacked
+        self._rows: list[GraphTensor] = flatten(rows)
+        self._start: list[GraphTensor] = [] if start is None else flatten(start)
+        first: Known = [(TensorShape(one._shape[1:]), one._dtype) for one in self._rows]
+        state: Known = first if start is None else [(one._shape, one._dtype) for one in self._start]
+        self._slices = [self.branch.given(shape, dtype) for shape, dtype in first]
+        self._state = [self.branch.given(shape, dtype) for shape, dtype in state]
+        arguments = [
+            pack_sequence_as(rows if start is None else start, self._state),
+            pack_sequence_as(rows, self._slices),
+        ]
+        self.result: Any = self.branch.built(function, arguments)
+        self._fetched = flat_results(self.result)
+        self.inputs = [*self._rows, *self._start, *self.branch.sources()]
+
+    def known(self) -> Known:
+        """Returns shape and dtype of what comes out."""
+        if not self._stacked:
+            return [(one._shape, one._dtype) for one in self._fetched]
+        length = self._rows[0]._shape[0] if self._rows[0]._shape.rank else None
+        return [(TensorShape([length]).concatenate(one._shape), one._dtype) for one in self._fetched]
+
+    def run(self, values: Values) -> Sequence[Any]:
+        """Returns what comes out for values of `inputs`."""
+        count, begun = len(self._rows), len(self._rows) + len(self._start)
+        steps = list(zip(*[nbtf.unstack(value_of(one, "fold")) for one in values[:count]], strict=True))
+        if self._reverse:
+            steps.reverse()
+        state: list[Any] = list(values[count:begun]) if self._start else list(steps[0])
+        found = [] if self._start else [state]
+        taken = dict(zip(self.branch.taken.values(), values[begun:], strict=True))
+        for row in steps if self._start else steps[1:]:
+            made = {**taken, **dict(zip([*self._state, *self._slices], [*state, *row], strict=True))}
+            state = self.branch.run(self._fetched, made)
+            found.append(state)
+        if not self._stacked:
+            return state
+        return [nbtf.stack(column) for column in zip(*(found[::-1] if self._reverse else found), strict=True)]

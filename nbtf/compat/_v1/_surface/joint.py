@@ -1,0 +1,29 @@
+"""`tf.tuple`: values that wait for each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbtf
+from nbtf._runtime.conversion import as_tensor
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.grouping import group
+from nbtf.compat._v1._surface.scoping import opened
+
+
+def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """Returns tensors whose values are only there when all of them are.
+
+    Args:
+      tensors: tensors; None among them stays.
+      name: what the nodes are called after.
+      control_inputs: nodes to wait for as well.
+    """
+    if building() is None:
+        return [*tensors]
+    with opened("tuple", name):
+        given = [None if one is None else as_tensor(one) for one in tensors]
+        waited = [one for one in given if one is not None]
+        gate = group(*waited, *(control_inputs or ()))
+        with get_default_graph().control_dependencies([gate]):
+            return [None if one is None else nbtf.identity(one, "control_dependency") for one in given]

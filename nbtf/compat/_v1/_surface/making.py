@@ -1,0 +1,269 @@
+"""How tensors are made in TensorFlow 1: constants where a value is small and known, `Fill` elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import nbtf
+from nbtf._ops.creation import Fill, ZerosLike
+from nbtf._ops.identity import Identity
+from nbtf._ops.ranges import OneHot
+from nbtf._ops.shape import Rank, Shape, Size
+from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._shapes import ShapeLike, TensorShape
+from nbtf._types import DTypeLike, as_dtype, bool_, float32, int32, string
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.dimension import DimensionedShape
+from nbtf.compat._v1._graph.host_inputs import holds_tensors
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
+
+_SMALL = 1000
+"""Elements from which a constant is not written out. Source: _constant_if_small in array_ops.py of TensorFlow 2.21."""
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
+) -> Any:
+    """Returns a tensor of a value; tensors come back as they are.
+
+    Args:
+      value: a tensor, a variable, a number, an array, or nested lists in which tensors may stand.
+      dtype: what the result must be.
+      name: what a constant made of it is called.
+      preferred_dtype: what the result becomes if the value suits it.
+      dtype_hint: the same.
+
+    Raises:
+      TypeError: a Python value does not suit `dtype`.
+      ValueError: a tensor of another dtype.
+    """
+    with inside():
+        hint = dtype_hint if preferred_dtype is None else preferred_dtype
+        tensor = nbtf.convert_to_tensor(_plain(value), dtype, hint)
+        return tensor.called(name) if isinstance(tensor, GraphTensor) else tensor
+
+
+def _plain(value: Any) -> Any:
+    """Returns a shape as a list, which a tensor can be made of."""
+    if not isinstance(value, TensorShape):
+        return value
+    if not value.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
+    return value.as_list()
+
+
+def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+    """Returns a tensor of zeros.
+
+    Args:
+      shape: its shape; tensors may stand in it.
+      dtype: its dtype; a zero is False for bool and the empty text for string.
+      name: what the node is called.
+    """
+    kind = as_dtype(dtype)
+    with opened("zeros", name) as scope:
+        return _filled(shape, "" if kind is string else False if kind is bool_ else 0, kind, scope)
+
+
+def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
+    """Returns a tensor of ones.
+
+    Args:
+      shape: its shape; tensors may stand in it.
+      dtype: its dtype; a one is True for bool.
+      name: what the node is called.
+    """
+    kind = as_dtype(dtype)
+    with opened("ones", name) as scope:
+        return _filled(shape, True if kind is bool_ else 1, kind, scope)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
+    if scope is None:
+        return nbtf.fill(_lengths(shape), as_tensor(value, dtype))
+    if not holds_tensors(shape):
+        lengths = _lengths(shape)
+        if np.prod(lengths, dtype=np.int64) < _SMALL:
+            constant: Any = constant_of(np.full(lengths, value, dtype.np_dtype), dtype)
+            return constant.called(scope)
+        shape = tensor_called("shape_as_tensor", lengths, int32)
+    elif not isinstance(shape, GraphTensor):
+        shape = nbtf.stack(shape, name="packed")
+    return Fill(tensor_called("Const", value, dtype), dims=shape, name=scope)
+
+
+def _lengths(shape: Any) -> Any:
+    """Returns a shape given in Python values as a list.
+
+    Raises:
+      ValueError: a length is None.
+    """
+    if isinstance(shape, nbtf.Tensor):
+        return shape
+    known = TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape))
+    if not known.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape {known} to a Tensor.")
+    return known.as_list()
+
+
+def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
+    """Returns zeros in the shape of a tensor.
+
+    Args:
+      tensor: any tensor.
+      dtype: the dtype of the zeros; the tensor's when None.
+      name: what the node is called.
+      optimize: whether a shape that is known makes a constant.
+    """
+    with opened("zeros_like", name) as scope:
+        values = as_tensor(tensor)
+        kind = values._dtype if dtype is None else as_dtype(dtype)
+        if scope is None:
+            return nbtf.zeros_like(values, kind)
+        if optimize and values.shape.is_fully_defined():
+            return _filled(values.shape, "" if kind is string else False if kind is bool_ else 0, kind, scope)
+        if kind is values._dtype:
+            return ZerosLike(values, name=scope)
+        return _filled(Shape(values, out_type=int32), False if kind is bool_ else 0, kind, scope)
+
+
+def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
+    """Returns ones in the shape of a tensor.
+
+    Args:
+      tensor: any tensor.
+      dtype: the dtype of the ones; the tensor's when None.
+      name: what the node is called.
+      optimize: whether a shape that is known becomes a constant.
+    """
+    with opened("ones_like", name) as scope:
+        values = as_tensor(tensor)
+        kind = values._dtype if dtype is None else as_dtype(dtype)
+        if scope is None:
+            return nbtf.ones_like(values, kind)
+        if optimize and values.shape.is_fully_defined():
+            shape: Any = tensor_called("Shape/shape_as_tensor", values.shape.as_list(), int32)
+        else:
+            shape = Shape(values, out_type=int32)
+        return Fill(tensor_called("Const", True if kind is bool_ else 1, kind), dims=shape, name=scope)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """Returns a tensor of one value.
+
+    Args:
+      dims: its shape; tensors may stand in it.
+      value: a scalar.
+      name: what the node is called.
+    """
+    with inside():
+        return nbtf.fill(_plain(dims), value, name)
+
+
+def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Any:
+    """Returns a tensor whose value is fed to a session; what is not fed is `input`.
+
+    Args:
+      input: the value for runs that feed none.
+      shape: its lengths, None where any will do.
+      name: what the node is called.
+    """
+    with inside():
+        values = tensor_called("PlaceholderWithDefault/input", input)
+        tensor = Identity(values, name=name or "PlaceholderWithDefault")
+        if isinstance(tensor, GraphTensor):
+            tensor._shape = TensorShape(DimensionedShape(shape))
+        return tensor
+
+
+def shape(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
+    """Returns the shape of a tensor as a tensor.
+
+    Args:
+      input: any tensor.
+      name: what the node is called.
+      out_type: int32 or int64.
+    """
+    return _measured(input, Shape, name, out_type=as_dtype(out_type))
+
+
+def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
+    """Returns the number of elements of a tensor as a tensor.
+
+    Args:
+      input: any tensor.
+      name: what the node is called.
+      out_type: int32 or int64.
+    """
+    return _measured(input, Size, name, out_type=as_dtype(out_type))
+
+
+def rank(input: Any, name: str | None = None) -> Any:
+    """Returns the number of axes of a tensor as a tensor.
+
+    Args:
+      input: any tensor.
+      name: what the node is called.
+    """
+    return _measured(input, Rank, name)
+
+
+def _measured(value: Any, op: Any, name: str | None, **attrs: Any) -> Any:
+    """Returns a measure of a tensor: a constant if the graph knows it."""
+    with inside() as graph:
+        tensor = as_tensor(value)
+        if not graph:
+            return op(tensor, **attrs)
+        known = tensor.shape.rank is not None if op is Rank else tensor.shape.is_fully_defined()
+        if not known or not isinstance(tensor, GraphTensor):
+            return op(tensor, name=name, **attrs)
+        shape = tensor._shape
+        measure: Any = {"Shape": shape.as_list(), "Rank": shape.rank, "Size": shape.num_elements()}[op.type]
+        return tensor_called(name or op.type, measure, attrs.get("out_type", int32))
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns rows in which one place is marked.
+
+    Args:
+      indices: which place.
+      depth: how many places; may be a tensor.
+      on_value: the mark, 1 by default.
+      off_value: what stands elsewhere, 0 by default.
+      axis: the number of the new axis; the last when None.
+      dtype: the dtype of the result; that of the values, or float32.
+      name: what the node is called.
+    """
+    with opened("one_hot", name) as scope:
+        if scope is None or not isinstance(depth, GraphTensor):
+            return nbtf.one_hot(indices, depth, on_value, off_value, axis, dtype, scope)
+        kind = as_dtype(dtype or getattr(on_value, "dtype", None) or getattr(off_value, "dtype", None) or float32)
+        on = as_tensor(1 if on_value is None else on_value, kind)
+        off = as_tensor(0 if off_value is None else off_value, kind)
+        return OneHot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=scope)
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """Returns the two seeds that a random op made now starts from; two None where no seed is set.
+
+    Args:
+      op_seed: the op's own seed.
+    """
+    if building() is None:
+        return None, op_seed
+    return get_default_graph().seeds_for(op_seed)

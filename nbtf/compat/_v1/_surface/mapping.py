@@ -1,0 +1,80 @@
+"""`tf.map_fn` in graphs: one node that runs a function for every slice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nbtf
+from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._shapes import TensorShape
+from nbtf.compat._v1._graph.branch import Branch, flat_results
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.control import Values, added
+from nbtf.compat._v1._surface.scoping import opened
+from nbtf.compat._v1._variables.running import value_of
+
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """Applies a function to every slice along the first axis, and stacks the results.
+
+    Args:
+      fn: builds the result from a slice, or from a structure of them like `elems`.
+      elems: a tensor, or a structure of tensors of equal length.
+      dtype: accepted and ignored; the results tell their dtypes.
+      parallel_iterations: accepted and ignored.
+      back_prop: accepted and ignored.
+      swap_memory: accepted and ignored.
+      infer_shape: accepted and ignored.
+      name: what the node is called after.
+      fn_output_signature: accepted and ignored.
+    """
+    if building() is None:
+        return nbtf.map_fn(fn, elems, dtype if fn_output_signature is None else fn_output_signature)
+    with opened("map", name):
+        rows: Any = map_structure(as_tensor, elems)
+        graph = get_default_graph()
+        graph.settle()
+        given: list[GraphTensor] = flatten(rows)
+        part = _Mapped(graph, fn, rows)
+        length = given[0]._shape[0] if given[0]._shape.rank else None
+        known = [(TensorShape([length]).concatenate(one._shape), one._dtype) for one in part.fetched]
+        record = Deferred("Map", part.run, takes_variables=True)
+        node = added(record, [*given, *part.sources], known, "TensorArrayStack", [part.branch])
+        return pack_sequence_as(part.result, node.outputs)
+
+
+class _Mapped:
+    """A function of slices, built once."""
+
+    def __init__(self, graph: Graph, function: Callable[..., Any], rows: Any) -> None:
+        self.branch = Branch(graph)
+        tensors: list[GraphTensor] = flatten(rows)
+        self._given = [self.branch.given(one._shape[1:], one._dtype) for one in tensors]
+        self.result: Any = self.branch.built(function, [pack_sequence_as(rows, self._given)])
+        self.fetched = flat_results(self.result)
+        self.sources = self.branch.sources()
+
+    def run(self, values: Values) -> Sequence[Any]:
+        """Returns the stacked results for stacks of slices, which stand in front of what is taken from outside."""
+        count = len(self._given)
+        taken = dict(zip(self.branch.taken.values(), values[count:], strict=True))
+        found: list[list[Any]] = []
+        for row in zip(*[nbtf.unstack(value_of(one, "map")) for one in values[:count]], strict=True):
+            made = {**taken, **dict(zip(self._given, row, strict=True))}
+            found.append(self.branch.run(self.fetched, made))
+        return [nbtf.stack(column) for column in zip(*found, strict=True)]

@@ -1,0 +1,339 @@
+"""Functions of `tf.nn` with the arguments of TensorFlow 1: convolutions, pooling, dropout, tables, normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbtf
+from nbtf._ops.broadcasting import reshape
+from nbtf._ops.comparison import greater_equal, where
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import add, multiply, subtract
+from nbtf._ops.shape import shape as shape_of
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import float32
+from nbtf.compat._v1._surface.random_numbers import random_uniform
+from nbtf.compat._v1._surface.reductions import one_of
+from nbtf.compat._v1._surface.scoping import inside, opened
+
+
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Any:
+    """Slides filters over images; see `nbtf.nn.conv2d`.
+
+    Args:
+      input: images, shape `[batch, rows, columns, channels]`.
+      filter: shape `[rows, columns, channels, results]`.
+      strides: how far they move, one number, two, or one per axis.
+      padding: `"SAME"`, `"VALID"`, or a list of pairs.
+      use_cudnn_on_gpu: accepted and ignored.
+      data_format: `"NHWC"` or `"NCHW"`.
+      dilations: how far apart the elements of a filter stand.
+      name: what the node is to be called.
+      filters: `filter` under its younger name.
+    """
+    with inside():
+        given = one_of("filters", filters, "filter", filter)
+        return nbtf.nn.conv2d(input, given, strides, padding, data_format, dilations, name=name)
+
+
+def conv2d_transpose(
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Slides filters the way back that gradients of `conv2d` go; see `nbtf.nn.conv2d_transpose`.
+
+    Args:
+      value: images.
+      filter: shape `[rows, columns, results, channels]`.
+      output_shape: of the result.
+      strides: as for `conv2d`.
+      padding: as for `conv2d`.
+      data_format: `"NHWC"` or `"NCHW"`.
+      name: what the node is to be called.
+      input: `value` under its younger name.
+      filters: `filter` under its younger name.
+      dilations: as for `conv2d`.
+    """
+    with inside():
+        images, weights = one_of("input", input, "value", value), one_of("filters", filters, "filter", filter)
+        return nbtf.nn.conv2d_transpose(
+            images, weights, output_shape, strides, padding, data_format, dilations, name=name or "conv2d_transpose"
+        )
+
+
+def max_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Returns the largest element under each place of a window.
+
+    Args:
+      value: images, shape `[batch, rows, columns, channels]`.
+      ksize: the window, one number, two, or one per axis.
+      strides: how far it moves.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: `"NHWC"` or `"NCHW"`.
+      name: what the node is to be called.
+      input: `value` under its younger name.
+    """
+    with inside():
+        return nbtf.nn.max_pool2d(one_of("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+def avg_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Returns the mean of the elements under each place of a window; see `max_pool`."""
+    with inside():
+        return nbtf.nn.avg_pool2d(one_of("input", input, "value", value), ksize, strides, padding, data_format, name)
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Any:
+    """Sets elements to 0 at random, and scales the others so that their sum stays the same on average.
+
+    Args:
+      x: floats.
+      keep_prob: which part stays; may be a tensor.
+      noise_shape: of the decisions, which are broadcast to `x`'s shape.
+      seed: of the decisions.
+      name: the scope of the nodes.
+      rate: which part becomes 0: `1 - keep_prob`.
+
+    Raises:
+      ValueError: neither or both of `keep_prob` and `rate` were given, or a number out of range.
+    """
+    if keep_prob is not None and rate is not None:
+        raise ValueError("Cannot specify both 'keep_prob' and 'rate'.")
+    if keep_prob is None and rate is None:
+        raise ValueError(f"`rate` must be provided. Received: rate={rate}")
+    with opened("dropout", name) as scope:
+        part = rate if keep_prob is None else 1.0 - keep_prob
+        if scope is None:
+            return nbtf.nn.dropout(x, part, noise_shape, seed)
+        tensor: Any = as_tensor(x)
+        return _dropped(tensor, part, shape_of(tensor) if noise_shape is None else noise_shape, seed)
+
+
+def _dropped(x: Any, rate: Any, noise_shape: Any, seed: int | None) -> Any:
+    if isinstance(rate, int | float):
+        if not 0 <= rate < 1:
+            text = "`rate` must be a scalar tensor or a float in the range [0, 1). "
+            raise ValueError(f"{text}Received: rate={rate}")
+        if rate == 0:
+            return x
+        scaled: Any = multiply(x, 1 / (1 - rate))
+    else:
+        rate = reshape(as_tensor(rate), [])
+        scaled = divide(x, subtract(as_tensor(1, x._dtype), rate))
+    kept = greater_equal(random_uniform(noise_shape, dtype=x._dtype, seed=seed), rate)
+    made: Any = where(kept, scaled, as_tensor(0, x._dtype))
+    made.set_shape(x._shape)
+    return made
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Returns shares that add up to 1; `dim` is an older name of `axis`. See `nbtf.nn.softmax`."""
+    with inside():
+        return nbtf.nn.softmax(logits, one_of("axis", axis, "dim", dim), name)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Returns logarithms of `softmax`; `dim` is an older name of `axis`."""
+    with inside():
+        return nbtf.nn.log_softmax(logits, one_of("axis", axis, "dim", dim), name)
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> Any:
+    """Computes means and variances along axes; `keep_dims` is an older name of `keepdims`. See `nbtf.nn.moments`."""
+    with opened("moments", name):
+        return nbtf.nn.moments(x, axes, shift, bool(one_of("keepdims", keepdims, "keep_dims", keep_dims)))
+
+
+def embedding_lookup(
+    params: Any,
+    ids: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Any:
+    """Reads rows of a table; see `nbtf.nn.embedding_lookup`.
+
+    Args:
+      params: the table; a list with one table is taken as well.
+      ids: which rows.
+      partition_strategy: accepted: with one table there is nothing to decide.
+      name: what the nodes are called after.
+      validate_indices: accepted and ignored.
+      max_norm: rows that are longer are shortened to this length.
+
+    Raises:
+      ValueError: there are several tables; join them with `tf.concat`.
+    """
+    if isinstance(params, list | tuple) and len(params) > 1:  # pyright: ignore[reportUnknownArgumentType]
+        raise ValueError("Tables in several parts are not built: join them with `tf.concat` along axis 0.")
+    with opened("embedding_lookup", name):
+        return nbtf.nn.embedding_lookup(params, ids, max_norm)
+
+
+def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
+    """Tells whether each target is among the `k` largest predictions of its row.
+
+    Args:
+      predictions: float32, shape `[batch, classes]`.
+      targets: a column number per row.
+      k: how many count.
+      name: what the node is to be called.
+    """
+    with opened("in_top_k", name):
+        return nbtf.nn.in_top_k(targets, predictions, k)
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """Returns `x @ weights + biases`.
+
+    Args:
+      x: shape `[batch, in]`.
+      weights: shape `[in, out]`.
+      biases: shape `[out]`.
+      name: the scope of the nodes.
+    """
+    with opened("xw_plus_b", name) as scope:
+        return nbtf.nn.bias_add(nbtf.matmul(x, weights), biases, name=scope)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+    """Returns `relu(x @ weights + biases)`; see `xw_plus_b`."""
+    with opened("relu_layer", name) as scope:
+        return nbtf.nn.relu(nbtf.nn.bias_add(nbtf.matmul(x, weights), biases), name=scope)
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None) -> Any:
+    """Scales vectors to length 1; `dim` is an older name of `axis`. See `nbtf.math.l2_normalize`."""
+    with opened("l2_normalize", name) as scope:
+        return nbtf.math.l2_normalize(x, one_of("axis", axis, "dim", dim), epsilon, name=scope)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Any:
+    """Returns which part of the elements is 0.
+
+    Args:
+      value: numbers.
+      name: the scope of the nodes.
+    """
+    with opened("zero_fraction", name):
+        return nbtf.reduce_mean(nbtf.cast(nbtf.equal(value, nbtf.zeros_like(value)), float32), name="fraction")
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Any, Any, Any]:
+    """Moves and scales each channel of images to mean `offset` and width `scale`.
+
+    Args:
+      x: images.
+      scale: one number per channel.
+      offset: likewise.
+      mean: the channels' means if this is not training.
+      variance: their variances.
+      epsilon: added to variances.
+      data_format: `"NHWC"` or `"NCHW"`.
+      is_training: whether means and variances are those of these images.
+      name: the scope of the nodes.
+      exponential_avg_factor: how much new means count beside those given.
+
+    Returns:
+      The images, and means and variances: in training unbiased, and mixed with those given if the factor is not 1.
+    """
+    with opened("FusedBatchNorm", name):
+        tensor: Any = as_tensor(x)
+        if data_format == "NCHW":
+            tensor = nbtf.transpose(tensor, [0, 2, 3, 1])
+        if is_training:
+            new_mean, new_variance = nbtf.nn.moments(tensor, [0, 1, 2])
+        else:
+            new_mean, new_variance = as_tensor(mean), as_tensor(variance)
+        made: Any = nbtf.nn.batch_normalization(tensor, new_mean, new_variance, offset, scale, epsilon)
+        if data_format == "NCHW":
+            made = nbtf.transpose(made, [0, 3, 1, 2])
+        if is_training:
+            count = divide(nbtf.cast(nbtf.size(tensor), float32), nbtf.cast(nbtf.size(new_mean), float32))
+            new_variance = multiply(new_variance, divide(count, nbtf.maximum(subtract(count, 1.0), 1.0)))
+            if exponential_avg_factor != 1.0:
+                new_mean = _mixed(new_mean, mean, exponential_avg_factor)
+                new_variance = _mixed(new_variance, variance, exponential_avg_factor)
+        return made, new_mean, new_variance
+
+
+def _mixed(new: Any, old: Any, share: float) -> Any:
+    return add(multiply(new, share), multiply(as_tensor(old), 1.0 - share))
+
+
+def batch_normalization(
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: float, name: str | None = None
+) -> Any:
+    """Moves and scales a tensor by a given mean and variance; see `nbtf.nn.batch_normalization`.
+
+    Args:
+      x: floats.
+      mean: what becomes `offset`.
+      variance: what becomes the square of `scale`.
+      offset: added at the end; None adds nothing.
+      scale: multiplied before that; None multiplies nothing.
+      variance_epsilon: added to the variance.
+      name: the scope of the nodes.
+    """
+    with opened("batchnorm", name):
+        return nbtf.nn.batch_normalization(x, mean, variance, offset, scale, variance_epsilon)

@@ -1,0 +1,222 @@
+"""Nodes that run Python: `tf.py_func`, and those that print and check values when a session runs them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import nbtf
+from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.host_values import host_array
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, as_dtype
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.deferred import Deferred, WayBack
+from nbtf.compat._v1._surface.control import added
+from nbtf.compat._v1._surface.scoping import inside
+from nbtf.errors import InvalidArgumentError, OpError
+
+Values = Sequence[Tensor]
+
+
+class OnHost(Deferred):
+    """A function that only the CPU can run."""
+
+    __slots__ = ()
+
+    def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
+        """Tells that it needs a CPU."""
+        return device_type == "CPU"
+
+
+def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803  # TensorFlow's name
+    """Returns what a Python function makes of arrays when a session runs.
+
+    Args:
+      func: takes NumPy arrays, and returns one or a list of them.
+      inp: its arguments, in a list.
+      Tout: the dtype of its result, or a list of them.
+      stateful: accepted and ignored.
+      name: what the node is called.
+
+    Raises:
+      ValueError: `func` cannot be called.
+    """
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    if building() is None:
+        return nbtf.numpy_function(func, inp, Tout)
+
+    def run(values: Values) -> list[Any]:
+        return _results(func(*[one.numpy() for one in values]), Tout)
+
+    return _python_node("PyFunc", run, inp, Tout, name, lambda grads: [])  # no gradients flow through arrays
+
+
+numpy_function = py_func
+
+
+def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:  # noqa: N803  # TensorFlow's name
+    """Returns what a Python function makes of eager tensors when a session runs; gradients flow through it.
+
+    Args:
+      func: takes tensors that have values, and returns one or a list of them.
+      inp: its arguments, in a list.
+      Tout: the dtype of its result, or a list of them.
+      name: what the node is called.
+    """
+    if building() is None:
+        return nbtf.py_function(func, inp, Tout)
+
+    def run(values: Values) -> list[Any]:
+        found = func(*values)
+        many: list[Any] = [] if found is None else [*found] if isinstance(found, (list, tuple)) else [found]
+        return [as_tensor(one, dtype) for one, dtype in zip(many, _dtypes(Tout), strict=True)]
+
+    return _python_node("EagerPyFunc", run, inp, Tout, name)
+
+
+def _python_node(
+    type: str,
+    run: Callable[[Values], list[Any]],
+    inp: Any,
+    dtypes: Any,
+    name: str | None,
+    way_back: WayBack | None = None,
+) -> Any:
+    def told(values: Values) -> list[Any]:
+        try:
+            return run(values)
+        except OpError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(None, None, f"{error.__class__.__name__}: {error}") from error
+        except Exception as error:
+            raise nbtf.errors.UnknownError(None, None, f"{error.__class__.__name__}: {error}") from error
+
+    with inside():
+        known = [(TensorShape(None), one) for one in _dtypes(dtypes)]
+        node = added(OnHost(type, told, own_gradient=way_back), [*(inp or ())], known, name or type)
+        return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
+
+
+def _dtypes(dtypes: Any) -> list[DType]:
+    many: list[Any] = [*dtypes] if isinstance(dtypes, (list, tuple)) else [dtypes]
+    return [as_dtype(one) for one in many]
+
+
+def _results(found: Any, dtypes: Any) -> list[Any]:
+    """Returns arrays as tensors, after looking at their dtypes."""
+    many: list[Any] = [] if found is None else [*found] if isinstance(found, (list, tuple)) else [found]
+    wanted = _dtypes(dtypes)
+    if not isinstance(dtypes, (list, tuple)) and len(many) != 1:
+        many = [np.asarray(found)]
+    results: list[Any] = []
+    for number, (one, dtype) in enumerate(zip(many, wanted, strict=True)):
+        array, own = host_array(one if isinstance(one, np.ndarray) else np.asarray(one))
+        if own is not dtype:
+            raise InvalidArgumentError(
+                None, None, f"{number}-th value returned by pyfunc_0 is {own.c_name}, but expects {dtype.c_name}"
+            )
+        results.append(constant_of(array, dtype))
+    return results
+
+
+def Print(  # noqa: N802  # TensorFlow's name
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Returns a tensor as it is; whenever a session needs it, prints others on standard error.
+
+    Args:
+      input_: the tensor.
+      data: a list of the tensors to print.
+      message: what stands in front.
+      first_n: how many times it prints at most.
+      summarize: how many elements of each are shown, 3 by default.
+      name: what the node is called.
+    """
+    left = [-1 if first_n is None else first_n]
+    count = 3 if summarize is None else summarize
+
+    def tell(values: Values) -> None:
+        if left[0]:
+            left[0] -= 1
+            sys.stderr.write((message or "") + "".join([shown(one, count) for one in values]) + "\n")
+
+    def run(values: Values) -> list[Any]:
+        tell(values[1:])
+        return [nbtf.identity(values[0])]
+
+    if building() is None:
+        tell([as_tensor(one) for one in data])
+        return nbtf.identity(input_)
+    with inside():
+        tensor: Any = as_tensor(input_)
+        return added(
+            Deferred("Print", run, own_gradient=list),
+            [tensor, *data],
+            [(tensor._shape, tensor._dtype)],
+            name or "Print",
+        ).outputs[0]
+
+
+def shown(tensor: Tensor, count: int) -> str:
+    """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2][3...]...]`."""
+    array = np.asarray(tensor.numpy())
+    texts = [_text(one) for one in array.reshape(-1).tolist()]
+    limit = len(texts) if count < 0 else count
+    more = "..." if len(texts) > limit else ""
+    return f"[{_rows(texts[:limit], array.shape, more) if texts else ''}{more}]"
+
+
+def _rows(texts: Sequence[str], shape: Sequence[int], more: str) -> str:
+    """Returns the first elements of an array, its axes but the first in brackets."""
+    if len(shape) < 2:
+        return " ".join(texts)
+    size = int(np.prod(shape[1:]))
+    rows = [texts[start : start + size] for start in range(0, len(texts), size)]
+    return "".join([f"[{_rows(row, shape[1:], more)}{_cut(row, size, shape, more)}]" for row in rows])
+
+
+def _cut(row: Sequence[str], size: int, shape: Sequence[int], more: str) -> str:
+    return more if len(row) < size and len(shape) == 2 else ""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
+    """Returns a node that prints values, as `tf.print` does, whenever a session runs it.
+
+    Args:
+      *inputs: tensors, texts and other Python values.
+      **kwargs: as for `nbtf.print`.
+    """
+    if building() is None:
+        return nbtf.print(*inputs, **kwargs)
+    name = kwargs.pop("name", None)
+    places = [number for number, one in enumerate(inputs) if nbtf.is_tensor(one)]
+
+    def run(values: Values) -> list[Any]:
+        shown = list(inputs)
+        for place, value in zip(places, values, strict=True):
+            shown[place] = value
+        nbtf.print(*shown, **kwargs)
+        return []
+
+    with inside():
+        return added(OnHost("PrintV2", run), [inputs[place] for place in places], [], name or "PrintV2")

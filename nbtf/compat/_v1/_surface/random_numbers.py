@@ -1,0 +1,235 @@
+"""Random ops of TensorFlow 1: their seeds are those of the graph, and each session draws from the start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbtf
+from nbtf._ops.categorical import Multinomial
+from nbtf._ops.elementwise import add, multiply, subtract
+from nbtf._ops.random import (
+    RandomShuffle,
+    RandomStandardNormal,
+    RandomUniform,
+    RandomUniformInt,
+    TruncatedNormal,
+)
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import DTypeLike, as_dtype, float32, int32, int64
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.host_inputs import holds_tensors
+from nbtf.compat._v1._graph.seeds import GraphStream
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._surface.making import shape as shape_of
+from nbtf.compat._v1._surface.scoping import opened, tensor_called
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Sets the seed of the default graph: every session then draws the same numbers.
+
+    Args:
+      seed: an integer; None forgets it. Ops made before keep their seeds.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> tf1.set_random_seed(1)
+    >>> x = tf1.random_uniform([2])
+    >>> first, second = tf1.Session().run(x), tf1.Session().run(x)
+    >>> bool((first == second).all())
+    True
+    """
+    if building() is None:
+        nbtf.random.set_seed(seed)
+    else:
+        get_default_graph().seed = seed
+
+
+def _stream(seed: int | None) -> GraphStream:
+    return GraphStream(*get_default_graph().seeds_for(seed))
+
+
+def _shape(shape: Any) -> Any:
+    """Returns a shape as a tensor of the graph called `shape`."""
+    if isinstance(shape, GraphTensor):
+        return shape
+    if holds_tensors(shape):
+        return nbtf.stack(shape, name="shape")
+    if shape.__class__ in (list, tuple, nbtf.TensorShape):
+        return tensor_called("shape", [one.__index__() for one in shape], int32)
+    return tensor_called("shape", shape, int32)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draws numbers from a normal distribution.
+
+    Args:
+      shape: of the result; may be a tensor.
+      mean: of the distribution.
+      stddev: its width.
+      dtype: of the result, floats.
+      seed: of this op.
+      name: what the nodes are called after.
+    """
+    with opened("random_normal", name) as scope:
+        if scope is None:
+            return nbtf.random.normal(shape, mean, stddev, dtype, seed)
+        return _scaled(RandomStandardNormal, shape, mean, stddev, dtype, seed, scope)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draws numbers from a normal distribution, none further from its mean than twice its width.
+
+    Args:
+      shape: of the result; may be a tensor.
+      mean: of the distribution.
+      stddev: its width.
+      dtype: of the result, floats.
+      seed: of this op.
+      name: what the nodes are called after.
+    """
+    with opened("truncated_normal", name) as scope:
+        if scope is None:
+            return nbtf.random.truncated_normal(shape, mean, stddev, dtype, seed)
+        return _scaled(TruncatedNormal, shape, mean, stddev, dtype, seed, scope)
+
+
+def _scaled(op: Any, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike, seed: int | None, scope: str) -> Any:
+    kind = as_dtype(dtype)
+    lengths = _shape(shape)
+    centre, width = tensor_called("mean", mean, kind), tensor_called("stddev", stddev, kind)
+    drawn = op(shape=lengths, stream=_stream(seed), dtype=kind)
+    return add(multiply(drawn, width, "mul"), centre, scope)
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+
+    Args:
+      shape: of the result; may be a tensor.
+      minval: the lower bound.
+      maxval: the upper bound, not reached; 1 if not given, but integers need it.
+      dtype: float16, float32, float64, int32 or int64.
+      seed: of this op.
+      name: what the nodes are called after.
+
+    Raises:
+      ValueError: integers without `maxval`.
+    """
+    kind = as_dtype(dtype)
+    if maxval is None and kind.is_integer:
+        raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+    with opened("random_uniform", name) as scope:
+        if scope is None:
+            return nbtf.random.uniform(shape, minval, maxval, kind, seed)
+        lengths = _shape(shape)
+        if kind.is_integer:
+            return RandomUniformInt(
+                shape=lengths, minval=minval, maxval=maxval, stream=_stream(seed), dtype=kind, name=scope
+            )
+        return _between(lengths, minval, 1 if maxval is None else maxval, kind, seed, scope)
+
+
+def _between(shape: Any, minval: Any, maxval: Any, dtype: Any, seed: int | None, scope: str) -> Any:
+    from_zero, to_one = minval.__class__ is int and not minval, maxval.__class__ is int and maxval == 1
+    low: Any = None if from_zero else tensor_called("min", minval, dtype)
+    high: Any = None if to_one and from_zero else tensor_called("max", maxval, dtype)
+    drawn = RandomUniform(shape=shape, stream=_stream(seed), dtype=dtype)
+    if low is not None:
+        return add(multiply(drawn, subtract(high, low, "sub"), "mul"), low, scope)
+    return drawn if high is None else multiply(drawn, high, scope)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
+    """Puts the parts of a tensor along its first axis in random order.
+
+    Args:
+      value: any tensor.
+      seed: of this op.
+      name: what the node is called.
+    """
+    graph = building()
+    if graph is None:
+        return nbtf.random.shuffle(value, seed)
+    with graph.inside():
+        return RandomShuffle(value, stream=_stream(seed), name=name)
+
+
+def multinomial(
+    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
+) -> Any:
+    """Draws classes by their log-probabilities.
+
+    Args:
+      logits: log-probabilities of the classes, a row for each draw.
+      num_samples: how many are drawn for each row.
+      seed: of this op.
+      name: what the nodes are called after.
+      output_dtype: int64 or int32.
+    """
+    return _classes("multinomial", logits, num_samples, output_dtype, seed, name)
+
+
+def categorical(
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+) -> Any:
+    """Draws classes by their log-probabilities.
+
+    Args:
+      logits: log-probabilities of the classes, a row for each draw.
+      num_samples: how many are drawn for each row.
+      dtype: int64 or int32.
+      seed: of this op.
+      name: what the nodes are called after.
+    """
+    return _classes("categorical", logits, num_samples, dtype, seed, name)
+
+
+def _classes(scope_name: str, logits: Any, count: Any, dtype: Any, seed: int | None, name: str | None) -> Any:
+    with opened(scope_name, name) as scope:
+        if scope is None:
+            return nbtf.random.categorical(logits, count, dtype, seed)
+        kind = int64 if dtype is None else as_dtype(dtype)
+        values = as_tensor(logits)
+        return Multinomial(values, num_samples=count, stream=_stream(seed), output_dtype=kind)
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
+    """Cuts a part of a size out of a tensor, at a random place.
+
+    Args:
+      value: any tensor.
+      size: the lengths of the part; -1 is not allowed.
+      seed: of this op.
+      name: what the nodes are called after.
+    """
+    with opened("random_crop", name) as scope:
+        whole: Any = as_tensor(value)
+        lengths: Any = tensor_called("size", size, int32)
+        limit = shape_of(whole) - lengths + 1
+        drawn = random_uniform(shape_of(limit), maxval=int32.max, dtype=int32, seed=seed)
+        return nbtf.slice(whole, nbtf.math.floormod(drawn, limit), lengths, scope)
+
+
+normal = random_normal
+uniform = random_uniform
+shuffle = random_shuffle

@@ -1,0 +1,127 @@
+"""What a program switches in its first lines: graphs or eager ops, shapes, equality, the kind of variables."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from nbtf._runtime.context import CURRENT
+from nbtf.compat._v1._config.config_proto import ConfigProto
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.process import process
+
+# Source: contrib/eager of TensorFlow 1.15, whose numbers stand for the policies of `tf.config.experimental` today.
+_POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
+
+
+def executing_eagerly() -> bool:
+    """Tells whether ops of `compat.v1` run at once.
+
+    Returns:
+      True, until something is switched; False where the program imported `nbtf.compat.v1` itself.
+
+    >>> tf.compat.v1.executing_eagerly()
+    True
+    >>> import nbtf.compat.v1 as tf1
+    >>> tf1.executing_eagerly()
+    False
+    """
+    return building() is None
+
+
+def enable_eager_execution(
+    config: ConfigProto | None = None, device_policy: int | None = None, execution_mode: Any = None
+) -> None:
+    """Makes ops of `compat.v1` run at once, for the rest of the process or until `tf.runtime.restart`.
+
+    Args:
+      config: settings; of them `log_device_placement` and `gpu_options.allow_growth` count.
+      device_policy: what happens to tensors on another device than their op: 0 refuses, 1 warns, 2 copies, 3 copies
+        int32 alone.
+      execution_mode: accepted and ignored; ops run one after the other.
+
+    Raises:
+      TypeError: `config` is no `ConfigProto`.
+      ValueError: the default graph has nodes, or there is no such policy.
+    """
+    if config is not None and not isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+    if device_policy is not None and device_policy not in range(len(_POLICIES)):
+        raise ValueError("device_policy must be one of None, DEVICE_PLACEMENT_*")
+    now = process()
+    if not now.eager and now.graph is not None and now.graph.version:
+        raise ValueError("tf.enable_eager_execution must be called at program startup.")
+    if device_policy is not None:
+        CURRENT.context.change(device_policy=_POLICIES[device_policy])
+    if config is not None:
+        _apply(config)
+    now.eager = True
+    _forget_names()
+
+
+def _apply(config: ConfigProto) -> None:
+    """Carries over the settings that eager ops have, too."""
+    from nbtf import config as devices
+    from nbtf import debugging
+
+    if config.log_device_placement:
+        debugging.set_log_device_placement(True)
+    if config.gpu_options.allow_growth:
+        for gpu in devices.list_physical_devices("GPU"):
+            devices.experimental.set_memory_growth(gpu, True)
+
+
+def disable_eager_execution() -> None:
+    """Makes ops of `compat.v1` build graphs again, as they do from import on.
+
+    Raises:
+      ValueError: a block of a graph, a device or the like is open.
+    """
+    process().eager = False
+    _forget_names()
+
+
+def enable_v2_behavior() -> None:
+    """Switches `compat.v1` to what TensorFlow 2 does: eager ops, its shapes, its equality, its variables.
+
+    Raises:
+      ValueError: the default graph has nodes.
+    """
+    enable_eager_execution()
+    enable_v2_tensorshape()
+    enable_tensor_equality()
+    process().resource_variables = True
+
+
+def disable_v2_behavior() -> None:
+    """Switches `compat.v1` to what TensorFlow 1 does: graphs, shapes of `Dimension`, equality that is identity."""
+    disable_eager_execution()
+    disable_v2_tensorshape()
+    disable_tensor_equality()
+    process().resource_variables = False
+
+
+def enable_v2_tensorshape() -> None:
+    """Makes the lengths in shapes of graph tensors plain numbers or None."""
+    process().v2_shapes = True
+    _forget_names()
+
+
+def disable_v2_tensorshape() -> None:
+    """Makes the lengths in shapes of graph tensors `Dimension`s, as in TensorFlow 1."""
+    process().v2_shapes = False
+    _forget_names()
+
+
+def enable_tensor_equality() -> None:
+    """Makes `==` between graph tensors an op that compares their elements."""
+    process().tensor_equality = True
+
+
+def disable_tensor_equality() -> None:
+    """Makes `==` between graph tensors tell whether they are the same one, as in TensorFlow 1."""
+    process().tensor_equality = False
+
+
+def _forget_names() -> None:
+    import_module("nbtf.compat._v1").forget()

@@ -1,0 +1,114 @@
+"""What an optimizer needs besides its formula: pairs of gradients and variables, settings, a count of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.structure import flatten
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.tape import GradientTape
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._training.slots import is_of_graph
+from nbtf.compat._v1._variables.assigning import assign_add
+from nbtf.compat._v1._variables.initializers import Constant, Initializer, Ones, Zeros
+from nbtf.compat._v1._variables.kinds import Variable
+
+Pairs = Sequence[tuple[Any, Any]]
+
+
+def counted(step: Any, name: str) -> Operation:
+    """Returns the node that counts a step."""
+    with step.graph.inside():
+        one = setting(1, step.dtype.base_dtype, step.graph, "value")
+    done = step.assign_add(one, name=name, read_value=False) if is_of_graph(step) else assign_add(step, one, name=name)
+    return done.op if isinstance(done, GraphTensor) else done
+
+
+def own_tensor(value: Any) -> Any:
+    """Returns what leads to a variable itself; other values as they are."""
+    return value.op.outputs[0] if isinstance(value, Variable) else value
+
+
+def graph_of(variable: Any) -> Graph | None:
+    """Returns the graph of a variable; None if it has none."""
+    return variable.graph if is_of_graph(variable) else None
+
+
+def key_of(variable: Any) -> Any:
+    """Returns what tells a variable from others."""
+    return variable.op if is_of_graph(variable) else id(variable)
+
+
+def initializer_of(value: float) -> Initializer:
+    """Returns what makes a first value."""
+    return Zeros() if value == 0.0 else Ones() if value == 1.0 else Constant(value)
+
+
+def setting(value: Any, dtype: Any, graph: Graph | None, name: str) -> Any:
+    """Returns a setting as a tensor of its own name."""
+    if callable(value):
+        value = value()
+    if isinstance(value, GraphTensor | Tensor | Variable):
+        return as_tensor(value)
+    tensor = as_tensor(value, dtype)
+    return tensor.called(name) if isinstance(tensor, GraphTensor) else tensor
+
+
+def waiting_for_nothing(graph: Graph | None) -> AbstractContextManager[Any]:
+    """Returns the block in which slots are made: they wait for nothing."""
+    return nullcontext() if graph is None else graph.control_dependencies(None)
+
+
+def checked_pairs(pairs: Pairs) -> list[tuple[Any, Any]]:
+    """Returns the pairs that have a gradient.
+
+    Raises:
+      ValueError: there are none.
+      TypeError: a gradient is no tensor.
+      NotImplementedError: a variable is a tensor.
+    """
+    if not pairs:
+        raise ValueError("No variables provided.")
+    for grad, _ in pairs:
+        if grad is not None and not isinstance(grad, GraphTensor | Tensor | IndexedSlices | Variable):
+            try:
+                as_tensor(grad)
+            except (TypeError, ValueError):
+                raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}") from None
+    found = [(grad, variable) for grad, variable in pairs if grad is not None]
+    if not found:
+        raise ValueError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
+    for _, variable in found:
+        if isinstance(variable, GraphTensor | Tensor):
+            raise NotImplementedError("Trying to update a Tensor ", variable)
+    return found
+
+
+def pairs_by_tape(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+    """Returns the gradients of a function's result, each with its variable.
+
+    Args:
+      loss: the function, without arguments.
+      var_list: the variables; by default all that it uses and that are trained.
+      grad_loss: what the gradient starts with.
+
+    Raises:
+      RuntimeError: a graph is built.
+      ValueError: there are no variables.
+    """
+    graph = building()
+    if graph is not None:
+        raise RuntimeError("A loss that is a function needs ops that run at once: `tf.enable_eager_execution()`.")
+    with GradientTape() as tape:
+        value = loss()
+    chosen: list[Any] = list(tape.watched_variables()) if var_list is None else flatten(var_list)
+    if not chosen:
+        raise ValueError("No variables to optimize.")
+    return list(zip(tape.gradient(value, chosen, grad_loss), chosen, strict=True))

@@ -1,0 +1,63 @@
+"""Which variables a saver saves, under which names, and how their values are fetched and put."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.variable import Variable as EagerVariable
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.kinds import Variable
+
+
+def named_variables(given: Sequence[Any] | Mapping[str, Any] | None, graph: Graph | None) -> dict[str, Any]:
+    """Returns variables by the names they have in files.
+
+    Args:
+      given: variables, or variables by name; None for all global ones of the graph.
+      graph: the default graph; None where ops run at once.
+
+    Raises:
+      RuntimeError: none are given, and ops run at once.
+      ValueError: two have the same name.
+      TypeError: one is no variable.
+    """
+    if given is None:
+        if graph is None:
+            raise RuntimeError(
+                "When eager execution is enabled, `var_list` must specify a list or dict of variables to save"
+            )
+        keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
+        given = [one for key in keys for one in graph.get_collection(key)]
+    pairs = given.items() if isinstance(given, Mapping) else [(_name_of(one), one) for one in given]
+    found: dict[str, Any] = {}
+    for name, one in sorted(pairs, key=lambda pair: pair[0]):
+        if not isinstance(one, Variable | EagerVariable):
+            text = "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
+            raise TypeError(f"{text}{one}")
+        if name in found or (one in found.values() and isinstance(one, Variable)):
+            raise ValueError(f"At least two variables have the same name: {name}")
+        found[name] = one
+    return found
+
+
+def _name_of(variable: Any) -> str:
+    return variable.op.name if isinstance(variable, Variable) else variable.name.partition(":")[0]
+
+
+def value_of(variable: Any, session: Any) -> np.ndarray[Any, Any]:
+    """Returns the value that a session has for a variable; text as its bytes."""
+    array = np.asarray(session.run(variable) if isinstance(variable, Variable) else variable.numpy())
+    return array.astype(np.bytes_) if array.dtype.kind == "O" else array
+
+
+def put_value(variable: Any, value: np.ndarray[Any, Any], session: Any) -> None:
+    """Gives a variable a value in a session."""
+    if not isinstance(variable, Variable):
+        variable.assign(value)
+        return
+    initializer = variable.initializer
+    session.run(initializer, {initializer.inputs[1]: value})

@@ -1,0 +1,67 @@
+"""The variables that an optimizer keeps beside those it trains."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from nbtf._ops.creation import fill
+from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._runtime.conversion import as_tensor
+from nbtf.compat._v1._variables.initializers import Initializer
+from nbtf.compat._v1._variables.kinds import ResourceVariable, Variable
+from nbtf.compat._v1._variables.scopes import get_variable, get_variable_scope, variable_scope
+
+
+def is_of_graph(variable: Any) -> bool:
+    """Tells whether a variable is one of a graph."""
+    return isinstance(variable, Variable)
+
+
+def beside(variable: Any) -> AbstractContextManager[Any]:
+    """Returns the block in which what belongs to a variable is made."""
+    return variable.graph.colocate_with(variable.op) if is_of_graph(variable) else nullcontext()
+
+
+def full_slot(variable: Any, value: float, initializer: Initializer, name: str) -> Any:
+    """Returns a new variable of the shape and on the device of another one.
+
+    Args:
+      variable: the other one.
+      value: what all elements are.
+      initializer: what makes such a value in a graph.
+      name: what stands behind the other one's name: `w/Adam`, and `w/Adam_1` the second time.
+    """
+    if not is_of_graph(variable):
+        start = fill(variable.shape, as_tensor(value, variable.dtype))
+        return EagerVariable(start, trainable=False, name=f"{_plain(variable)}/{name}")
+    with variable_scope(None, f"{variable.op.name}/{name}"), beside(variable):
+        return _slot(variable, initializer=initializer, shape=variable.shape)
+
+
+def slot_of(variable: Any, value: Any, name: str) -> Any:
+    """Returns a new variable beside another one, with a first value of its own; see `full_slot`."""
+    if not is_of_graph(variable):
+        return EagerVariable(value, trainable=False, name=f"{_plain(variable)}/{name}")
+    with variable_scope(None, f"{variable.op.name}/{name}"), beside(variable):
+        return _slot(variable, initializer=value)
+
+
+def _slot(variable: Any, **arguments: Any) -> Any:
+    scope = get_variable_scope()
+    kept = scope.regularizer
+    scope.set_regularizer(None)
+    try:
+        return get_variable(
+            "",
+            dtype=variable._dtype,
+            trainable=False,
+            use_resource=isinstance(variable, ResourceVariable),
+            **arguments,
+        )
+    finally:
+        scope.set_regularizer(kept)
+
+
+def _plain(variable: Any) -> str:
+    return variable.name.partition(":")[0]

@@ -1,0 +1,149 @@
+"""`tf.assign` and its sisters: the functions that give variables of a graph other values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.op import Op
+from nbtf._ops.variable import Variable as EagerVariable
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._variables import ops
+from nbtf.compat._v1._variables.changes import changing_node
+from nbtf.errors import OutOfRangeError
+
+
+def assign(
+    ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Returns what gives a variable another value when it is run.
+
+    Args:
+      ref: the variable, or what another assigning function returned.
+      value: of its dtype and shape.
+      validate_shape: False lets a reference take a value of another shape.
+      use_locking: only shown.
+      name: what the node is to be called.
+
+    Returns:
+      The reference again, or for a resource the variable as it is afterwards.
+
+    Raises:
+      TypeError: the value has another dtype; for a resource `ValueError`.
+      ValueError: it has another shape.
+    """
+    attrs = {"use_locking": use_locking is not False, "validate_shape": validate_shape is not False}
+    return _change(ref, ops.ASSIGN, [value], name, attrs)
+
+
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Returns what adds to the value of a variable when it is run; see `assign`."""
+    return _change(ref, ops.ASSIGN_ADD, [value], name, {"use_locking": bool(use_locking)})
+
+
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Returns what subtracts from the value of a variable when it is run; see `assign`."""
+    return _change(ref, ops.ASSIGN_SUB, [value], name, {"use_locking": bool(use_locking)})
+
+
+def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """Returns what replaces rows of a variable when it is run.
+
+    Args:
+      ref: the variable.
+      indices: which rows.
+      updates: the new rows.
+      use_locking: only shown.
+      name: what the node is to be called.
+    """
+    return _change(ref, ops.SCATTER_UPDATE, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what adds to rows of a variable when it is run; see `scatter_update`."""
+    return _change(ref, ops.SCATTER_ADD, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what subtracts from rows of a variable when it is run; see `scatter_update`."""
+    return _change(ref, ops.SCATTER_SUB, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    """Returns what replaces elements or slices of a variable when it is run.
+
+    Args:
+      ref: the variable.
+      indices: places, shape `[..., depth]`.
+      updates: the new values.
+      use_locking: only shown.
+      name: what the node is to be called.
+    """
+    return _change(ref, ops.SCATTER_ND_UPDATE, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what adds to elements or slices of a variable when it is run; see `scatter_nd_update`."""
+    return _change(ref, ops.SCATTER_ND_ADD, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what subtracts from elements or slices of a variable when it is run; see `scatter_nd_update`."""
+    return _change(ref, ops.SCATTER_ND_SUB, [indices, updates], name, {"use_locking": use_locking})
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+    """Returns a tensor whose run adds one to a variable and gives the value before.
+
+    Args:
+      ref: the variable, a whole number.
+      limit: the value at which a run fails.
+      name: what the node is to be called.
+    """
+    if isinstance(ref, EagerVariable):
+        return _counted(ref, limit)
+    return ref.count_up_to(limit, name)
+
+
+def _counted(variable: EagerVariable, limit: int) -> Any:
+    before = variable.value()
+    if int(before) >= limit:
+        raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+    variable.assign_add(1)
+    return before
+
+
+def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs: Mapping[str, Any]) -> Any:
+    if ref.__class__ is GraphTensor and ref._link == "reference":
+        return changing_node(ref.graph, record, ref, values, name or record.type, attrs).outputs[0]
+    if isinstance(ref, EagerVariable):
+        return _changed(ref, record, values)
+    if not hasattr(ref, "_change"):
+        what = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}.get(record.type, "_lazy_read")
+        if hasattr(ref, what):  # a variable outside graphs, after `enable_eager_execution`
+            return getattr(ref, what)(*values)
+        raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{what}'")
+    return ref._change(record, list(values), name, **attrs)
+
+
+_METHODS: dict[Op, str] = {
+    ops.ASSIGN: "assign",
+    ops.ASSIGN_ADD: "assign_add",
+    ops.ASSIGN_SUB: "assign_sub",
+    ops.SCATTER_UPDATE: "scatter_update",
+    ops.SCATTER_ADD: "scatter_add",
+    ops.SCATTER_SUB: "scatter_sub",
+    ops.SCATTER_ND_UPDATE: "scatter_nd_update",
+    ops.SCATTER_ND_ADD: "scatter_nd_add",
+    ops.SCATTER_ND_SUB: "scatter_nd_sub",
+}
+"""The methods of eager variables."""
+
+_ROWS = frozenset({ops.SCATTER_UPDATE, ops.SCATTER_ADD, ops.SCATTER_SUB})
+
+
+def _changed(variable: EagerVariable, record: Op, values: Sequence[Any]) -> Any:
+    """Returns an eager variable after changing it at once."""
+    method = getattr(variable, _METHODS[record])
+    return method(IndexedSlices(values[1], values[0])) if record in _ROWS else method(*values)

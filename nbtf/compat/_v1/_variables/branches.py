@@ -1,0 +1,35 @@
+"""What happens at nodes that take a variable inside a branch of `tf.cond` or the body of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf._runtime.events import Reason
+from nbtf._runtime.scopes import SCOPE, NodeScope, set_scope
+from nbtf._runtime.tensor import Tensor
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._variables.ops import ASSIGNS
+from nbtf.compat._v1._variables.running import SessionVariable, outputs_on_variables, value_of
+
+
+def outputs_in_branch(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+    """Returns what a node makes that takes a variable, where the variable lives.
+
+    When gradients go back through a branch its ops run again, on values: a variable is not changed a second time.
+    """
+    variable = made[node.inputs[0]]
+    if variable.__class__ is not SessionVariable:
+        return _again(node, variable, made)
+    before, device = SCOPE(), variable._device
+    set_scope(NodeScope(node.name, device, Reason("follows variable", device.short_name)))
+    try:
+        return outputs_on_variables(node, made, {})
+    finally:
+        set_scope(before)
+
+
+def _again(node: Operation, value: Tensor, made: Mapping[Any, Any]) -> list[Any]:
+    if not node.outputs:
+        return []
+    return [value_of(made[node.inputs[1]], node.name) if node.record in ASSIGNS else value]

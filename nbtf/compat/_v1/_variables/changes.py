@@ -1,0 +1,192 @@
+"""How a variable of a graph is given another value: nodes that a session runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.indexing import slice_spec
+from nbtf._ops.op import Op
+from nbtf._runtime.conversion import as_tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._variables import ops
+from nbtf.errors import InvalidArgumentError
+
+
+class Changes:
+    """The methods of a variable that assign to it."""
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+        validate_shape: bool = True,
+    ) -> Any:
+        """Returns what gives it another value when it is run.
+
+        Args:
+          value: of its dtype and shape.
+          use_locking: only shown.
+          name: what the node is to be called.
+          read_value: False returns the node instead of a tensor of the new value.
+          validate_shape: False lets a reference take a value of another shape.
+
+        Raises:
+          TypeError: the value has another dtype; for a resource `ValueError`.
+          ValueError: it has another shape.
+        """
+        return self._change(
+            ops.ASSIGN, [value], name, read_value, use_locking=use_locking, validate_shape=validate_shape
+        )
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Returns what adds to its value when it is run; see `assign`."""
+        return self._change(ops.ASSIGN_ADD, [delta], name, read_value, use_locking=use_locking)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Returns what subtracts from its value when it is run; see `assign`."""
+        return self._change(ops.ASSIGN_SUB, [delta], name, read_value, use_locking=use_locking)
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what replaces rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_UPDATE, sparse_delta, use_locking, name)
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what adds to rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_ADD, sparse_delta, use_locking, name)
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what subtracts from rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_SUB, sparse_delta, use_locking, name)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Returns what replaces elements or slices when it is run."""
+        return self._change(ops.SCATTER_ND_UPDATE, [indices, updates], name, use_locking=True)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Returns what adds to elements or slices when it is run."""
+        return self._change(ops.SCATTER_ND_ADD, [indices, updates], name, use_locking=False)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Returns what subtracts from elements or slices when it is run."""
+        return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
+
+    def _assign_part(self, key: Any, part: str, value: Any, name: str | None = None) -> Any:
+        """Returns what gives a part another value when it is run: what `v[key].assign(value)` does.
+
+        Args:
+          key: what stands in the brackets.
+          part: the name of the node that cuts the part out.
+          value: of the variable's dtype; it is broadcast to the part.
+          name: what the node is to be called.
+        """
+        begin, end, strides, masks = slice_spec(key)
+        attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}
+        return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{part}/_assign/", **attrs)
+
+    def _change_rows(self, record: Any, delta: Any, use_locking: bool, name: str | None) -> Any:
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {delta}")
+        return self._change(record, [delta.indices, delta.values], name, use_locking=use_locking)
+
+    def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
+        """Adds the node that does this to the variable, and returns what stands for the new value."""
+        raise NotImplementedError
+
+
+def changing_node(
+    graph: Graph, record: Op, target: GraphTensor, values: Sequence[Any], name: str, attrs: Mapping[str, Any]
+) -> Operation:
+    """Adds a node that changes a variable; of a reference it passes the reference on.
+
+    Args:
+      graph: the graph of the variable.
+      record: what it does.
+      target: the variable: a reference or a handle.
+      values: what else it takes.
+      name: what it is to be called.
+      attrs: what is to be known of it.
+
+    Raises:
+      TypeError: a value has another dtype.
+      ValueError: it has another shape.
+    """
+    with graph.inside():
+        arguments = [
+            target,
+            *[_converted(record, target, *pair) for pair in zip(record.tokens[1:], values, strict=True)],
+        ]
+        check_dtypes(record, arguments)
+        whole = attrs.get("validate_shape", True)
+
+        def known(node: str) -> list[tuple[TensorShape, DType]]:
+            shape = _shape_after(record, arguments, node, attrs) if whole else arguments[1]._shape
+            return [(shape, target._dtype)] if target._link == "reference" else []
+
+        link = "reference" if target._link == "reference" else None
+        return graph.add_known(record, arguments, attrs, name, known, link)
+
+
+def _converted(record: Op, target: GraphTensor, token: str, value: Any) -> Any:
+    """Returns a value as a tensor; what is one keeps its dtype, which is looked at afterwards."""
+    if value.__class__ is GraphTensor:
+        return value
+    return as_tensor(value, target._dtype if token == record.tokens[0] else None)
+
+
+def check_dtypes(record: Op, arguments: Sequence[GraphTensor]) -> None:
+    """Raises `TypeError` if a value has another dtype than the variable."""
+    try:
+        record.check(arguments, {})
+    except InvalidArgumentError as error:
+        first = arguments[0]
+        for name, token, value in zip(record.inputs, record.tokens, arguments, strict=True):
+            if token == record.tokens[0] and value._dtype is not first._dtype:
+                raise TypeError(
+                    f"Input '{name}' of '{record.type}' Op has type {value._dtype.name} that does not match "
+                    f"type {first._dtype.name} of argument '{record.inputs[0]}'."
+                ) from None
+        raise TypeError(error.message) from None
+
+
+def _shape_after(record: Op, arguments: Sequence[GraphTensor], node: str, attrs: Mapping[str, Any]) -> TensorShape:
+    """Returns the shape of the variable afterwards; where whole values are assigned, they must have it."""
+    shape = arguments[0]._shape
+    if len(arguments) != 2 or record.attrs:
+        return shape
+    value = arguments[1]._shape
+    if shape.is_compatible_with(value):
+        return shape.merge_with(value)
+    if len(shape) != len(value):
+        problem = f"Shapes must be equal rank, but are {len(shape)} and {len(value)}"
+    else:
+        pairs = enumerate(zip(shape, value, strict=True))
+        axis, (one, other) = next((i, pair) for i, pair in pairs if None not in pair and pair[0] != pair[1])
+        problem = (
+            f"Dimension {axis} in both shapes must be equal, but are {one} and {other}. "
+            f"Shapes are {_text(shape)} and {_text(value)}."
+        )
+    kind = "T" if arguments[0]._link == "reference" else "dtype"
+    said = {kind: f"DT_{arguments[0]._dtype.c_name.upper()}"}
+    said.update({key: str(value).lower() for key, value in attrs.items()} if kind == "T" else {})
+    told = ", ".join(f"{key}={said[key]}" for key in sorted(said))
+    inputs = ", ".join(tensor.op.name for tensor in arguments)
+    raise ValueError(
+        f"{problem} for '{{{{node {node}}}}} = {record.type}[{told}]({inputs})' with input shapes: "
+        f"{_text(arguments[0].shape)}, {_text(value)}."
+    )
+
+
+def _text(shape: TensorShape) -> str:
+    return f"[{','.join(['?' if one is None else str(one) for one in shape])}]"

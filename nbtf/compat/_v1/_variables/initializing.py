@@ -1,0 +1,170 @@
+"""How the variables of a graph are found and get their first values: `tf.global_variables_initializer` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nbtf._ops.gathering import boolean_mask
+from nbtf._ops.joining import Pack, stack
+from nbtf._ops.logic import logical_not
+from nbtf._ops.shape import Rank
+from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._types import string
+from nbtf.compat._v1._graph.defaults import building, constant, get_default_graph
+from nbtf.compat._v1._graph.grouping import group
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.variable import Variable
+
+# Which there are
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """Returns the variables of the default graph that are no local ones; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Variable]:
+    """Returns `global_variables()`; the older name."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Variable]:
+    """Returns the local variables of the default graph; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """Returns the variables of the default graph that optimizers change; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Variable]:
+    """Returns what is in the collection of model variables; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """Returns the variables of which averages are kept; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+# Their first values
+
+
+def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
+    """Returns a node whose run gives variables their initial values.
+
+    Args:
+      var_list: the variables.
+      name: what the node is to be called.
+
+    Returns:
+      The node; None where ops run at once, since variables have their values then.
+    """
+    if building() is None:
+        return None
+    initializers = [variable.initializer for variable in var_list]
+    return group(*initializers, name=name)
+
+
+def global_variables_initializer() -> Operation | None:
+    """Returns a node whose run gives all global variables of the default graph their initial values."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation | None:
+    """Returns a node whose run gives all local variables of the default graph their initial values."""
+    return variables_initializer(local_variables())
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation | None:
+    """Returns a node whose run fills the look-up tables of the default graph."""
+    return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
+
+
+def initialize_all_variables() -> Operation | None:
+    """Returns `global_variables_initializer()`; the older name."""
+    return global_variables_initializer()
+
+
+def initialize_variables(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
+    """Returns `variables_initializer(...)`; the older name."""
+    return variables_initializer(var_list, name)
+
+
+def initialize_local_variables() -> Operation | None:
+    """Returns `local_variables_initializer()`; the older name."""
+    return local_variables_initializer()
+
+
+# Whether they have them
+
+
+def is_variable_initialized(variable: Variable | EagerVariable) -> GraphTensor:
+    """Returns a tensor that tells whether a variable has a value in the session that runs it."""
+    if isinstance(variable, EagerVariable):
+        return constant(True)
+    with variable._here().inside():
+        return variable._is_initialized()
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> GraphTensor:
+    """Returns a tensor with the names of the variables that have no value in the session that runs it.
+
+    Args:
+      var_list: which ones; by default the global and local ones.
+      name: what stands in front of the names of its nodes.
+    """
+    if building() is None:
+        return constant([], string)
+    variables = [*global_variables(), *local_variables()] if var_list is None else var_list
+    graph = get_default_graph()
+    with graph.inside(), graph.name_scope(name), graph.device("/cpu:0"):
+        names: Any = constant([one.op.name for one in variables], string, shape=[len(variables)])
+        if not variables:
+            return names
+        there: Any = stack([one._is_initialized() for one in variables])
+        missing: Any = boolean_mask(names, logical_not(there))
+        return missing
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> GraphTensor | None:
+    """Returns a tensor whose run fails if a variable has no value; None if there are no variables.
+
+    Args:
+      var_list: which ones; by default the global and local ones.
+    """
+    variables = [*global_variables(), *local_variables()] if var_list is None else var_list
+    if not variables:
+        return None
+    graph = variables[0].graph
+    with graph.inside():
+        ranks: list[Any] = []
+        for variable in variables:
+            with graph.colocate_with(variable.op):
+                ranks.append(Rank(variable))
+        return ranks[0] if len(ranks) == 1 else Pack(ranks, axis=0, name="stack")
+
+
+# Which kind is made
+
+
+def enable_resource_variables() -> None:
+    """Makes `Variable` and `get_variable` make resources where nobody says otherwise."""
+    process().resource_variables = True
+
+
+def disable_resource_variables() -> None:
+    """Makes `Variable` and `get_variable` make references, as at the start."""
+    process().resource_variables = False
+
+
+def resource_variables_enabled() -> bool:
+    """Tells whether resources are made where nobody says otherwise."""
+    return process().resource_variables

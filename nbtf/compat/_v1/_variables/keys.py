@@ -1,0 +1,66 @@
+"""What the collections of a graph are called that TensorFlow 1 fills by itself, and those of the default graph."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from nbtf.compat._v1._graph.defaults import get_default_graph
+
+
+class GraphKeys:
+    """Names of collections, for `Graph.get_collection` and `tf.get_collection`."""
+
+    ACTIVATIONS = "activations"
+    ASSET_FILEPATHS = "asset_filepaths"
+    BIASES = "biases"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    COND_CONTEXT = "cond_context"
+    EVAL_STEP = "eval_step"
+    GLOBAL_STEP = "global_step"
+    GLOBAL_VARIABLES = "variables"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    LOCAL_RESOURCES = "local_resources"
+    LOCAL_VARIABLES = "local_variables"
+    LOSSES = "losses"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    QUEUE_RUNNERS = "queue_runners"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    READY_OP = "ready_op"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    RESOURCES = "resources"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    SAVERS = "savers"
+    SUMMARIES = "summaries"
+    SUMMARY_OP = "summary_op"
+    TABLE_INITIALIZERS = "table_initializer"
+    TRAINABLE_RESOURCE_VARIABLES = "trainable_resource_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    TRAIN_OP = "train_op"
+    UPDATE_OPS = "update_ops"
+    VARIABLES = "variables"
+    WEIGHTS = "weights"
+    WHILE_CONTEXT = "while_context"
+
+
+def add_to_collection(name: Hashable, value: Any) -> None:
+    """Puts a value into a collection of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Puts a value into several collections of the default graph; into each once, however often it is named."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
+    """Returns the values of a collection of the default graph; with `scope` those whose name begins so."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Hashable) -> list[Any]:
+    """Returns the list of a collection of the default graph itself, which can be changed."""
+    return get_default_graph().get_collection_ref(key)

@@ -1,0 +1,181 @@
+"""Resource variables: their output is a handle, and each reading is a node of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from nbtf._ops.identity import identity
+from nbtf._ops.resource import VarHandleOp, read_variable
+from nbtf._ops.variable import _refused
+from nbtf._runtime.conversion import as_tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._variables import ops
+from nbtf.compat._v1._variables.changes import changing_node
+from nbtf.compat._v1._variables.initial import initial_within, shape_of
+from nbtf.compat._v1._variables.variable import Variable, set_resource_kind
+
+
+class ResourceVariable(Variable):
+    """A variable whose output is a handle: what was read of it does not change any more.
+
+    Its nodes are `v/Initializer/initial_value`, `v`, `v/IsInitialized/VarIsInitializedOp`, `v/Assign` and
+    `v/Read/ReadVariableOp`.
+    """
+
+    _element: GraphTensor
+
+    def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
+        graph = self._graph
+        with graph.name_scope(name or "Variable") as scope:
+            own = scope.removesuffix("/")
+            initial = initial_within(graph, value, dtype, own)
+            known = [(shape_of(initial, shape, validate_shape), initial._dtype)]
+            attrs = {"dtype": initial._dtype, "shape": known[0][0], "container": "", "shared_name": own}
+            with graph.grouped_with(own):
+                self._op = graph.add_known(VarHandleOp, [], attrs, scope, lambda node: known, "handle")
+            self._dtype = initial._dtype
+            self._initial_value = initial
+            with graph.name_scope("IsInitialized"):
+                self._is_initialized()
+            with self._beside():
+                change = {"validate_shape": False}
+                self._initializer = changing_node(graph, _ASSIGN, self.handle, [initial], f"{scope}Assign/", change)
+            with graph.name_scope("Read"), self._beside():
+                self._element = self.value()
+
+    @contextmanager
+    def _beside(self) -> Generator[None]:
+        with self._graph.colocate_with(None, ignore_existing=True), self._graph.device(self._op.device):
+            yield
+
+    @property
+    def handle(self) -> GraphTensor:
+        """The output that stands for the variable."""
+        return self._op.outputs[0]
+
+    @property
+    def create(self) -> Operation:
+        """The node whose run gives it the initial value."""
+        return self._initializer
+
+    def is_initialized(self, name: str | None = None) -> GraphTensor:
+        """Returns a tensor that tells whether it has a value."""
+        with self._here().inside():
+            return self._is_initialized(name)
+
+    def value(self) -> GraphTensor:
+        """Returns a new tensor with the value of the moment when it is run."""
+        with self._here().inside():
+            tensor: Any = read_variable(self.handle)  # pyright: ignore[reportArgumentType]
+            return tensor
+
+    def read_value(self) -> GraphTensor:
+        """Returns a new tensor with the value of the moment when it is run, on the device of the open blocks."""
+        graph = self._here()
+        with graph.inside():
+            with graph.name_scope("Read"):
+                value: Any = self.value()
+            return identity(value)  # pyright: ignore[reportReturnType]
+
+    def _as_graph_element(self) -> GraphTensor:
+        return self._element
+
+    def _is_initialized(self, name: str | None = None) -> GraphTensor:
+        node = self._here().add_known(
+            ops.HANDLE_IS_INITIALIZED, [self.handle], {}, name or "VarIsInitializedOp", lambda node: ops.TRUTH
+        )
+        return node.outputs[0]
+
+    def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
+        with self._here().inside():
+            value: Any = as_tensor(values[-1], self._dtype)
+            self._here().settle()  # a constant is called `Const`, not after the node that takes it
+        if record is ops.ASSIGN and not self.shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape {self.shape}, "
+                f"and the assigned value shape {value.shape} are incompatible."
+            )
+        record = ops.RESOURCE_OPS[record]
+        kept = {"validate_shape": True} if record in ops.ASSIGNS else {name: attrs[name] for name in record.attrs}
+        others = [*values[:-1], value]
+        node = changing_node(self._here(), record, self.handle, others, name or record.type, kept)
+        return UnreadVariable(self, node) if read_value else node
+
+    def numpy(self) -> NoReturn:
+        """Refuses: there is no value outside a session."""
+        raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+
+    def __bool__(self) -> bool:
+        """Refuses: there is no value."""
+        return bool(self.value())
+
+    def __iadd__(self, other: Any) -> NoReturn:
+        """Refuses: it would make a tensor of the name."""
+        raise _refused("variable += value", "variable.assign_add(value)", "variable + value")
+
+    def __isub__(self, other: Any) -> NoReturn:
+        """Refuses: it would make a tensor of the name."""
+        raise _refused("variable -= value", "variable.assign_sub(value)", "variable * value")  # TensorFlow's own slip
+
+    def __imul__(self, other: Any) -> NoReturn:
+        """Refuses: it would make a tensor of the name."""
+        raise _refused("`var *= value`"[1:-1], "var.assign(var * value)", "var * value")
+
+    def __itruediv__(self, other: Any) -> NoReturn:
+        """Refuses: it would make a tensor of the name."""
+        raise _refused("var /= value", "var.assign(var / value)", "var / value")
+
+    def __ipow__(self, other: Any) -> NoReturn:
+        """Refuses: it would make a tensor of the name."""
+        raise _refused("var **= value", "var.assign(var ** value)", "var ** value")
+
+
+_ASSIGN = ops.RESOURCE_OPS[ops.ASSIGN]
+
+
+class UnreadVariable(ResourceVariable):
+    """What assigning to a resource returns: the same variable, read only after the assigning node."""
+
+    def __init__(self, variable: ResourceVariable, after: Operation) -> None:
+        """Takes the variable and the assigning node, and adds one that reads."""
+        self._of, self._after = variable, after
+        self._graph, self._dtype = variable._graph, variable._dtype
+        self._initial_value, self._initializer = variable._initial_value, variable._initializer
+        self._trainable, self._constraint = variable._trainable, variable._constraint
+        self._synchronization, self._aggregation = variable._synchronization, variable._aggregation
+        self._op = after
+        with self._here().inside():
+            self._element = self.value()
+
+    @property
+    def name(self) -> str:
+        """The assigning node's name."""
+        return self._after.name
+
+    @property
+    def handle(self) -> GraphTensor:
+        """The output that stands for the variable."""
+        return self._of.handle
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of its axes, as far as the graph knows them."""
+        return self._of.shape
+
+    def value(self) -> GraphTensor:
+        """Returns a new tensor with the value after the assigning node."""
+        with self._here().control_dependencies([self._after]):
+            return super().value()
+
+    def read_value(self) -> GraphTensor:
+        """Returns a new tensor with the value after the assigning node, on the device of the open blocks."""
+        with self._here().control_dependencies([self._after]):
+            return super().read_value()
+
+
+set_resource_kind(ResourceVariable)

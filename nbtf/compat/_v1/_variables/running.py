@@ -1,0 +1,197 @@
+"""What a session does at nodes that lead to a variable: it keeps the value, and hands it to those that read or assign.
+
+What is in `made` for a reference or a handle is the `SessionVariable` itself. What was read of a reference is so as
+well, as in TensorFlow, where both show the same memory: a later node of the same run finds what was assigned meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf._devices.base import Buffer
+from nbtf._ops.identity import Identity
+from nbtf._ops.specs import bracketed
+from nbtf._ops.variable import Variable
+from nbtf._runtime.conversion import constant_of
+from nbtf._runtime.execute import execute
+from nbtf._runtime.host_values import host_array
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import bool_
+from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._training.apply_op import ApplyOp
+from nbtf.compat._v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
+
+Values = dict[Operation, "SessionVariable"]
+"""The variables of a session, by the nodes that stand for them."""
+
+
+class SessionVariable(Variable):
+    """The value that one session has for a variable of its graph; none until something is assigned."""
+
+    __slots__ = ("initialized", "node")
+
+    node: Operation
+    initialized: bool
+
+    def tensor(self, reader: str) -> Tensor:
+        """Returns the value of this moment.
+
+        Args:
+          reader: the name of the node that wants it.
+
+        Raises:
+          FailedPreconditionError: there is none yet.
+        """
+        if not self.initialized:
+            raise FailedPreconditionError(None, None, f"{self._lack()}\n\t [[{{{{node {reader}}}}}]]")
+        return tensor_of(self, self._dtype, self._device)
+
+    def _lack(self) -> str:
+        name = self.node.name
+        if self.node.record is VARIABLE:
+            return f"Attempting to use uninitialized value {name}"
+        return (
+            f"Could not find variable {name}. This could mean that the variable has been deleted. In TF1, it can also "
+            "mean the variable is uninitialized. Debug info: container=localhost, status error message="
+            f"{_missing(name)}"
+        )
+
+    def assign_value(self, value: Tensor, assigner: Operation) -> None:
+        """Takes a value, whatever there was.
+
+        Raises:
+          InvalidArgumentError: it has another shape, and that matters.
+        """
+        shape = self._array.shape if self.initialized else self.node.outputs[0]._shape
+        new = value._array.shape
+        if assigner.attrs["validate_shape"] and not _fits(shape, new):
+            text = "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}"
+            if self.node.record is not VARIABLE:
+                text = "Trying to assign to variable with tensor with wrong shape. Expected {} got {}"
+            known = bracketed(tuple(shape))
+            raise InvalidArgumentError(
+                None, None, f"{text.format(known, bracketed(new))}\n\t [[{{{{node {assigner.name}}}}}]]"
+            )
+        self._take(execute(assigner.record, [self, value], {}, assigner.name))
+        self.initialized = True
+
+    def update_value(self, changes: list[Any], updater: Operation) -> None:
+        """Changes the value.
+
+        Raises:
+          FailedPreconditionError: there is none yet; NotFoundError for a resource.
+        """
+        if not self.initialized and self.node.record is not VARIABLE:
+            raise NotFoundError(None, None, f"{_missing(self.node.name)}\n\t [[{{{{node {updater.name}}}}}]]")
+        self.tensor(updater.name)
+        attrs = {name: updater.attrs[name] for name in updater.record.attrs}
+        self._update(updater.record, *changes, name=updater.name, **attrs)
+
+    def count(self, counter: Operation) -> Tensor:
+        """Adds one and returns the value before.
+
+        Raises:
+          OutOfRangeError: the limit is reached.
+        """
+        before, limit = self.tensor(counter.name), counter.attrs["limit"]
+        if int(before.numpy()) >= limit:
+            text = f"Reached limit of {limit}\n\t [[{{{{node {counter.name}}}}}]]"
+            raise OutOfRangeError(None, None, text)
+        self._update(counter.record, constant_of(host_array(1, self._dtype)[0], self._dtype), name=counter.name)
+        return before
+
+
+def _missing(name: str) -> str:
+    return f"Container localhost does not exist. (Could not find resource: localhost/{name})"
+
+
+def _fits(shape: Any, new: tuple[int, ...]) -> bool:
+    if isinstance(shape, tuple):
+        return shape == new
+    return shape.is_compatible_with(new)
+
+
+def value_of(made: Any, reader: str) -> Tensor:
+    """Returns a tensor of what a run has made: that of a variable, of this moment."""
+    return made.tensor(reader) if made.__class__ is SessionVariable else made
+
+
+def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Values) -> list[Any]:
+    """Returns what a node makes that stands for a variable or takes one, in the scope that says where it runs.
+
+    Args:
+      node: the node.
+      made: what the run has made, by tensor of the graph.
+      values: the session's variables; one that is not there yet is added.
+    """
+    record = node.record
+    if record in MAKES:
+        return [values[node] if node in values else _variable(node, values)]
+    if record is Identity or not node.reference_inputs:
+        return _read(node, made)
+    variable = made[node.inputs[0]]
+    if variable.__class__ is not SessionVariable:  # fed
+        raise InvalidArgumentError(None, None, _not_a_variable(node))
+    if record in ASKS:
+        return [constant_of(host_array(variable.initialized, bool_)[0], bool_)]
+    if record is INITIALIZED_VALUE:
+        return [variable.tensor(node.name) if variable.initialized else value_of(made[node.inputs[1]], node.name)]
+    if isinstance(record, ApplyOp):
+        kept = [made[one] for one in node.inputs[: record.refs]]
+        others = [value_of(made[one], node.name) for one in node.inputs[record.refs :]]
+        record.apply(kept, [one.tensor(node.name) for one in kept], others, node.attrs, node.name)
+    elif record in ASSIGNS:
+        variable.assign_value(value_of(made[node.inputs[1]], node.name), node)
+    elif record is COUNT_UP_TO:
+        return [variable.count(node)]
+    elif record in UPDATES:
+        variable.update_value([value_of(made[one], node.name) for one in node.inputs[1:]], node)
+    else:
+        variable.tensor(node.name)
+        others = [value_of(made[one], node.name) for one in node.inputs[1:]]
+        return [execute(record, [variable, *others], node.attrs, node.name)]
+    return [variable] if node.outputs else []
+
+
+def inputs_of_deferred(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+    """Returns what a node takes whose function is run: variables themselves where it asks for them."""
+    if node.record.takes_variables:
+        return [made[one] for one in node.inputs]
+    return [value_of(made[one], node.name) for one in node.inputs]
+
+
+def _not_a_variable(node: Operation) -> str:
+    source, kind = node.inputs[0], node.inputs[0]._dtype.c_name
+    return (
+        f"Input 0 of node {node.name} was passed {kind} from _arg_{source.op.name}_0_{source.value_index}:0 "
+        f"incompatible with expected {kind}_ref."
+    )
+
+
+def _variable(node: Operation, values: Values) -> SessionVariable:
+    handle = execute(node.record, [], {"dtype": node.attrs["dtype"]}, node.name)
+    variable = values[node] = Buffer.__new__(SessionVariable)
+    variable.node, variable.initialized = node, False
+    variable._name = node.outputs[0].name
+    variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
+    return variable
+
+
+def _read(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+    """Returns what an op makes of values, some of which are those of variables."""
+    name, record = node.name, node.record
+    if isinstance(record, Deferred):
+        return record.run(name, inputs_of_deferred(node, made))
+    inputs = [
+        [value_of(made[one], name) for one in value] if value.__class__ is list else value_of(made[value], name)
+        for value in node.arguments
+    ]
+    result = execute(record, inputs, node.attrs, name)
+    if record is Identity and node.outputs[0]._link == "alias":
+        variable = made[node.arguments[0]]
+        if variable.__class__ is SessionVariable and variable._device is result._device:
+            return [variable]
+    return result if record.many else [result]

@@ -1,0 +1,51 @@
+"""Which variable scope of a graph is open; the graph keeps it in a collection, as TensorFlow does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf.compat._v1._graph.graph import Graph
+
+_SCOPES = ("__varscope",)
+
+
+class OpenScopes:
+    """The open variable scope of a graph, and how often each name was opened."""
+
+    def __init__(self) -> None:
+        """Starts without any."""
+        self.current: Any = None
+        self.counts: dict[str, int] = {}
+
+    def opened(self, name: str) -> None:
+        """Counts a scope."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def close_below(self, name: str) -> None:
+        """Forgets the scopes below one: there, names start again."""
+        for other in self.counts:
+            if not name or other.startswith(f"{name}/"):
+                self.counts[other] = 0
+
+    def unique(self, prefix: str) -> str:
+        """Returns a name, with a number if a scope of that name was opened inside the current one."""
+        whole = f"{self.current.name}/{prefix}" if self.current is not None and self.current.name else prefix
+        number, found, chosen = 0, whole, prefix
+        while self.counts.get(found):
+            number += 1
+            found, chosen = f"{whole}_{number}", f"{prefix}_{number}"
+        return chosen
+
+
+def open_scopes(graph: Graph) -> OpenScopes:
+    """Returns what a graph knows of its variable scopes."""
+    kept = graph.get_collection_ref(_SCOPES)
+    if not kept:
+        kept.append(OpenScopes())
+    return kept[0]
+
+
+def scope_uses_resources(graph: Graph) -> bool | None:
+    """Returns which kind of variables the open scope makes; None where it does not say."""
+    kept = graph.get_collection(_SCOPES)
+    return kept[0].current.use_resource if kept and kept[0].current is not None else None

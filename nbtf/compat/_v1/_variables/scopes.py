@@ -1,0 +1,245 @@
+"""`tf.variable_scope` and `tf.get_variable`: names of variables that can be found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._types import DTypeLike
+from nbtf.compat._v1._graph.defaults import get_default_graph
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.scope import Getter as Getter
+from nbtf.compat._v1._variables.scope import VariableScope as VariableScope
+from nbtf.compat._v1._variables.scope_state import OpenScopes, open_scopes
+from nbtf.compat._v1._variables.store import AUTO_REUSE, store_of
+
+
+def get_variable_scope() -> VariableScope:
+    """Returns the open variable scope of the default graph."""
+    return _current(open_scopes(get_default_graph()))
+
+
+def _current(scopes: OpenScopes) -> VariableScope:
+    if scopes.current is None:
+        scopes.current = VariableScope(False)
+    return scopes.current
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    initializer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Getter | None = None,
+    constraint: Callable[[Any], Any] | None = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
+) -> Any:
+    """Returns the variable of a name in the open variable scope: a new one, or with `reuse` the one that is there.
+
+    Args:
+      name: its name inside the scope; names are never numbered.
+      shape: its shape.
+      dtype: its dtype; by default the scope's.
+      initializer: a function of shape and dtype, a class of such, a function without arguments, or the value itself.
+      regularizer: a function of the variable; what it returns becomes a loss of the graph.
+      trainable: whether optimizers change it; None means yes.
+      collections: names of the collections it is put into.
+      caching_device: accepted and ignored.
+      partitioner: not supported.
+      validate_shape: False allows a value whose shape is not known.
+      use_resource: which kind is made.
+      custom_getter: is called instead; its first argument, `getter`, makes the variable.
+      constraint: what optimizers apply to the value.
+      synchronization: how a strategy would keep copies equal.
+      aggregation: what a strategy would do with values of several replicas.
+
+    Raises:
+      ValueError: it is there and `reuse` is not set, or it is not there and `reuse` is; shape or dtype differ.
+    """
+    arguments = dict(locals())
+    return get_variable_scope().get_variable(store_of(get_default_graph()), arguments.pop("name"), **arguments)
+
+
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Returns `get_variable(...)` of a local variable: not trained, and initialized by `local_variables_initializer`.
+
+    Args:
+      name: its name inside the scope.
+      *args: as of `get_variable`.
+      **kwargs: as of `get_variable`.
+    """
+    kwargs["trainable"] = False
+    kwargs["collections"] = [GraphKeys.LOCAL_VARIABLES, *(kwargs.get("collections") or ())]
+    return get_variable(name, *args, **kwargs)
+
+
+class variable_scope:  # noqa: N801  # TensorFlow's name
+    """A block whose variables have a name in front, and take defaults from it.
+
+    Args:
+      name_or_scope: a name, or a scope that was opened before.
+      default_name: the name where none is given; one that is taken gets a number.
+      values: tensors that say which graph is meant.
+      initializer: what makes first values where a call says nothing.
+      regularizer: what makes losses of variables, likewise.
+      caching_device: accepted and ignored.
+      partitioner: not supported.
+      custom_getter: is called instead of making a variable.
+      reuse: True to find variables, `tf.AUTO_REUSE` to find or make them; None takes that of the outer block.
+      dtype: the dtype of variables.
+      use_resource: which kind of variables is made.
+      constraint: what optimizers apply to values.
+      auxiliary_name_scope: whether a name scope is opened, too.
+
+    Raises:
+      TypeError: there is no name.
+      ValueError: `reuse` is something else.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Getter | None = None,
+        reuse: Any = None,
+        dtype: DTypeLike | None = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        """Takes the arguments; the block is opened by `with`."""
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if reuse not in (True, False, None, AUTO_REUSE):
+            raise ValueError("The reuse parameter must be True or False or None.")
+        self._name_or_scope, self._default_name = name_or_scope, default_name
+        self._values, self._auxiliary = values, auxiliary_name_scope
+        self._reuse = reuse or None
+        self._own = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "dtype": dtype,
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
+        self._custom_getter = custom_getter
+        self._open: list[ExitStack] = []
+
+    def __enter__(self) -> VariableScope:
+        """Opens the scope."""
+        owner = next((value.graph for value in self._values or () if isinstance(value, GraphTensor)), None)
+        stack = ExitStack()
+        graph = owner or get_default_graph()
+        if owner is not None:
+            stack.enter_context(graph.inside())
+        try:
+            scope = self._entered(graph, stack)
+        except BaseException:
+            stack.close()
+            raise
+        self._open.append(stack)
+        return scope
+
+    def __exit__(self, *error: Any) -> None:
+        """Goes back to the outer scope."""
+        self._open.pop().__exit__(*error)
+
+    def _entered(self, graph: Graph, stack: ExitStack) -> VariableScope:
+        scope = self._name_or_scope
+        if scope is None:
+            if self._reuse:
+                raise ValueError("reuse=True cannot be used without a name_or_scope")
+            assert self._default_name is not None
+            inside = stack.enter_context(self._name_scope(graph, self._default_name))
+            return stack.enter_context(self._pure(graph, open_scopes_of(graph).unique(self._default_name), inside))
+        if not isinstance(scope, str | VariableScope):
+            raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        name = scope if isinstance(scope, str) else scope.name.split("/")[-1]
+        inside = stack.enter_context(self._name_scope(graph, name)) if name or not self._auxiliary else ""
+        if isinstance(scope, VariableScope):
+            inside = scope.original_name_scope
+        return stack.enter_context(self._pure(graph, scope, inside))
+
+    def _name_scope(self, graph: Graph, name: str) -> AbstractContextManager[str]:
+        if self._auxiliary:
+            return graph.name_scope(name)
+        here = graph.get_name_scope()
+        return graph.name_scope(f"{here}/" if here else None)
+
+    @contextmanager
+    def _pure(self, graph: Graph, scope: str | VariableScope, name_scope: str) -> Generator[VariableScope]:
+        """Makes a scope the current one of the graph, without a name scope."""
+        scopes = open_scopes_of(graph)
+        outer = _current(scopes)
+        again = isinstance(scope, VariableScope)
+        base = scope if isinstance(scope, VariableScope) else outer
+        name = base.name if again else f"{outer.name}/{scope}" if outer.name else str(scope)
+        kept: dict[str, Any] = {key: getattr(base, key) if own is None else own for key, own in self._own.items()}
+        inner = VariableScope(self._reuse or base.reuse, name, name_scope=name_scope, **kept)
+        inner.set_custom_getter(_wrapped(self._custom_getter, base.custom_getter))
+        scopes.opened(name)
+        counts = dict(scopes.counts)
+        scopes.current = inner
+        try:
+            yield inner
+        finally:
+            scopes.close_below(name)
+            if again:
+                scopes.counts = counts
+            scopes.current = outer
+
+
+def open_scopes_of(graph: Graph) -> OpenScopes:
+    """Returns what a graph knows of its variable scopes, with an outermost one."""
+    scopes = open_scopes(graph)
+    _current(scopes)
+    return scopes
+
+
+def _wrapped(inner: Getter | None, outer: Getter | None) -> Getter | None:
+    """Returns a getter that asks the inner block's, whose own getter is the outer block's."""
+    if inner is None or outer is None:
+        return inner or outer
+
+    def wrapped(getter: Getter, *args: Any, **kwargs: Any) -> Any:
+        return inner(partial(outer, getter), *args, **kwargs)
+
+    return wrapped
+
+
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **arguments: Any
+) -> variable_scope:
+    """Returns `variable_scope(name_or_scope, default_name, values, ...)`; the older name.
+
+    Args:
+      values: tensors that say which graph is meant.
+      name_or_scope: as of `variable_scope`.
+      default_name: as of `variable_scope`.
+      **arguments: as of `variable_scope`.
+    """
+    return variable_scope(name_or_scope, default_name, values, **arguments)
+
+
+def no_regularizer(_: Any) -> None:
+    """Returns None: for `regularizer`, so that the outer scope's is not taken."""

@@ -1,0 +1,180 @@
+"""The variables of a graph that `tf.get_variable` made, by name: each is made once and found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from inspect import Parameter, isclass, signature
+from typing import Any
+
+from nbtf._devices.sites import WORDING, Where, site_of, whereabouts
+from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, as_dtype, string
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._variables.initializers import GlorotUniform, Zeros
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.kinds import Variable
+
+_STORE = ("__variable_store",)
+
+
+class _ReuseMode(Enum):
+    """How a scope treats names that are there."""
+
+    AUTO_REUSE = 1
+
+    def __str__(self) -> str:
+        """Names the member."""
+        return f"_ReuseMode.{self.name}"
+
+
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
+"""For `reuse`: a variable is made if it is not there, and found again if it is."""
+
+
+class VariableStore:
+    """The variables of one graph by name."""
+
+    def __init__(self) -> None:
+        """Starts without any."""
+        self._made: dict[str, Any] = {}
+        self._places: dict[str, Where] = {}
+
+    def get_variable(self, name: str, custom_getter: Callable[..., Any] | None = None, **arguments: Any) -> Any:
+        """Returns the variable of a name, found or made; see `tf.get_variable`.
+
+        Args:
+          name: the whole name.
+          custom_getter: is called instead, with this method as the first argument.
+          **arguments: what `tf.get_variable` takes, and `reuse`.
+        """
+        if arguments.get("trainable") is None:
+            arguments["trainable"] = arguments.get("synchronization") is not VariableSynchronization.ON_READ
+        if custom_getter is None:
+            return self._get(name, **arguments)
+        takes = signature(custom_getter).parameters
+        known = "constraint" in takes or any([one.kind is Parameter.VAR_KEYWORD for one in takes.values()])
+        if not known:
+            arguments.pop("constraint", None)
+        return custom_getter(getter=self._get, name=name, **arguments)
+
+    def _get(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Callable[[Any], Any] | None = None,
+        reuse: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+    ) -> Any:
+        """Returns the variable of a name, found or made."""
+        if partitioner is not None:
+            raise NotImplementedError(f"nbtf has no partitioned variables: make {name} without `partitioner`.")
+        kind = as_dtype("float32" if dtype is None else dtype)
+        known = None if shape is None else TensorShape(shape)
+        if known is not None and initializer is not None and not callable(initializer):
+            raise ValueError("If initializer is a constant, do not specify shape.")
+        if name in self._made:
+            return self._found(name, known, kind, reuse)
+        if reuse is True:
+            raise ValueError(
+                f"Variable {name} does not exist, or was not created with tf.get_variable(). "
+                "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+            )
+        value, kind_of_value = _first_value(name, known, kind, initializer)
+        variable: Any = Variable(
+            initial_value=value,
+            name=name,
+            trainable=trainable,
+            collections=collections,
+            validate_shape=validate_shape,
+            dtype=kind_of_value,
+            constraint=constraint,
+            use_resource=use_resource,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
+        if building() is None:  # as in TensorFlow, variables of eager programs are found by themselves alone
+            return variable
+        self._made[name], self._places[name] = variable, whereabouts(None)
+        if regularizer is not None:
+            _regularize(variable, name, regularizer)
+        return variable
+
+    def _found(self, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> Any:
+        found = self._made[name]
+        if reuse is False:
+            raise ValueError(
+                f"Variable {name} already exists, disallowed. "
+                "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope? "
+                f"Originally defined at: {WORDING.told(site_of(self._places[name]))}"
+            )
+        if shape is not None and not shape.is_compatible_with(found.shape):
+            raise ValueError(
+                f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
+            )
+        if not dtype.is_compatible_with(found.dtype):
+            raise ValueError(
+                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}."
+            )
+        return found
+
+
+def store_of(graph: Graph) -> VariableStore:
+    """Returns the variables of a graph by name."""
+    kept = graph.get_collection_ref(_STORE)
+    if not kept:
+        kept.append(VariableStore())
+    return kept[0]
+
+
+def _first_value(name: str, shape: TensorShape | None, dtype: DType, initializer: Any) -> tuple[Any, DType | None]:
+    """Returns the initial value, or what makes it, and the dtype to make it with."""
+    if initializer is None:
+        initializer = _default_initializer(name, shape, dtype)
+    if not callable(initializer):
+        return initializer, None
+    if isclass(initializer):
+        initializer = initializer()
+    if shape is not None and shape.is_fully_defined():
+        lengths = shape.as_list()
+        if "partition_info" in signature(initializer).parameters:
+            return partial(initializer, lengths, dtype=dtype, partition_info=None), dtype
+        return partial(initializer, lengths, dtype=dtype), dtype
+    if all([one.default is not Parameter.empty for one in signature(initializer).parameters.values()]):
+        return initializer, None
+    raise ValueError(
+        "The initializer passed is not valid. It should be a callable with no arguments and the shape should not be "
+        "provided or an instance of `tf.keras.initializers.*' and `shape` should be fully defined."
+    )
+
+
+def _default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> Any:
+    if shape is None:
+        raise ValueError(f"Variable {name} did not get an initializer, so its `shape` argument must be specified.")
+    if dtype.is_floating:
+        return GlorotUniform()
+    if dtype.is_integer or dtype.is_bool or dtype is string:
+        return Zeros()
+    raise ValueError(f"An initializer for variable {name} of {dtype} is required")
+
+
+def _regularize(variable: Any, name: str, regularizer: Callable[[Any], Any]) -> None:
+    """Puts what a regularizer makes of a variable into the collection of such losses."""
+    graph = variable.graph
+    with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"), graph.inside():
+        loss = regularizer(variable)
+    if loss is not None:
+        graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)

@@ -1,0 +1,87 @@
+"""`tensorflow.python.client.device_lib` of old programs: which devices there are."""
+
+from __future__ import annotations
+
+from nbtf._runtime.context import CURRENT
+from nbtf.compat._v1._config.config_proto import ConfigProto
+from nbtf.compat._v1._config.kinds import FIXED64, INT32, INT64, STRING
+from nbtf.compat._v1._config.messages import Message
+from nbtf.compat._v1._session.device_attributes import incarnation_of, memory_limit_of
+from nbtf.compat._v1._session.log import card_in_words
+from nbtf.compat._v1._session.machine import config_of, machine_of
+
+__all__ = ["list_local_devices"]
+
+# Numbers and kinds of the fields. Source: core/framework/device_attributes.proto of TensorFlow 2.21.
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class InterconnectLink(Message):
+    """A way to another device."""
+
+    FIELDS = {"device_id": (1, INT32), "type": (2, STRING), "strength": (3, INT32)}  # noqa: RUF012  # never changed
+
+
+class LocalLinks(Message):
+    """Ways to other devices."""
+
+    FIELDS = {"link": (1, [InterconnectLink])}  # noqa: RUF012
+
+
+class DeviceLocality(Message):
+    """Where in the computer a device is."""
+
+    FIELDS = {"bus_id": (1, INT32), "numa_node": (2, INT32), "links": (3, LocalLinks)}  # noqa: RUF012
+
+
+class DeviceAttributes(Message):
+    """A device: name, type, bytes of memory, and for a GPU which card it is."""
+
+    FIELDS = {  # noqa: RUF012
+        "name": (1, STRING),
+        "device_type": (2, STRING),
+        "memory_limit": (4, INT64),
+        "locality": (5, DeviceLocality),
+        "incarnation": (6, FIXED64),
+        "physical_device_desc": (7, STRING),
+        "xla_global_id": (8, INT64),
+    }
+
+
+def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
+    """Returns the devices of this process. From then on they cannot be changed.
+
+    Args:
+      session_config: settings of a session; those of `tf.config` when None. GPU options count where no session was
+        made before, as those of a first session do.
+
+    Returns:
+      Messages with `name`, `device_type`, `memory_limit` in bytes and, for GPUs, `physical_device_desc`, which ends in
+      `(simulated)` for a simulated card.
+
+    >>> from nbtf.compat._v1 import device_lib
+    >>> [device.name for device in device_lib.list_local_devices() if device.device_type == "CPU"]
+    ['/device:CPU:0']
+    """
+    context = CURRENT.context
+    machine = machine_of(config_of(context) if session_config is None else session_config, context)
+    found: list[DeviceAttributes] = []
+    for device in machine.by_name.values():
+        one = DeviceAttributes(
+            name=f"/device:{device.short_name}",
+            device_type=device.type,
+            memory_limit=memory_limit_of(device),
+            locality=DeviceLocality(),
+            incarnation=incarnation_of(device),
+        )
+        if device.type == "GPU":
+            one.locality.bus_id = 1
+            one.locality.links.SetInParent()
+            one.physical_device_desc = card_in_words(device, context)
+        else:
+            one.xla_global_id = -1
+        found.append(one)
+    return found

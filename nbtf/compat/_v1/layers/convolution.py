@@ -1,0 +1,259 @@
+"""Layers that slide a window over images: convolution and pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbtf
+from nbtf.compat._v1._variables.initializers import Zeros
+from nbtf.compat._v1.layers.base import Layer
+
+
+def _pair(value: Any) -> list[int]:
+    return [int(one) for one in value] if isinstance(value, list | tuple) else [int(value)] * 2  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _is_first(data_format: str) -> bool:
+    """Tells whether channels are the second axis.
+
+    Raises:
+      ValueError: it is no format.
+    """
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(
+            f"The `data_format` argument must be one of `channels_first`, `channels_last`. Received: {data_format}"
+        )
+    return data_format == "channels_first"
+
+
+def _per_axis(pair: list[int], channels_first: bool) -> list[int]:
+    return [1, 1, *pair] if channels_first else [1, *pair, 1]
+
+
+class Conv2D(Layer):
+    """Slides filters over images.
+
+    Args:
+      filters: the number of results.
+      kernel_size: rows and columns of a filter.
+      strides: how far it moves.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      dilation_rate: how far apart its elements stand.
+      activation: a function; None for none.
+      use_bias: whether something is added.
+      kernel_initializer: by default that of the scope, or Glorot's uniform one.
+      bias_initializer: by default zeros.
+      kernel_regularizer: makes a loss of the kernel.
+      bias_regularizer: makes a loss of the bias.
+      activity_regularizer: makes a loss of the result.
+      kernel_constraint: is applied to the kernel by optimizers.
+      bias_constraint: is applied to the bias by optimizers.
+      trainable: whether the variables are trained.
+      name: the scope.
+      **more: as for `Layer`.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **more: Any,
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **more)
+        self.filters, self.kernel_size, self.padding = int(filters), _pair(kernel_size), padding
+        self.strides, self.dilation_rate = _pair(strides), _pair(dilation_rate)
+        self.activation, self.use_bias, self._first = activation, use_bias, _is_first(data_format)
+        self._of_kernel = (kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._of_bias = (bias_initializer or Zeros(), bias_regularizer, bias_constraint)
+        self.kernel: Any = None
+        self.bias: Any = None
+
+    def build(self, tensor: Any) -> None:
+        """Makes kernel and bias."""
+        channels = tensor.shape.dims[1 if self._first else -1] if tensor.shape.dims else None
+        if channels is None:
+            raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
+        self.kernel = self.add_weight(
+            "kernel", [*self.kernel_size, channels, self.filters], tensor.dtype, *self._of_kernel
+        )
+        if self.use_bias:
+            self.bias = self.add_weight("bias", [self.filters], tensor.dtype, *self._of_bias)
+
+    def call(self, tensor: Any, **arguments: Any) -> Any:
+        """Returns the result."""
+        order = "NCHW" if self._first else "NHWC"
+        made: Any = nbtf.nn.conv2d(
+            tensor,
+            self.kernel,
+            _per_axis(self.strides, self._first),
+            self.padding.upper(),
+            order,
+            _per_axis(self.dilation_rate, self._first),
+        )
+        if self.use_bias:
+            made = nbtf.nn.bias_add(made, self.bias, order)
+        return made if self.activation is None else self.activation(made)
+
+
+def conv2d(
+    inputs: Any,
+    filters: int,
+    kernel_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    dilation_rate: Any = (1, 1),
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = None,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> Any:
+    """Returns images over which filters have slid, with variables `conv2d/kernel` and `conv2d/bias`.
+
+    Args:
+      inputs: images, shape `[batch, rows, columns, channels]`.
+      filters: the number of results.
+      kernel_size: rows and columns of a filter.
+      strides: how far it moves.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      dilation_rate: how far apart its elements stand.
+      activation: a function; None for none.
+      use_bias: whether something is added.
+      kernel_initializer: by default that of the scope, or Glorot's uniform one.
+      bias_initializer: by default zeros.
+      kernel_regularizer: makes a loss of the kernel.
+      bias_regularizer: makes a loss of the bias.
+      activity_regularizer: makes a loss of the result.
+      kernel_constraint: is applied to the kernel by optimizers.
+      bias_constraint: is applied to the bias by optimizers.
+      trainable: whether the variables are trained.
+      name: the scope.
+      reuse: whether the variables are there already.
+    """
+    layer = Conv2D(
+        filters,
+        kernel_size,
+        strides,
+        padding,
+        data_format,
+        dilation_rate,
+        activation,
+        use_bias,
+        kernel_initializer,
+        bias_initializer,
+        kernel_regularizer,
+        bias_regularizer,
+        activity_regularizer,
+        kernel_constraint,
+        bias_constraint,
+        trainable,
+        name,
+        reuse=reuse,
+    )
+    return layer(inputs)
+
+
+class _Pooling2D(Layer):
+    """A window in which elements become one.
+
+    Args:
+      pool_size: rows and columns of the window.
+      strides: how far it moves.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      name: the scope.
+      **more: as for `Layer`.
+    """
+
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+        **more: Any,
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(name=name, **more)
+        self.pool_size, self.strides, self.padding = _pair(pool_size), _pair(strides), padding
+        self._first = _is_first(data_format)
+
+    def _pool(self, function: Any, tensor: Any) -> Any:
+        size, strides = _per_axis(self.pool_size, self._first), _per_axis(self.strides, self._first)
+        return function(tensor, size, strides, self.padding.upper(), "NCHW" if self._first else "NHWC")
+
+
+class MaxPooling2D(_Pooling2D):
+    """The largest element under each place of a window; see `max_pooling2d`."""
+
+    def call(self, tensor: Any, **arguments: Any) -> Any:
+        """Returns the result."""
+        return self._pool(nbtf.nn.max_pool2d, tensor)
+
+
+class AveragePooling2D(_Pooling2D):
+    """The mean of the elements under each place of a window; see `average_pooling2d`."""
+
+    def call(self, tensor: Any, **arguments: Any) -> Any:
+        """Returns the result."""
+        return self._pool(nbtf.nn.avg_pool2d, tensor)
+
+
+def max_pooling2d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """Returns the largest element under each place of a window.
+
+    Args:
+      inputs: images, shape `[batch, rows, columns, channels]`.
+      pool_size: rows and columns of the window.
+      strides: how far it moves.
+      padding: `"valid"` or `"same"`.
+      data_format: `"channels_last"` or `"channels_first"`.
+      name: the scope.
+    """
+    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
+
+
+def average_pooling2d(
+    inputs: Any,
+    pool_size: Any,
+    strides: Any,
+    padding: str = "valid",
+    data_format: str = "channels_last",
+    name: str | None = None,
+) -> Any:
+    """Returns the mean of the elements under each place of a window; see `max_pooling2d`."""
+    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)

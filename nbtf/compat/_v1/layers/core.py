@@ -1,0 +1,240 @@
+"""Layers without windows: dense, dropout, flatten."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import nbtf
+from nbtf._types import bool_
+from nbtf.compat._v1._surface import neural
+from nbtf.compat._v1._variables.initializers import Zeros
+from nbtf.compat._v1.layers.base import Layer
+
+
+class Dense(Layer):
+    """`activation(inputs @ kernel + bias)`.
+
+    Args:
+      units: the number of results.
+      activation: a function; None for none.
+      use_bias: whether something is added.
+      kernel_initializer: by default that of the scope, or Glorot's uniform one.
+      bias_initializer: by default zeros.
+      kernel_regularizer: makes a loss of the kernel.
+      bias_regularizer: makes a loss of the bias.
+      activity_regularizer: makes a loss of the result.
+      kernel_constraint: is applied to the kernel by optimizers.
+      bias_constraint: is applied to the bias by optimizers.
+      trainable: whether the variables are trained.
+      name: the scope.
+      **more: as for `Layer`.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **more: Any,
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **more)
+        self.units, self.activation, self.use_bias = int(units), activation, use_bias
+        self._of_kernel = (kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._of_bias = (bias_initializer or Zeros(), bias_regularizer, bias_constraint)
+        self.kernel: Any = None
+        self.bias: Any = None
+
+    def build(self, tensor: Any) -> None:
+        """Makes kernel and bias."""
+        width = tensor.shape.dims[-1] if tensor.shape.dims else None
+        if width is None:
+            raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
+        self.kernel = self.add_weight("kernel", [width, self.units], tensor.dtype, *self._of_kernel)
+        if self.use_bias:
+            self.bias = self.add_weight("bias", [self.units], tensor.dtype, *self._of_bias)
+
+    def call(self, tensor: Any, **arguments: Any) -> Any:
+        """Returns the result."""
+        many = tensor.shape.rank > 2
+        rows = nbtf.reshape(tensor, [-1, tensor.shape[-1]]) if many else tensor
+        made: Any = nbtf.matmul(rows, self.kernel)
+        if many:
+            lengths = tensor.shape.as_list()[:-1]
+            known = lengths.count(None) < 2
+            front: Any = [-1 if n is None else n for n in lengths] if known else nbtf.shape(tensor)[:-1]
+            whole = [*front, self.units] if known else nbtf.concat([front, [self.units]], 0)
+            made = nbtf.reshape(made, whole)
+            made.set_shape([*lengths, self.units])
+        if self.use_bias:
+            made = nbtf.nn.bias_add(made, self.bias)
+        return made if self.activation is None else self.activation(made)
+
+
+def dense(
+    inputs: Any,
+    units: int,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = None,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: bool | None = None,
+) -> Any:
+    """Returns `activation(inputs @ kernel + bias)` with variables `dense/kernel` and `dense/bias`.
+
+    Args:
+      inputs: shape `[..., in]`.
+      units: the number of results.
+      activation: a function; None for none.
+      use_bias: whether something is added.
+      kernel_initializer: by default that of the scope, or Glorot's uniform one.
+      bias_initializer: by default zeros.
+      kernel_regularizer: makes a loss of the kernel.
+      bias_regularizer: makes a loss of the bias.
+      activity_regularizer: makes a loss of the result.
+      kernel_constraint: is applied to the kernel by optimizers.
+      bias_constraint: is applied to the bias by optimizers.
+      trainable: whether the variables are trained.
+      name: the scope.
+      reuse: whether the variables are there already.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Graph().as_default():
+    ...     y = tf1.layers.dense(tf1.placeholder(tf1.float32, [None, 3]), 2, tf1.nn.relu)
+    ...     print(y.name, [v.name for v in tf1.trainable_variables()])
+    dense/Relu:0 ['dense/kernel:0', 'dense/bias:0']
+    """
+    layer = Dense(
+        units,
+        activation,
+        use_bias,
+        kernel_initializer,
+        bias_initializer,
+        kernel_regularizer,
+        bias_regularizer,
+        activity_regularizer,
+        kernel_constraint,
+        bias_constraint,
+        trainable,
+        name,
+        reuse=reuse,
+    )
+    return layer(inputs)
+
+
+class Dropout(Layer):
+    """Sets elements to 0 at random while training.
+
+    Args:
+      rate: which part.
+      noise_shape: of the decisions.
+      seed: of the decisions.
+      name: the scope.
+      **more: as for `Layer`.
+    """
+
+    def __init__(
+        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **more: Any
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(name=name, **more)
+        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+
+    def call(self, tensor: Any, **arguments: Any) -> Any:
+        """Returns the result; `training` is a bool, or a tensor of one."""
+        training = arguments.get("training", False)
+
+        def dropped() -> Any:
+            return neural.dropout(tensor, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed)
+
+        return chosen(training, dropped, lambda: nbtf.identity(tensor))
+
+
+def chosen(training: Any, yes: Any, no: Any) -> Any:
+    """Returns what one of two functions makes; both are called where a tensor decides.
+
+    Args:
+      training: a bool or a number, or a tensor of one.
+      yes: makes the result if it is true.
+      no: makes it otherwise.
+    """
+    if isinstance(training, bool | int):
+        return yes() if training else no()
+    return nbtf.where(nbtf.reshape(nbtf.cast(training, bool_), []), yes(), no())
+
+
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Any:
+    """Returns inputs of which, while training, elements are 0 at random, and the others scaled.
+
+    Args:
+      inputs: floats.
+      rate: which part becomes 0.
+      noise_shape: of the decisions.
+      seed: of the decisions.
+      training: whether it is done: a bool, or a tensor of one, such as a placeholder.
+      name: the scope.
+    """
+    return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
+
+
+class Flatten(Layer):
+    """Joins all axes but the first.
+
+    Args:
+      data_format: `"channels_last"`, or `"channels_first"`, which moves the channels to the end.
+      name: the scope.
+      **more: as for `Layer`.
+    """
+
+    def __init__(self, data_format: str = "channels_last", name: str | None = None, **more: Any) -> None:
+        """Takes the settings."""
+        super().__init__(name=name, **more)
+        self.data_format = data_format
+
+    def call(self, tensor: Any, **arguments: Any) -> Any:
+        """Returns the result."""
+        rank = tensor.shape.rank
+        if self.data_format == "channels_first" and rank is not None and rank > 2:
+            tensor = nbtf.transpose(tensor, [0, *range(2, rank), 1])
+        batch, *rest = tensor.shape.as_list()
+        if None not in rest:
+            made: Any = nbtf.reshape(tensor, [-1 if batch is None else batch, math.prod(rest)])
+            return made
+        made = nbtf.reshape(tensor, nbtf.stack([nbtf.shape(tensor)[0], -1]))
+        made.set_shape([batch, None])
+        return made
+
+
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
+    """Returns inputs with all axes but the first joined.
+
+    Args:
+      inputs: a tensor.
+      name: the scope.
+      data_format: `"channels_last"` or `"channels_first"`.
+    """
+    return Flatten(data_format, name)(inputs)

@@ -1,0 +1,382 @@
+"""`tf.compat.v1.losses`: losses that are kept in a collection of the graph, and summed up at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nbtf
+from nbtf._ops.division import divide_no_nan
+from nbtf._ops.elementwise import add, add_n, cast, multiply, negative, subtract
+from nbtf._ops.functions import log
+from nbtf._ops.identity import identity
+from nbtf._ops.magnitude import abs as absolute
+from nbtf._ops.magnitude import minimum, squared_difference
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import float32
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._surface import neural_losses
+from nbtf.compat._v1._surface.scoping import inside, opened
+from nbtf.compat._v1._variables.keys import GraphKeys
+
+_LOSSES = GraphKeys.LOSSES
+
+
+class Reduction:
+    """How losses become one number."""
+
+    NONE = "none"
+    SUM = "weighted_sum"
+    SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"
+    MEAN = "weighted_mean"
+    SUM_OVER_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+    SUM_BY_NONZERO_WEIGHTS = "weighted_sum_by_nonzero_weights"
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Returns all ways."""
+        return (
+            cls.NONE,
+            cls.SUM,
+            cls.MEAN,
+            cls.SUM_OVER_BATCH_SIZE,
+            cls.SUM_OVER_NONZERO_WEIGHTS,
+            cls.SUM_BY_NONZERO_WEIGHTS,
+        )
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Raises `ValueError` if it is none of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls.all()}.")
+
+
+_BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
+
+
+# What is kept
+
+
+def add_loss(loss: Any, loss_collection: str | None = _LOSSES) -> None:
+    """Puts a loss into a collection of the graph.
+
+    Args:
+      loss: a tensor.
+      loss_collection: the collection; None for none.
+    """
+    graph = building()
+    if loss_collection and graph is not None:
+        graph.add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list[Any]:
+    """Returns the losses in a collection of the graph.
+
+    Args:
+      scope: what their names begin with.
+      loss_collection: the collection.
+    """
+    graph = building()
+    return [] if graph is None else graph.get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Any]:
+    """Returns the losses of variables that have a regularizer.
+
+    Args:
+      scope: what their names begin with.
+    """
+    return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
+
+
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Any:
+    """Returns the sum of the losses of variables that have a regularizer; 0 if there are none.
+
+    Args:
+      scope: what their names begin with.
+      name: what the node is to be called.
+    """
+    found = get_regularization_losses(scope)
+    with inside():
+        return _summed(found, name) if found else as_tensor(0.0, float32)
+
+
+def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Any:
+    """Returns the sum of all losses.
+
+    Args:
+      add_regularization_losses: whether those of variables count.
+      name: what the node is to be called.
+      scope: what their names begin with.
+    """
+    found = get_losses(scope)
+    if add_regularization_losses:
+        found = [*found, *get_regularization_losses(scope)]
+    if not found:
+        raise ValueError(
+            "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
+        )
+    with inside():
+        return _summed(found, name)
+
+
+def _summed(losses: list[Any], name: str) -> Any:
+    return add_n(losses, name=name) if len(losses) > 1 else identity(losses[0], name=name)
+
+
+# Weights
+
+
+def compute_weighted_loss(
+    losses: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns losses times weights, as one number.
+
+    Args:
+      losses: a tensor.
+      weights: a number, or a tensor of the losses' shape or with lengths of 1.
+      scope: the scope of the nodes.
+      loss_collection: the collection it is put into; None for none.
+      reduction: one of `Reduction`.
+
+    Raises:
+      ValueError: the shapes do not fit, or the reduction is unknown.
+    """
+    Reduction.validate(reduction)
+    with opened("weighted_loss", scope):
+        given: Any = as_tensor(losses)
+        precise: Any = cast(given, float32)
+        weight: Any = cast(weights, float32)
+        _check_weights(precise, weight)
+        loss: Any = _reduced(multiply(precise, weight), precise, weight, reduction)
+        loss = cast(loss, given._dtype)
+        add_loss(loss, loss_collection)
+        return loss
+
+
+def _check_weights(values: Any, weights: Any) -> None:
+    """Refuses weights that would have to be broadcast otherwise than along lengths of 1."""
+    mine: Any = weights.shape.dims
+    theirs: Any = values.shape.dims
+    if not mine or theirs is None:
+        return
+    text = "weights can not be broadcast to values. "
+    shapes = f"values.shape={tuple(theirs)}. weights.shape={tuple(mine)}."
+    if len(mine) != len(theirs):
+        raise ValueError(f"{text}values.rank={len(theirs)}. weights.rank={len(mine)}. {shapes}")
+    for axis, (weight, value) in enumerate(zip(mine, theirs, strict=True)):
+        if weight not in (1, None, value) and value is not None:
+            raise ValueError(f"{text}Mismatch at dim {axis}. {shapes}")
+
+
+def _reduced(weighted: Any, losses: Any, weights: Any, reduction: str) -> Any:
+    if reduction == Reduction.NONE:
+        return weighted
+    total = nbtf.reduce_sum(weighted)
+    if reduction == Reduction.SUM:
+        return total
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        return divide_no_nan(total, cast(nbtf.size(losses), float32), name="value")
+    spread = multiply(nbtf.ones_like(losses), weights)
+    if reduction == Reduction.MEAN:
+        return divide_no_nan(total, nbtf.reduce_sum(spread), name="value")
+    present = nbtf.reduce_sum(cast(nbtf.not_equal(spread, 0.0), float32))
+    return divide_no_nan(total, present, name="value")
+
+
+# Losses
+
+
+def _check_given(**values: Any) -> None:
+    for name, value in values.items():
+        if value is None:
+            raise ValueError(f"Argument `{name}` must not be None.")
+
+
+def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
+    """Returns labels and predictions as float32 tensors of one shape."""
+    found: Any = cast(predictions, float32)
+    wanted: Any = cast(labels, float32)
+    found.shape.assert_is_compatible_with(wanted.shape)
+    return wanted, found
+
+
+def absolute_difference(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean distance of predictions from labels; see `compute_weighted_loss`."""
+    _check_given(labels=labels, predictions=predictions)
+    with opened("absolute_difference", scope) as name:
+        wanted, found = _pair(labels, predictions)
+        return compute_weighted_loss(absolute(subtract(found, wanted)), weights, name, loss_collection, reduction)
+
+
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean squared distance of predictions from labels; see `compute_weighted_loss`."""
+    _check_given(labels=labels, predictions=predictions)
+    with opened("mean_squared_error", scope) as name:
+        wanted, found = _pair(labels, predictions)
+        return compute_weighted_loss(squared_difference(found, wanted), weights, name, loss_collection, reduction)
+
+
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: float = 1e-7,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean cross entropy of predictions, which are probabilities; `epsilon` keeps logarithms finite."""
+    _check_given(labels=labels, predictions=predictions)
+    with opened("log_loss", scope) as name:
+        wanted, found = _pair(labels, predictions)
+        hits = negative(multiply(wanted, log(add(found, epsilon))))
+        misses = multiply(subtract(1.0, wanted), log(add(subtract(1.0, found), epsilon)))
+        return compute_weighted_loss(subtract(hits, misses), weights, name, loss_collection, reduction)
+
+
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean of `max(0, 1 - logits)` for labels of 1, `max(0, 1 + logits)` for labels of 0."""
+    _check_given(labels=labels, logits=logits)
+    with opened("hinge_loss", scope) as name:
+        wanted, found = _pair(labels, logits)
+        sign = subtract(multiply(wanted, 2.0), 1.0)
+        return compute_weighted_loss(
+            nbtf.nn.relu(subtract(1.0, multiply(sign, found))), weights, name, loss_collection, reduction
+        )
+
+
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: float = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean of half the squared distance, which goes on as a straight line from `delta` on."""
+    _check_given(labels=labels, predictions=predictions)
+    with opened("huber_loss", scope) as name:
+        wanted, found = _pair(labels, predictions)
+        distance = absolute(subtract(found, wanted))
+        near = minimum(distance, delta)
+        far = subtract(distance, near)
+        losses = add(multiply(multiply(near, near), 0.5), multiply(far, delta))
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean cross entropy of the softmax of logits; see `compute_weighted_loss`.
+
+    Args:
+      onehot_labels: shares that add up to 1, shape `[batch, classes]`.
+      logits: of the same shape.
+      weights: as for `compute_weighted_loss`, `[batch]`.
+      label_smoothing: which part of the labels is spread over all classes.
+      scope: the scope of the nodes.
+      loss_collection: the collection it is put into.
+      reduction: one of `Reduction`.
+    """
+    _check_given(onehot_labels=onehot_labels, logits=logits)
+    with opened("softmax_cross_entropy_loss", scope) as name:
+        found: Any = as_tensor(logits)
+        wanted: Any = cast(onehot_labels, found._dtype)
+        if label_smoothing > 0:
+            classes = nbtf.cast(nbtf.shape(wanted)[1], found._dtype)
+            wanted = add(multiply(wanted, 1.0 - label_smoothing), nbtf.divide(label_smoothing, classes))
+        fixed = nbtf.stop_gradient(wanted)
+        losses = neural_losses.softmax_cross_entropy_with_logits_v2(fixed, found, name="xentropy")
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean cross entropy of the softmax of logits, for numbers of classes; see `compute_weighted_loss`."""
+    _check_given(labels=labels, logits=logits)
+    with opened("sparse_softmax_cross_entropy_loss", scope) as name:
+        found: Any = as_tensor(logits)
+        wanted: Any = as_tensor(labels)
+        if wanted.shape.rank is not None and wanted.shape.rank == found.shape.rank and wanted.shape[-1] == 1:
+            wanted = nbtf.squeeze(wanted, [-1])
+        losses = neural_losses.sparse_softmax_cross_entropy_with_logits(labels=wanted, logits=found, name="xentropy")
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Any:
+    """Returns the mean cross entropy of the sigmoid of logits; see `softmax_cross_entropy`."""
+    _check_given(multi_class_labels=multi_class_labels, logits=logits)
+    with opened("sigmoid_cross_entropy_loss", scope) as name:
+        found: Any = as_tensor(logits)
+        wanted: Any = cast(multi_class_labels, found._dtype)
+        if label_smoothing > 0:
+            wanted = add(multiply(wanted, 1.0 - label_smoothing), 0.5 * label_smoothing)
+        losses = neural_losses.sigmoid_cross_entropy_with_logits(labels=wanted, logits=found, name="xentropy")
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
+
+
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: Any = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = _LOSSES,
+    reduction: str = _BY_WEIGHTS,
+    dim: Any = None,
+) -> Any:
+    """Returns the mean of 1 minus the product of unit vectors along `axis`, which `dim` is an older name of."""
+    place = axis if dim is None else dim
+    if place is None:
+        raise ValueError("You must specify argument `axis`.")
+    _check_given(labels=labels, predictions=predictions)
+    with opened("cosine_distance_loss", scope) as name:
+        wanted, found = _pair(labels, predictions)
+        losses = subtract(1.0, nbtf.reduce_sum(multiply(found, wanted), place, keepdims=True))
+        return compute_weighted_loss(losses, weights, name, loss_collection, reduction)

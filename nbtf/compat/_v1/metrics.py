@@ -1,0 +1,100 @@
+"""`tf.compat.v1.metrics`: figures that are counted up over many runs, in local variables."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import nbtf
+from nbtf._ops.division import divide_no_nan
+from nbtf._types import float32
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._surface.absent import refusal
+from nbtf.compat._v1._variables.initializers import Zeros
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.scopes import get_variable, variable_scope
+
+
+def mean(
+    values: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """Returns the mean of all values so far, and the node that takes in those of a run.
+
+    Args:
+      values: a tensor.
+      weights: how much each counts; of the values' shape, or one that broadcasts to it.
+      metrics_collections: collections that the mean is put into.
+      updates_collections: collections that the updating tensor is put into.
+      name: the scope.
+
+    Returns:
+      Two tensors: the mean, and the mean after the update that it makes. The variables are local ones: run
+      `tf.local_variables_initializer()`.
+
+    Raises:
+      RuntimeError: ops run at once.
+    """
+    graph = building()
+    if graph is None:
+        raise RuntimeError("tf.metrics.mean is not supported when eager execution is enabled.")
+    with graph.inside(), variable_scope(name, default_name="mean"):
+        total, count = _zero("total"), _zero("count")
+        given: Any = nbtf.cast(values, float32)
+        counted: Any = nbtf.cast(nbtf.size(given), float32)
+        if weights is not None:
+            weight: Any = nbtf.cast(weights, float32)
+            spread: Any = nbtf.broadcast_to(weight, nbtf.shape(given))
+            given, counted = given * spread, nbtf.reduce_sum(spread)
+        more = total.assign_add(nbtf.reduce_sum(given))
+        with graph.control_dependencies([given]):
+            further = count.assign_add(counted)
+        value = divide_no_nan(total.value(), count.value(), name="value")
+        update = divide_no_nan(more, further, name="update_op")
+        graph.add_to_collections(metrics_collections or (), value)
+        graph.add_to_collections(updates_collections or (), update)
+        return value, update
+
+
+def _zero(name: str) -> Any:
+    return get_variable(
+        name,
+        shape=[],
+        initializer=Zeros(),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+    )
+
+
+def accuracy(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """Returns which part of all predictions so far was right, and the node that takes in those of a run; see `mean`.
+
+    Args:
+      labels: what is right.
+      predictions: of the same shape.
+      weights: how much each counts.
+      metrics_collections: collections that the accuracy is put into.
+      updates_collections: collections that the updating tensor is put into.
+      name: the scope.
+    """
+    graph = building()
+    if graph is None:
+        raise RuntimeError("tf.metrics.accuracy is not supported when eager execution is enabled.")
+    with graph.inside():
+        found: Any = nbtf.convert_to_tensor(predictions)
+        wanted: Any = nbtf.cast(labels, found.dtype)
+        right = nbtf.cast(nbtf.equal(found, wanted), float32)
+        return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(refusal(f"metrics.{name}"))

@@ -1,0 +1,264 @@
+"""Sessions that initialize, restore and save by themselves, and tell hooks of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbtf.compat._v1._graph.defaults import get_default_graph
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._session.session import Session
+from nbtf.compat._v1._variables.initializing import (
+    global_variables,
+    global_variables_initializer,
+    local_variables_initializer,
+)
+from nbtf.compat._v1.train.coordinator import Coordinator
+from nbtf.compat._v1.train.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+from nbtf.compat._v1.train.saver import Saver
+from nbtf.compat._v1.train.timed_hooks import CheckpointSaverHook, StepCounterHook
+from nbtf.errors import OutOfRangeError
+from nbtf.train.files import latest_checkpoint
+
+
+class Scaffold:
+    """What a monitored session starts with.
+
+    Args:
+      init_op: initializes variables; by default all global ones.
+      init_feed_dict: what is fed for it.
+      init_fn: is called with this and the session afterwards.
+      local_init_op: initializes local variables; by default all.
+      saver: restores and saves; by default all global variables.
+      **ignored: accepted for older programs.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        init_fn: Any = None,
+        local_init_op: Any = None,
+        saver: Saver | None = None,
+        **ignored: Any,
+    ) -> None:
+        """Takes the parts; those that are missing are made by `finalize`."""
+        self.init_op, self.init_feed_dict, self.init_fn = init_op, init_feed_dict, init_fn
+        self.local_init_op, self.saver = local_init_op, saver
+
+    def finalize(self) -> Scaffold:
+        """Makes what is missing, and closes the graph."""
+        if self.init_op is None:
+            self.init_op = global_variables_initializer()
+        if self.local_init_op is None:
+            self.local_init_op = local_variables_initializer()
+        if self.saver is None and global_variables():
+            self.saver = Saver()
+        get_default_graph().finalize()
+        return self
+
+    def start(self, session: Session, checkpoint: str | None) -> None:
+        """Gives the variables of a session their values."""
+        if checkpoint is not None and self.saver is not None:
+            self.saver.restore(session, checkpoint)
+        else:
+            session.run(self.init_op, feed_dict=self.init_feed_dict)
+            if self.init_fn is not None:
+                self.init_fn(self, session)
+        session.run(self.local_init_op)
+
+
+class MonitoredSession:
+    """A session that is initialized or restored when it opens, and tells hooks of each run.
+
+    Args:
+      checkpoint_dir: where the values come from, if there is a checkpoint.
+      hooks: are told of each run.
+      scaffold: what it starts with.
+      config: settings of the session.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: str | None = None,
+        hooks: Sequence[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        config: Any = None,
+    ) -> None:
+        """Opens the session."""
+        self._hooks = list(hooks or ())
+        self._coordinator = Coordinator()
+        self._graph_block = get_default_graph()
+        for hook in self._hooks:
+            hook.begin()
+        start = (scaffold or Scaffold()).finalize()
+        self._session: Session | None = Session(graph=self._graph_block, config=config)
+        self._default = self._session.as_default()
+        start.start(self._session, None if checkpoint_dir is None else latest_checkpoint(checkpoint_dir))
+        for hook in self._hooks:
+            hook.after_create_session(self._session, self._coordinator)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph."""
+        return self._graph_block
+
+    def should_stop(self) -> bool:
+        """Tells whether a hook has asked to stop, or the session is closed."""
+        return self._session is None or self._coordinator.should_stop()
+
+    def run(
+        self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """Returns the values of what is fetched; see `tf.Session.run`.
+
+        Args:
+          fetches: what the program wants.
+          feed_dict: values by tensor.
+          options: accepted and ignored, as is the next.
+          run_metadata: as above.
+
+        Raises:
+          RuntimeError: the session is closed, or a hook feeds what is fed already.
+        """
+        session = self._session
+        if session is None:
+            raise RuntimeError("Run called even after should_stop requested.")
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), session)
+        wanted: dict[Any, Any] = {"caller": fetches}
+        feeds = dict(feed_dict or {})
+        for number, hook in enumerate(self._hooks):
+            asked = hook.before_run(context)
+            if asked is not None:
+                wanted[number] = asked.fetches
+                feeds.update(_checked(asked.feed_dict or {}, feeds))
+        found = session.run(wanted, feed_dict=feeds or None)
+        for number, hook in enumerate(self._hooks):
+            hook.after_run(context, SessionRunValues(found.get(number)))
+        if context.stop_requested:
+            self._coordinator.request_stop()
+        return found["caller"]
+
+    def run_step_fn(self, step_fn: Any) -> Any:
+        """Returns what a function returns that gets the session, for several runs that hooks are not told of."""
+        return step_fn(self._session)
+
+    def close(self) -> None:
+        """Ends: hooks are told, and the session is closed."""
+        session, self._session = self._session, None
+        if session is not None:
+            try:
+                for hook in self._hooks:
+                    hook.end(session)
+            finally:
+                session.close()
+
+    def __enter__(self) -> MonitoredSession:
+        """Makes its session the default one."""
+        self._default.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
+        """Closes it; that there is nothing left to read is no error."""
+        self._default.__exit__(kind, error, trace)
+        if kind is None or issubclass(kind, OutOfRangeError):
+            self.close()
+            return kind is not None
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        return False
+
+
+def _checked(more: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    for key in more:
+        if key in feeds:
+            raise RuntimeError(f"Same tensor is fed by two hooks or by a hook and the caller: {key}")
+    return more
+
+
+class SingularMonitoredSession(MonitoredSession):
+    """A monitored session whose session can be reached.
+
+    Args:
+      hooks: are told of each run.
+      scaffold: what it starts with.
+      master: accepted and ignored.
+      config: settings of the session.
+      checkpoint_dir: where the values come from, if there is a checkpoint.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[SessionRunHook] | None = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+    ) -> None:
+        """Opens the session."""
+        super().__init__(checkpoint_dir, hooks, scaffold, config)
+
+    def raw_session(self) -> Session | None:
+        """Returns the session."""
+        return self._session
+
+
+def MonitoredTrainingSession(  # noqa: N802  # TensorFlow's name
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: str | None = None,
+    scaffold: Scaffold | None = None,
+    hooks: Sequence[SessionRunHook] | None = None,
+    chief_only_hooks: Sequence[SessionRunHook] | None = None,
+    save_checkpoint_secs: float | None = None,
+    save_summaries_steps: Any = None,
+    save_summaries_secs: Any = None,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: int | None = None,
+    summary_dir: str | None = None,
+    save_graph_def: bool = True,
+) -> MonitoredSession:
+    """Returns a session for training: it restores the last checkpoint, saves new ones, and logs its speed.
+
+    Args:
+      master: accepted and ignored.
+      is_chief: accepted: there is one process.
+      checkpoint_dir: the folder of the checkpoints; None for none.
+      scaffold: what it starts with.
+      hooks: are told of each run.
+      chief_only_hooks: as well.
+      save_checkpoint_secs: seconds between checkpoints; 600 if nothing is said.
+      save_summaries_steps: accepted and ignored: summaries are not written.
+      save_summaries_secs: as above.
+      config: settings of the session.
+      stop_grace_period_secs: accepted and ignored.
+      log_step_count_steps: steps between two lines of the log; None for none.
+      max_wait_secs: accepted and ignored.
+      save_checkpoint_steps: steps between checkpoints.
+      summary_dir: accepted and ignored.
+      save_graph_def: accepted and ignored.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Graph().as_default():
+    ...     step = tf1.train.get_or_create_global_step()
+    ...     more = tf1.assign_add(step, 1)
+    ...     with tf1.train.MonitoredTrainingSession(hooks=[tf1.train.StopAtStepHook(last_step=3)]) as sess:
+    ...         while not sess.should_stop():
+    ...             last = sess.run(more)
+    >>> int(last)
+    3
+    """
+    start = scaffold or Scaffold()
+    all_hooks = [*(hooks or ()), *(chief_only_hooks or ())]
+    if checkpoint_dir is not None:
+        if log_step_count_steps:
+            all_hooks.append(StepCounterHook(log_step_count_steps))
+        if save_checkpoint_steps is None and save_checkpoint_secs is None:
+            save_checkpoint_secs = 600
+        saving = CheckpointSaverHook(checkpoint_dir, save_checkpoint_secs, save_checkpoint_steps, start.saver)
+        all_hooks.append(saving)
+    return MonitoredSession(checkpoint_dir, all_hooks, start, config)

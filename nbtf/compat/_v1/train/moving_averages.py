@@ -1,0 +1,172 @@
+"""Running means of variables and tensors, which are often better than the last values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nbtf._ops.creation import zeros
+from nbtf._ops.division import divide
+from nbtf._ops.elementwise import add, cast, multiply, subtract
+from nbtf._ops.functions import pow
+from nbtf._ops.magnitude import minimum
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import float16, float32, float64
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.grouping import group
+from nbtf.compat._v1._graph.operation import Operation
+from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._training.slots import beside, slot_of
+from nbtf.compat._v1._variables.initializing import global_variables, moving_average_variables, trainable_variables
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.kinds import Variable
+from nbtf.compat._v1._variables.scopes import get_variable, variable_scope
+
+
+class ExponentialMovingAverage:
+    """Keeps `average = decay * average + (1 - decay) * value` for variables and tensors of a graph.
+
+    Args:
+      decay: how slowly the averages follow: near 1.
+      num_updates: the number of steps; with it the first averages follow faster.
+      zero_debias: whether averages of tensors, which start at 0, are made up for it.
+      name: the scope of the nodes, and what stands behind the names of averages.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Graph().as_default(), tf1.Session() as sess:
+    ...     v = tf1.Variable(1.0)
+    ...     averages = tf1.train.ExponentialMovingAverage(0.5)
+    ...     update = averages.apply([v])
+    ...     sess.run(tf1.global_variables_initializer())
+    ...     _ = sess.run(v.assign(3.0))
+    ...     _ = sess.run(update)
+    ...     print(sess.run(averages.average(v)))
+    2.0
+    """
+
+    def __init__(
+        self,
+        decay: Any,
+        num_updates: Any = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        """Takes the settings."""
+        self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
+        self._averages: dict[Any, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """The scope of the nodes."""
+        return self._name
+
+    def apply(self, var_list: Iterable[Any] | None = None) -> Operation | None:
+        """Makes the averages that are missing, and returns the node that updates those of all in the list.
+
+        Args:
+          var_list: variables and tensors of floats; by default the variables that are trained.
+
+        Raises:
+          TypeError: one has another dtype.
+          RuntimeError: ops run at once.
+        """
+        graph = building()
+        if graph is None:
+            raise RuntimeError("Averages are nodes of a graph, and ops run at once here.")
+        with graph.inside():
+            values = trainable_variables() if var_list is None else list(var_list)
+            for value in values:
+                self._make(value, graph)
+            with graph.name_scope(self._name) as scope:
+                rate = subtract(_constant(1.0), self._rate())
+                updates = [self._update(value, rate, graph) for value in values]
+                return group(*updates, name=scope)
+
+    def _make(self, value: Any, graph: Graph) -> None:
+        if value.dtype.base_dtype not in (float16, float32, float64):
+            raise TypeError(f"The variables must be half, float, or double: {value.name}")
+        if _key(value) in self._averages:
+            return
+        with graph.control_dependencies(None):
+            if isinstance(value, Variable):
+                average = slot_of(value, value.initialized_value(), self._name)
+                graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, value)
+            else:
+                with variable_scope(None, f"{value.op.name}/{self._name}"):
+                    average = _zeros("", value)
+        self._averages[_key(value)] = average
+
+    def _rate(self) -> Any:
+        """Returns the decay of a step."""
+        decay = as_tensor(self._decay)
+        if isinstance(decay, GraphTensor):
+            decay = decay.called("decay")
+        if self._num_updates is None:
+            return decay
+        count = cast(self._num_updates, float32, name="num_updates")
+        return minimum(decay, divide(add(_constant(1.0), count), add(_constant(10.0), count)))
+
+    def _update(self, value: Any, rate: Any, graph: Graph) -> Any:
+        average = self._averages[_key(value)]
+        with graph.name_scope("AssignMovingAvg") as scope, beside(average):
+            rate = cast(rate, average.dtype.base_dtype)
+            if self._zero_debias and not isinstance(value, Variable):
+                return _without_bias(average, value, rate, graph)
+            change = multiply(subtract(average.value(), value), rate)
+            return average.assign_sub(change, name=scope)
+
+    def average(self, var: Any) -> Any:
+        """Returns the variable with the average of a variable or tensor; None if there is none."""
+        return self._averages.get(_key(var))
+
+    def average_name(self, var: Any) -> str:
+        """Returns what the average of a variable or tensor is called, or would be."""
+        known = self._averages.get(_key(var))
+        if known is not None:
+            return known.op.name
+        return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
+
+    def variables_to_restore(self, moving_avg_variables: Iterable[Any] | None = None) -> dict[str, Any]:
+        """Returns variables by the names under which their averages were saved, for `tf.train.Saver`.
+
+        Args:
+          moving_avg_variables: those that get an average; by default all that are trained or averaged. All others
+            get their own value.
+        """
+        if moving_avg_variables is None:
+            moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
+        found = {self.average_name(one): one for one in dict.fromkeys(moving_avg_variables)}
+        taken = {one.op.name for one in found.values()}
+        for variable in global_variables():
+            if variable.op.name not in taken:
+                found.setdefault(variable.op.name, variable)
+        return found
+
+
+def _key(value: Any) -> Any:
+    return (value.op, 0) if isinstance(value, Variable) else (value.op, value.value_index)
+
+
+def _constant(value: float) -> Any:
+    return as_tensor(value, float32)
+
+
+def _zeros(name: str, like: Any) -> Any:
+    dtype = like.dtype.base_dtype
+    start: Any = zeros(like.shape.as_list(), dtype)
+    return get_variable(name, initializer=start, trainable=False)
+
+
+def _without_bias(average: Any, value: Any, rate: Any, graph: Graph) -> Any:
+    """Returns the node that updates an average which does not feel that it started at 0.
+
+    Source: Kingma, Ba, arXiv:1412.6980, section 3.
+    """
+    with variable_scope(average.op.name, values=[value]):
+        biased = _zeros("biased", average)
+        count = get_variable("local_step", initializer=_constant(0.0), trainable=False)
+    with graph.control_dependencies([count.assign_add(1.0).op]):
+        new = biased.assign_sub(multiply(subtract(biased.value(), value), rate))
+        kept = pow(subtract(_constant(1.0), rate), count.read_value())
+        return average.assign(divide(new, subtract(_constant(1.0), kept)))

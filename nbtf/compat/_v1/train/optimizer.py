@@ -1,0 +1,288 @@
+"""What all optimizers of TensorFlow 1 have in common: gradients, slots, and the node that updates everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from nbtf._ops.elementwise import cast
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.structure import flatten
+from nbtf._runtime.conversion import as_tensor
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.gradients import gradients
+from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.grouping import group
+from nbtf.compat._v1._graph.node_gradients import as_whole
+from nbtf.compat._v1._training.apply_op import Update
+from nbtf.compat._v1._training.pairs import (
+    checked_pairs,
+    counted,
+    graph_of,
+    initializer_of,
+    key_of,
+    own_tensor,
+    pairs_by_tape,
+    setting,
+    waiting_for_nothing,
+)
+from nbtf.compat._v1._training.slots import beside, full_slot, is_of_graph
+from nbtf.compat._v1._variables.changes import changing_node
+from nbtf.compat._v1._variables.initializing import trainable_variables
+from nbtf.compat._v1._variables.keys import GraphKeys
+from nbtf.compat._v1._variables.kinds import ResourceVariable
+
+
+class Optimizer:
+    """Trains variables: `minimize`, or `compute_gradients` and `apply_gradients` with something in between.
+
+    In a graph each returns nodes, which a session runs. Where ops run at once, a loss is a function without arguments.
+
+    Args:
+      use_locking: accepted and ignored.
+      name: the scope of the nodes, and part of the names of slots.
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    SLOTS: tuple[str, ...] = ()
+    """The names of the slots, in the order in which they are made."""
+
+    update: Update
+    """How a variable is updated."""
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        """Takes the name."""
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Any, Any]] = {}
+        self._others: dict[tuple[str, Any], Any] = {}
+        self._settings: dict[str, Any] = {}
+
+    def get_name(self) -> str:
+        """Returns the name."""
+        return self._name
+
+    # What programs call
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Any:
+        """Returns the node that makes a step down the gradients of a loss.
+
+        Args:
+          loss: a tensor; a function without arguments where ops run at once.
+          global_step: a variable that is counted up by one.
+          var_list: the variables to train; by default all trainable ones.
+          gate_gradients: accepted and ignored: nodes run one after the other.
+          aggregation_method: accepted and ignored.
+          colocate_gradients_with_ops: whether gradients stand on the devices of the nodes that they belong to.
+          name: what the node is to be called; by default as the optimizer.
+          grad_loss: what the gradient of the loss starts with.
+
+        Raises:
+          ValueError: the loss does not depend on any of the variables, or there are none.
+
+        >>> import nbtf.compat.v1 as tf1
+        >>> with tf1.Graph().as_default(), tf1.Session() as sess:
+        ...     w = tf1.Variable(1.0)
+        ...     step = tf1.train.GradientDescentOptimizer(0.25).minimize(w * w)
+        ...     sess.run(tf1.global_variables_initializer())
+        ...     _ = sess.run(step)
+        ...     print(sess.run(w))
+        0.5
+        """
+        pairs = self.compute_gradients(
+            loss,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            grad_loss,
+        )
+        if all([grad is None for grad, _ in pairs]):
+            between = [str(variable) for _, variable in pairs]
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not support gradients, "
+                f"between variables {between} and loss {loss}."
+            )
+        return self.apply_gradients(pairs, global_step, name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Any]]:
+        """Returns pairs of a gradient and the variable it belongs to; see `minimize`.
+
+        Raises:
+          ValueError: there are no variables, or `gate_gradients` is unknown.
+          RuntimeError: ops run at once, and the loss is not a function.
+        """
+        if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH. "
+                f"Not {gate_gradients}"
+            )
+        if callable(loss):
+            return pairs_by_tape(loss, var_list, grad_loss)
+        if building() is None:
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled."
+            )
+        chosen: list[Any] = trainable_variables() if var_list is None else flatten(var_list)
+        if not chosen:
+            raise ValueError("No variables to optimize.")
+        found = gradients(
+            loss,
+            chosen,
+            None if grad_loss is None else [grad_loss],
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
+        return list(zip(found, chosen, strict=True))
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        """Returns the node that makes a step down gradients.
+
+        Args:
+          grads_and_vars: pairs as `compute_gradients` returns them; those without gradient are left out.
+          global_step: a variable that is counted up by one when all are updated.
+          name: what the node is to be called; by default as the optimizer.
+
+        Raises:
+          TypeError: a gradient is no tensor.
+          ValueError: there is no gradient at all.
+        """
+        pairs = checked_pairs(list(grads_and_vars))
+        variables = [variable for _, variable in pairs]
+        graph = graph_of(variables[0])
+        with nullcontext() if graph is None else graph.inside():
+            with waiting_for_nothing(graph):
+                self._create_slots(variables)
+            with nullcontext("") if graph is None else graph.name_scope(name or self._name) as scope:
+                self._settings = self._prepared(graph, variables)
+                updates = [self._updated(grad, variable) for grad, variable in pairs]
+                return self._finished(graph, updates, variables, global_step, scope)
+
+    # Slots
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        """Returns the slot of a variable; None if there is none."""
+        return self._slots.get(name, {}).get(key_of(var))
+
+    def get_slot_names(self) -> list[str]:
+        """Returns the names of the slots that were made, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Any]:
+        """Returns the variables that the optimizer keeps for itself, by name."""
+        graph = building()
+        found = [one for slots in self._slots.values() for one in slots.values()]
+        mine = [*found, *[one for (_, owner), one in self._others.items() if owner in (None, graph)]]
+        return sorted([one for one in mine if graph is None or one.graph is graph], key=lambda one: one.name)
+
+    def _create_slots(self, variables: Sequence[Any]) -> None:
+        """Makes the slots that are missing: zeros."""
+        for variable in variables:
+            for slot in self.SLOTS:
+                self._zeros_slot(variable, slot, self._name)
+
+    def _zeros_slot(self, variable: Any, slot: str, name: str) -> Any:
+        return self._full_slot(variable, slot, name, 0.0)
+
+    def _full_slot(self, variable: Any, slot: str, name: str, value: float) -> Any:
+        slots = self._slots.setdefault(slot, {})
+        key = key_of(variable)
+        if key not in slots:
+            slots[key] = full_slot(variable, value, initializer_of(value), name)
+        return slots[key]
+
+    # What the optimizers say
+
+    def _values(self) -> dict[str, Any]:
+        """Returns the settings by name, as numbers, tensors or functions without arguments."""
+        return {}
+
+    def _attrs(self) -> dict[str, Any]:
+        """Returns the attributes of the update."""
+        return {}
+
+    def _prepared(self, graph: Graph | None, variables: Sequence[Any]) -> dict[str, Any]:
+        """Returns the settings as tensors, each under its name."""
+        dtype = variables[0].dtype.base_dtype
+        return {name: setting(value, dtype, graph, name) for name, value in self._values().items()}
+
+    def _with_settings(self, variable: Any) -> list[Any]:
+        """Returns the slots and the settings that the update of a variable takes, in its order."""
+        slots = [self._slots[name][key_of(variable)] for name in self.SLOTS]
+        dtype = variable.dtype.base_dtype
+        return [*slots, *[one if one._dtype is dtype else cast(one, dtype) for one in self._settings.values()]]
+
+    # Nodes
+
+    def _updated(self, grad: Any, variable: Any) -> Any:
+        """Returns the node that updates a variable; updates it at once where it is not of a graph."""
+        if not is_of_graph(variable):
+            return self._apply(grad, variable)
+        graph: Graph = variable.graph
+        with graph.name_scope(f"update_{variable.op.name}"), beside(variable):
+            node = self._apply(grad, variable)
+            if variable.constraint is None:
+                return node
+            with graph.control_dependencies([node]):
+                return variable.assign(variable.constraint(variable))
+
+    def _apply(self, grad: Any, variable: Any) -> Any:
+        if isinstance(grad, IndexedSlices) and not self.update.in_rows:
+            grad = as_whole(grad, variable.op.outputs[0]) if is_of_graph(variable) else as_tensor(grad)
+        rows = isinstance(grad, IndexedSlices)
+        others = [grad.values, grad.indices] if rows else [grad]
+        record = self.update.op(not is_of_graph(variable) or isinstance(variable, ResourceVariable), rows)
+        given = [*self._with_settings(variable), *others]
+        if not is_of_graph(variable):
+            tensors = [as_tensor(one) for one in given]
+            kept = [variable, *given[: record.refs - 1]]
+            slots, others = tensors[: record.refs - 1], tensors[record.refs - 1 :]
+            return record.apply(kept, [variable, *slots], others, self._attrs(), record.type)
+        given = [own_tensor(one) for one in given]
+        target = variable.op.outputs[0]
+        return changing_node(variable.graph, record, target, given, record.type, self._attrs())
+
+    def _after(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+        """Returns the nodes of a step: the updates, and what follows them."""
+        return list(updates)
+
+    def _finished(
+        self, graph: Graph | None, updates: Sequence[Any], variables: Sequence[Any], step: Any, scope: str
+    ) -> Any:
+        nodes = self._after(updates, variables)
+        if graph is None:
+            if step is not None:
+                step.assign_add(1)
+            return None
+        if step is None:
+            node = group(*nodes, name=scope)
+        else:
+            with graph.control_dependencies([group(*nodes, name="update")]), beside(step):
+                node = counted(step, scope)
+        kept = graph.get_collection_ref(GraphKeys.TRAIN_OP)
+        if node not in kept:
+            kept.append(node)
+        return node

@@ -1,0 +1,328 @@
+"""The optimizers of TensorFlow 1: what each keeps, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._runtime.conversion import as_tensor
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._training import updates
+from nbtf.compat._v1._training.pairs import graph_of
+from nbtf.compat._v1._training.slots import beside, is_of_graph
+from nbtf.compat._v1._variables.assigning import scatter_sub
+from nbtf.compat._v1._variables.kinds import ResourceVariable, Variable
+from nbtf.compat._v1.train.optimizer import Optimizer
+
+
+class GradientDescentOptimizer(Optimizer):
+    """Steps against the gradient.
+
+    Args:
+      learning_rate: the length of a step: a number, a tensor, or a function without arguments.
+      use_locking: accepted and ignored.
+      name: of the nodes.
+    """
+
+    update = updates.GRADIENT_DESCENT
+
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+        """Takes the length of a step."""
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+
+    def _values(self) -> dict[str, Any]:
+        return {"learning_rate": self._learning_rate}
+
+    def _apply(self, grad: Any, variable: Any) -> Any:
+        if not isinstance(grad, IndexedSlices) or not is_of_graph(variable):
+            return super()._apply(grad, variable)
+        done = scatter_sub(variable, grad.indices, multiply(grad.values, self._settings["learning_rate"], name="mul"))
+        return done.op
+
+
+class MomentumOptimizer(Optimizer):
+    """Steps against a running sum of gradients.
+
+    Args:
+      learning_rate: the length of a step.
+      momentum: how much of the sum is kept.
+      use_locking: accepted and ignored.
+      name: of the nodes, and part of the slots' names.
+      use_nesterov: whether the gradient counts as if the step had been made.
+    """
+
+    SLOTS = ("momentum",)
+    update = updates.MOMENTUM
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(use_locking, name)
+        self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
+
+    def _values(self) -> dict[str, Any]:
+        return {"learning_rate": self._learning_rate, "momentum": self._momentum}
+
+    def _attrs(self) -> dict[str, Any]:
+        return {"use_nesterov": self._use_nesterov}
+
+
+class AdamOptimizer(Optimizer):
+    """Steps of about equal size for all elements, by running means of the gradient and of its square.
+
+    Args:
+      learning_rate: the length of a step.
+      beta1: how slowly the mean of the gradient follows.
+      beta2: how slowly that of its square follows.
+      epsilon: keeps the division finite; in the paper's formula just before section 2.1, `epsilon hat`.
+      use_locking: accepted and ignored.
+      name: of the nodes, and part of the slots' names.
+    """
+
+    SLOTS = ("m", "v")
+    update = updates.ADAM
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(use_locking, name)
+        self._learning_rate, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "learning_rate": self._learning_rate,
+            "beta1": self._beta1,
+            "beta2": self._beta2,
+            "epsilon": self._epsilon,
+        }
+
+    def _create_slots(self, variables: Sequence[Any]) -> None:
+        first = min(variables, key=lambda one: one.name)
+        for name, value in (("beta1_power", self._beta1), ("beta2_power", self._beta2)):
+            if (name, graph_of(first)) not in self._others:
+                self._others[name, graph_of(first)] = _number_beside(first, value, name)
+        super()._create_slots(variables)
+
+    def _with_settings(self, variable: Any) -> list[Any]:
+        *slots, rate, beta1, beta2, epsilon = super()._with_settings(variable)
+        powers: list[Any] = [as_tensor(one) for one in self._powers(variable)]
+        powers = [one if one._dtype is rate._dtype else cast(one, rate._dtype) for one in powers]
+        return [*slots, *powers, rate, beta1, beta2, epsilon]
+
+    def _powers(self, variable: Any) -> list[Any]:
+        return [self._others[name, graph_of(variable)] for name in ("beta1_power", "beta2_power")]
+
+    def _after(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+        powers = self._powers(variables[0])
+        betas = [self._settings["beta1"], self._settings["beta2"]]
+        graph = building()
+        if graph is None or not is_of_graph(powers[0]):
+            for power, beta in zip(powers, betas, strict=True):
+                power.assign(multiply(power, beta))
+            return list(updates)
+        with graph.control_dependencies(updates), beside(powers[0]):
+            done = [
+                power.assign(multiply(power.value(), beta, name="mul"), read_value=False)
+                for power, beta in zip(powers, betas, strict=True)
+            ]
+        return [*updates, *done]
+
+
+def _number_beside(variable: Any, value: Any, name: str) -> Any:
+    """Returns a new variable with a number in it, on the device of another one."""
+    if callable(value):
+        value = value()
+    if not is_of_graph(variable):
+        return EagerVariable(as_tensor(value, variable.dtype), trainable=False, name=name)
+    with beside(variable):
+        return Variable(
+            value,
+            trainable=False,
+            name=name,
+            use_resource=isinstance(variable, ResourceVariable),
+            dtype=variable.dtype.base_dtype,
+        )
+
+
+class AdagradOptimizer(Optimizer):
+    """Steps that become shorter for elements whose gradients were large.
+
+    Args:
+      learning_rate: the length of a step.
+      initial_accumulator_value: what the sums of squares start with; positive.
+      use_locking: accepted and ignored.
+      name: of the nodes, and part of the slots' names.
+
+    Raises:
+      ValueError: `initial_accumulator_value` is not positive.
+    """
+
+    SLOTS = ("accumulator",)
+    update = updates.ADAGRAD
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str = "Adagrad",
+    ) -> None:
+        """Takes the settings."""
+        if initial_accumulator_value <= 0.0:
+            raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+        super().__init__(use_locking, name)
+        self._learning_rate, self._start = learning_rate, initial_accumulator_value
+
+    def _values(self) -> dict[str, Any]:
+        return {"learning_rate": self._learning_rate}
+
+    def _create_slots(self, variables: Sequence[Any]) -> None:
+        for variable in variables:
+            self._full_slot(variable, "accumulator", self._name, self._start)
+
+
+class RMSPropOptimizer(Optimizer):
+    """Steps divided by a running mean of the gradient's size.
+
+    Args:
+      learning_rate: the length of a step.
+      decay: how slowly the mean follows.
+      momentum: how much of the last step is made again.
+      epsilon: keeps the division finite.
+      use_locking: accepted and ignored.
+      centered: whether the mean of the gradient is taken off first.
+      name: of the nodes, and part of the slots' names.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        decay: Any = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str = "RMSProp",
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(use_locking, name)
+        self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
+        self.SLOTS = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
+        self.update = updates.CENTERED_RMS_PROP if centered else updates.RMS_PROP
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "learning_rate": self._learning_rate,
+            "decay": self._decay,
+            "momentum": self._momentum,
+            "epsilon": self._epsilon,
+        }
+
+    def _create_slots(self, variables: Sequence[Any]) -> None:
+        for variable in variables:
+            self._full_slot(variable, "rms", self._name, 1.0)
+            for slot in self.SLOTS:
+                if slot != "rms":
+                    self._zeros_slot(variable, slot, self._name)
+
+
+class AdadeltaOptimizer(Optimizer):
+    """Steps whose length follows those made before.
+
+    Args:
+      learning_rate: scales the steps; 1 is the paper's formula.
+      rho: how slowly the means follow.
+      epsilon: keeps the divisions finite.
+      use_locking: accepted and ignored.
+      name: of the nodes, and part of the slots' names.
+    """
+
+    SLOTS = ("accum", "accum_update")
+    update = updates.ADADELTA
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adadelta",
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(use_locking, name)
+        self._learning_rate, self._rho, self._epsilon = learning_rate, rho, epsilon
+
+    def _values(self) -> dict[str, Any]:
+        return {"lr": self._learning_rate, "rho": self._rho, "epsilon": self._epsilon}
+
+
+class FtrlOptimizer(Optimizer):
+    """Follows the regularized leader: many weights become exactly 0.
+
+    Args:
+      learning_rate: the length of a step.
+      learning_rate_power: how it falls with the sum of squared gradients; not positive.
+      initial_accumulator_value: what these sums start with.
+      l1_regularization_strength: pulls weights to 0.
+      l2_regularization_strength: keeps them small.
+      use_locking: accepted and ignored.
+      name: of the nodes, and part of the slots' names.
+
+    Raises:
+      ValueError: a setting is out of range.
+    """
+
+    SLOTS = ("accum", "linear")
+    update = updates.FTRL
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "Ftrl",
+    ) -> None:
+        """Takes the settings."""
+        super().__init__(use_locking, name)
+        if initial_accumulator_value < 0.0:
+            raise ValueError(f"initial_accumulator_value {initial_accumulator_value} needs to be positive or zero")
+        if learning_rate_power > 0.0:
+            raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
+        for which, strength in (("l1", l1_regularization_strength), ("l2", l2_regularization_strength)):
+            if strength < 0.0:
+                raise ValueError(f"{which}_regularization_strength {strength} needs to be positive or zero")
+        self._learning_rate, self._power, self._start = learning_rate, learning_rate_power, initial_accumulator_value
+        self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "learning_rate": self._learning_rate,
+            "l1_regularization_strength": self._l1,
+            "l2_regularization_strength": self._l2,
+            "learning_rate_power": self._power,
+        }
+
+    def _create_slots(self, variables: Sequence[Any]) -> None:
+        for variable in variables:
+            self._full_slot(variable, "accum", self._name, self._start)
+            self._zeros_slot(variable, "linear", self._name)

@@ -1,0 +1,229 @@
+"""Values of variables of a graph in files, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._training.saved import named_variables, put_value, value_of
+from nbtf.compat._v1.train.checkpoint_state import checkpoint_exists
+from nbtf.errors import InvalidArgumentError, NotFoundError
+from nbtf.keras.saving import arrays
+from nbtf.keras.saving.latest import STATE, note_latest
+from nbtf.train.files import path_of, read_checkpoint
+
+_FAILED = "Restoring from checkpoint failed. This is most likely due to a "
+_UNALTERED = "Please ensure that you have not altered the graph expected based on the checkpoint. Original error:\n\n"
+
+
+class Saver:
+    """Saves and restores variables by name (NumPy's `.npz`; TensorFlow's own files cannot be read).
+
+    It adds no nodes to the graph: values are fetched from the session, and restored by running the variables'
+    initializers with them.
+
+    Args:
+      var_list: variables, or variables by the names they have in files; by default all global ones there are now.
+      reshape: whether values of another shape are brought into that of the variable.
+      sharded: accepted and ignored; there is one file.
+      max_to_keep: how many checkpoints are kept; all for None and 0.
+      keep_checkpoint_every_n_hours: accepted and ignored.
+      name: accepted and ignored, as are the other arguments that do not stand here.
+      restore_sequentially: as above.
+      saver_def: as above.
+      builder: as above.
+      defer_build: whether variables are looked for when it is first used.
+      allow_empty: whether there may be no variables.
+      write_version: as `name`.
+      pad_step_number: whether numbers have eight digits in file names.
+      save_relative_paths: as `name`: paths are relative in any case.
+      filename: as `name`.
+
+    Raises:
+      ValueError: there are no variables, or two of the same name.
+      TypeError: one of them is no variable.
+
+    >>> import nbtf.compat.v1 as tf1, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, tf1.Graph().as_default(), tf1.Session() as sess:
+    ...     v = tf1.Variable(1.0, name="v")
+    ...     sess.run(tf1.global_variables_initializer())
+    ...     path = tf1.train.Saver().save(sess, f"{folder}/model", global_step=3)
+    ...     _ = sess.run(v.assign(5.0))
+    ...     tf1.train.Saver().restore(sess, path)
+    ...     print(os.path.basename(path), sess.run(v))
+    model-3 1.0
+    """
+
+    def __init__(
+        self,
+        var_list: Sequence[Any] | Mapping[str, Any] | None = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        """Looks which variables there are."""
+        self._given, self._allow_empty = var_list, allow_empty
+        self._reshape, self._most, self._pad = reshape, max_to_keep, pad_step_number
+        self._kept: list[str] = []
+        self._variables: dict[str, Any] | None = None
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Looks which variables there are; a saver does so when it is made."""
+        found = named_variables(self._given, building())
+        if not found and not self._allow_empty:
+            raise ValueError("No variables to save")
+        self._variables = found
+
+    def _all(self) -> dict[str, Any]:
+        if self._variables is None:
+            self.build()
+        return self._variables or {}
+
+    # Saving
+
+    def save(
+        self,
+        sess: Any,
+        save_path: str | os.PathLike[str],
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Writes the values that a session has.
+
+        Args:
+          sess: the session; ignored where ops run at once.
+          save_path: the path without the ending.
+          global_step: a number, or a tensor or variable with one, which is added: `model-1000`.
+          latest_filename: the file that says which checkpoint is the last; `checkpoint` when None.
+          meta_graph_suffix: accepted and ignored, as are the next two and the last two: graphs are not saved.
+          write_meta_graph: as above.
+          write_state: whether it is written down that this is the last checkpoint.
+          strip_default_attrs: as above.
+          save_debug_info: as above.
+
+        Returns:
+          What `restore` takes; None if there is nothing to save.
+
+        Raises:
+          FailedPreconditionError: a variable has no value yet.
+          ValueError: the folder does not exist, or `latest_filename` names one.
+        """
+        if latest_filename and os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        prefix = os.fspath(save_path)
+        if global_step is not None:
+            number = _number(sess, global_step)
+            prefix = f"{prefix}-{number:08d}" if self._pad else f"{prefix}-{number}"
+        folder = Path(prefix).parent if os.path.basename(prefix) else Path(prefix)
+        if not folder.is_dir():
+            raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save.")
+        variables = self._all()
+        if not variables:
+            return None
+        arrays.write(path_of(prefix), {name: value_of(one, sess) for name, one in variables.items()})
+        if write_state:
+            self._keep(prefix, latest_filename or STATE)
+        return prefix
+
+    def _keep(self, prefix: str, state: str) -> None:
+        """Notes a checkpoint as the last one, and deletes those that are too old."""
+        if self._most:
+            self._kept = [*(one for one in self._kept if one != prefix), prefix]
+            while len(self._kept) > self._most:
+                path_of(self._kept.pop(0)).unlink(missing_ok=True)
+        note_latest(prefix, self._kept or [prefix], state)
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The checkpoints that were not deleted, the oldest first."""
+        return list(self._kept)
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Says which checkpoints there are, the oldest first."""
+        self._kept = list(last_checkpoints)
+
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
+        """Says which checkpoints there are, the oldest first, each with a time, which is ignored."""
+        self._kept = [path for path, _ in last_checkpoints_with_time]
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Says which checkpoints there are; those without a file are left out."""
+        self._kept = [path for path in checkpoint_paths if checkpoint_exists(path)]
+
+    # Restoring
+
+    def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
+        """Gives the variables of a session the values of a checkpoint; they need not be initialized.
+
+        Args:
+          sess: the session; ignored where ops run at once.
+          save_path: what `save` or `tf.train.latest_checkpoint` returned.
+
+        Raises:
+          ValueError: there is no such checkpoint.
+          NotFoundError: it has no value of a variable's name.
+          InvalidArgumentError: a value has another shape or dtype than its variable.
+        """
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        prefix = os.fspath(save_path)
+        if not checkpoint_exists(prefix):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
+        saved = read_checkpoint(prefix)
+        variables = self._all()
+        for name in sorted(variables):
+            if name not in saved:
+                text = f"{_FAILED}Variable name or other graph key that is missing from the checkpoint. {_UNALTERED}"
+                raise NotFoundError(None, None, f"{text}Key {name} not found in checkpoint")
+        fitting = {name: self._fitting(name, one, saved[name]) for name, one in variables.items()}
+        for name, one in variables.items():
+            put_value(one, fitting[name], sess)
+
+    def _fitting(self, name: str, variable: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Returns a saved value as a variable takes it."""
+        text = f"{_FAILED}mismatch between the current graph and the graph from the checkpoint. {_UNALTERED}"
+        wanted = variable.dtype.base_dtype
+        if wanted.np_dtype.kind != "O" and value.dtype != wanted.np_dtype:
+            found = np.dtype(value.dtype).name.replace("float32", "float").replace("float64", "double")
+            told = f"tensor_name = {name}; expected dtype {wanted.c_name} does not equal original dtype {found}"
+            raise InvalidArgumentError(None, None, text + told)
+        if variable.shape.is_compatible_with(value.shape):
+            return value
+        lengths = variable.shape.as_list()
+        if self._reshape and np.prod(lengths) == value.size:
+            return value.reshape(lengths)
+        shapes = [f"[{','.join(map(str, one))}]" for one in (lengths, value.shape)]
+        told = f"Assign requires shapes of both tensors to match. lhs shape= {shapes[0]} rhs shape= {shapes[1]}"
+        raise InvalidArgumentError(None, None, text + told)
+
+
+def _number(sess: Any, step: Any) -> int:
+    """Returns the number of steps, which a session may have to tell."""
+    if isinstance(step, int | np.integer):
+        return int(step)  # pyright: ignore[reportUnknownArgumentType]
+    if hasattr(step, "numpy") and building() is None:
+        return int(step.numpy())
+    return int(sess.run(step))

@@ -128,9 +128,9 @@ def make_folder(path: StrPath) -> None:
     drafts.sync_folder(above)
 
 
-def write_part(path: str, content: bytes) -> None:
+def write_part(path: StrPath, content: bytes) -> None:
     """Writes a new file of a folder that nobody reads yet, and has it on the disk."""
-    with io.FileIO(path, "xb", opener=_opener(0o666)) as file:
+    with io.FileIO(os.fspath(path), "xb", opener=_opener(0o666)) as file:
         write_all(file.fileno(), content)
         drafts.sync(file.fileno())
 

@@ -17,8 +17,10 @@ from collections.abc import Collection, Generator, Mapping
 from dataclasses import replace
 
 from nbtf._storage import drafts, files, manifest
+from nbtf._storage.archives import inside
+from nbtf._storage.documents import MOST_BYTES
 from nbtf._storage.manifest import Manifest
-from nbtf.errors import DataLossError
+from nbtf._storage.refusal import RefusedFileError
 
 
 def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
@@ -39,7 +41,7 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
         previous, flat = _generation_before(folder), _flat_files(folder, contents)
         with _new_generation(folder) as generation:
             for name, content in contents.items():
-                file = os.path.join(folder, generation, *name.split("/"))
+                file = inside(os.path.join(folder, generation), name, folder)
                 os.makedirs(os.path.dirname(file), exist_ok=True)
                 files.write_part(file, content)
             for inner, _, _ in os.walk(os.path.join(folder, generation)):
@@ -66,7 +68,7 @@ def read(path: files.StrPath, names: Collection[str]) -> dict[str, bytes]:
 
     Raises:
       FileNotFoundError: nothing was saved there.
-      DataLossError: a file is missing or is not what was saved, or the manifest leads out of the folder.
+      RefusedFileError: a file is missing or is not what was saved, or the manifest leads out of the folder.
     """
     folder = os.fspath(path)
     while True:
@@ -91,12 +93,12 @@ def manifest_of(path: files.StrPath) -> Manifest | None:
     """Returns what was saved into a folder; None if there is no manifest.
 
     Raises:
-      DataLossError: the manifest is damaged.
+      RefusedFileError: the manifest is damaged.
     """
     file = os.path.join(path, manifest.NAME)
     try:
-        if os.stat(file).st_size > manifest.LARGEST:
-            raise manifest.damage(os.fspath(path), f"{manifest.NAME} has more than {manifest.LARGEST:,} bytes")
+        if os.stat(file).st_size > MOST_BYTES:
+            raise manifest.damage(file, f"it has more than {MOST_BYTES:,} bytes")
         content = _content(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -106,13 +108,12 @@ def manifest_of(path: files.StrPath) -> Manifest | None:
 
 
 def _read_part(folder: str, current: Manifest | None, name: str) -> bytes:
-    levels = name.split("/")
     if current is None:
-        return _content(os.path.join(folder, *levels))
+        return _content(inside(folder, name, folder))
     if name not in current.files or current.generation is None:
         raise manifest.damage(folder, f"{manifest.NAME} names no {name}")
-    file = os.path.join(folder, current.generation, *levels)
-    if os.path.realpath(file) != os.path.join(os.path.realpath(folder), current.generation, *levels):
+    file = inside(os.path.join(os.path.realpath(folder), current.generation), name, folder)
+    if file != file.resolve():
         raise manifest.damage(folder, f"{name} is a link to another place")
     size, saved = os.stat(file).st_size, current.files[name][0]
     if size != saved:  # before a file of any size is read
@@ -120,7 +121,7 @@ def _read_part(folder: str, current: Manifest | None, name: str) -> bytes:
     return current.check(name, _content(file), folder)
 
 
-def _content(file: str) -> bytes:
+def _content(file: files.StrPath) -> bytes:
     with open(file, "rb") as stream:
         return stream.read()
 
@@ -165,7 +166,7 @@ def _generation_before(folder: str) -> str | None:
         raise FileExistsError(errno.EEXIST, text, folder)
     try:
         return manifest.parse(content, folder).generation
-    except DataLossError:
+    except RefusedFileError:
         return None  # what is damaged may be replaced
 
 
@@ -190,7 +191,7 @@ def _remove(folder: str, generation: str) -> None:
     """Removes a generation, unless the manifest names it."""
     try:
         current = manifest_of(folder)
-    except (OSError, DataLossError):
+    except (OSError, RefusedFileError):
         return  # it may be the one
     if current is None or current.generation != generation:
         shutil.rmtree(os.path.join(folder, generation), ignore_errors=True)

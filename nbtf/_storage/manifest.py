@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nbtf.errors import DataLossError
+from nbtf._storage.archives import inside
+from nbtf._storage.documents import parse_document
+from nbtf._storage.refusal import RefusedFileError
 
 NAME = "manifest.json"
 SCHEMA = "nbtf-manifest/1"
-LARGEST = 16 * 2**20
-"""Bytes of a manifest; with 200 for each file that is some 80,000 files."""
-
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 GENERATION = re.compile(r"generation-[0-9a-f]{16}")
+
+_FIELDS = {"schema": str, "files": {str: {"size": int, "sha256": str}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,10 @@ class Manifest:
         """Returns the manifest of files.
 
         Raises:
-          ValueError: a name leads out of the folder.
+          RefusedFileError: a name leads out of the folder.
         """
         for name in contents:
-            if not _is_inside(name):
-                raise ValueError(f"{name!r} is no name of a file inside a folder")
+            inside("", name, NAME)
         files = {name: (len(content), hashlib.sha256(content).hexdigest()) for name, content in contents.items()}
         return cls(files, generation)
 
@@ -55,7 +54,7 @@ class Manifest:
           source: the folder or archive, for the error.
 
         Raises:
-          DataLossError: it has another size or SHA-256.
+          RefusedFileError: it has another size or SHA-256.
         """
         size, digest = self.files[name]
         if len(content) != size:
@@ -69,55 +68,36 @@ def parse(content: bytes, source: str) -> Manifest:
     """Returns the manifest that JSON stands for.
 
     Raises:
-      DataLossError: it is none.
+      RefusedFileError: it is none, or leads out of its folder.
     """
-    try:
-        document: Any = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise damage(source, f"{NAME} is no JSON ({error})") from None
-    schema = _fields(document).get("schema")
-    if schema != SCHEMA:
-        raise damage(source, f"{NAME} has the schema {schema!r}; this nbtf reads {SCHEMA!r}")
-    return Manifest(_files(document.get("files"), source), _generation(document.get("generation"), source))
+    name = f"{source}/{NAME}"
+    schema = _schema(content)
+    if schema is not None and schema != SCHEMA:
+        raise RefusedFileError(f"{name} has the schema {schema!r}; this nbtf reads {SCHEMA!r}")
+    document: dict[str, Any] = parse_document(content, name, _FIELDS)
+    for file in document["files"]:
+        inside(source, file, name)
+    generation = document.get("generation")
+    if generation is not None and not (isinstance(generation, str) and GENERATION.fullmatch(generation)):
+        raise damage(name, f"{generation!r} is no generation of the folder")
+    return Manifest({file: (entry["size"], entry["sha256"]) for file, entry in document["files"].items()}, generation)
 
 
 def is_foreign(content: bytes) -> bool:
     """Tells whether a `manifest.json` is another program's: whole, and without the schema of nbtf."""
+    schema = _schema(content)
+    return schema is not None and not schema.startswith("nbtf-")
+
+
+def _schema(content: bytes) -> str | None:
+    """Returns which schema JSON says that it has; empty if it says none, None if it is no JSON."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):
-        return False
-    return not str(_fields(document).get("schema")).startswith("nbtf-")
+        return None
+    return str(document.get("schema", "")) if isinstance(document, dict) else ""  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
 
 
-def damage(source: str, text: str) -> DataLossError:
+def damage(source: object, text: str) -> RefusedFileError:
     """Returns the error that says what is wrong with a folder or archive."""
-    return DataLossError(None, None, f"{source} is damaged: {text}")
-
-
-def _files(entries: Any, source: str) -> dict[str, tuple[int, str]]:
-    files: dict[str, tuple[int, str]] = {}
-    for name, entry in _fields(entries).items():
-        size, digest = _fields(entry).get("size"), _fields(entry).get("sha256")
-        if type(size) is not int or size < 0 or not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-            raise damage(source, f"{NAME} does not say size and SHA-256 of {name!r}")
-        if not _is_inside(name):
-            raise damage(source, f"{NAME} names {name!r}, which is not inside the folder")
-        files[name] = (size, digest)
-    return files
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    """Returns an object of JSON; without fields if it is none."""
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
-
-
-def _generation(name: Any, source: str) -> str | None:
-    if name is not None and not (isinstance(name, str) and GENERATION.fullmatch(name)):
-        raise damage(source, f"{NAME} names {name!r}, which is no generation of the folder")
-    return name
-
-
-def _is_inside(name: str) -> bool:
-    """Tells whether a name, with / between its parts, stays inside any folder on any system."""
-    return not re.search(r"[\\:\0]", name) and all(level not in ("", ".", "..") for level in name.split("/"))
+    return RefusedFileError(f"{source} is damaged: {text}")

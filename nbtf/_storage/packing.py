@@ -29,7 +29,7 @@ def verify(contents: Mapping[str, bytes], source: str) -> None:
       source: the archive, for the error.
 
     Raises:
-      DataLossError: a file is not what was saved.
+      RefusedFileError: a file is not what was saved.
     """
     if manifest.NAME not in contents:
         return

@@ -146,7 +146,7 @@ def test_a_manifest_that_says_something_else_is_damaged(fields: dict[str, Any], 
     folders.write(folder, OLD)
     change_manifest(folder, **fields)
 
-    with pytest.raises(DataLossError, match="model is damaged"):
+    with pytest.raises(DataLossError, match=r"model.*(is damaged|names|schema)"):
         folders.read(folder, ["a.json"])
 
 
@@ -155,7 +155,7 @@ def test_a_manifest_that_is_no_json_is_damaged(content: bytes, tmp_path: Path) -
     folders.write(tmp_path, OLD)
     (tmp_path / "manifest.json").write_bytes(content)
 
-    with pytest.raises(DataLossError, match=r"manifest\.json is no JSON"):
+    with pytest.raises(DataLossError, match=r"manifest\.json is damaged"):
         folders.read(tmp_path, OLD)
 
 
@@ -186,9 +186,9 @@ def test_a_folder_behind_a_link_can_be_saved_and_read(tmp_path: Path) -> None:
     assert folders.read(tmp_path / "link", OLD) == OLD
 
 
-@pytest.mark.parametrize("name", ["../a", "/a", "a//b", "a\\b", "", ".", "C:a"])
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "a\\..\\..\\b", "", ".", "C:a", "a\0"])
 def test_a_name_out_of_the_folder_is_not_written(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="inside a folder"):
+    with pytest.raises(ValueError, match="inside its folder"):
         folders.write(tmp_path / "model", {name: b""})
     assert os.listdir(tmp_path) == []
 
@@ -199,7 +199,7 @@ def test_a_reader_whose_save_is_replaced_reads_the_next(tmp_path: Path, monkeypa
     saves = iter([NEW])
 
     def read(file: str) -> bytes:
-        if file.endswith("a.json"):
+        if Path(file).name == "a.json":
             for save in saves:
                 folders.write(tmp_path, save)
         return content(file)

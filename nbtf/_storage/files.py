@@ -77,8 +77,7 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
         drafts.sync(raw.fileno())
         _publish(raw, draft, target, exclusive)
     except BaseException as error:
-        if isinstance(error, OSError) and error.filename in (None, draft):
-            error.filename = os.fspath(path)  # nobody has heard of the draft
+        name_file(error, path)
         if raw is not None:
             raw.close()
         with contextlib.suppress(OSError):
@@ -126,6 +125,12 @@ def make_folder(path: StrPath) -> None:
         if not os.path.isdir(folder):  # another saver may have made it
             raise
     drafts.sync_folder(above)
+
+
+def name_file(error: BaseException, path: StrPath) -> None:
+    """Has an error of the system name the file that was to be written: nobody has heard of its draft."""
+    if isinstance(error, OSError) and error.errno is not None:
+        error.filename = os.fspath(path)
 
 
 def write_part(path: StrPath, content: bytes) -> None:

@@ -49,7 +49,7 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
             drafts.sync_folder(folder)
             files.write(os.path.join(folder, manifest.NAME), replace(description, generation=generation).as_bytes())
     except OSError as error:
-        error.filename = os.fspath(path)
+        files.name_file(error, path)
         raise
     _remove_other_generations(folder, previous)
     for file in flat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from nbtf._ops.function import Function
 from nbtf._ops.variable import Variable
 from nbtf._runtime.names import name_scope
 from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._storage import folders
 from nbtf._types import as_dtype
 from nbtf.keras.registry import custom_object_scope, deserialized, get_registered_object
 from nbtf.keras.saving import arrays
@@ -32,7 +34,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     >>> tf.saved_model.contains_saved_model("no_such_folder")
     False
     """
-    return (Path(os.fspath(export_dir)) / OBJECTS).is_file()
+    return folders.holds(export_dir, OBJECTS)
 
 
 def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = None, **ignored: Any) -> Any:
@@ -55,8 +57,9 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     if not contains_saved_model(folder):
         theirs = " TensorFlow's own format cannot be read." if (folder / "saved_model.pb").exists() else ""
         raise OSError(f"SavedModel file does not exist at: {folder / OBJECTS}.{theirs}")
-    document: dict[str, Any] = json.loads((folder / OBJECTS).read_text(encoding="utf-8"))
-    reader = Reader(document["nodes"], arrays.read(folder / VALUES))
+    parts = folders.read(folder, (OBJECTS, VALUES))
+    document: dict[str, Any] = json.loads(parts[OBJECTS])
+    reader = Reader(document["nodes"], arrays.read(io.BytesIO(parts[VALUES])))
     root = reader.made(document["root"])
     signatures = {name: reader.signature(name, root, one) for name, one in document["signatures"].items()}
     object.__setattr__(root, "signatures", SignatureMap(signatures))  # a layer would look for weights in it

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from nbtf._runtime import names
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._storage import folders
 from nbtf._types import DType
 from nbtf.keras.registry import get_registered_name, serialized
 from nbtf.keras.saving import arrays
@@ -86,10 +86,7 @@ def save(
         get_logger().warning("tf.saved_model.save leaves out what it cannot keep: %s", ", ".join(writer.left_out))
     values = io.BytesIO()
     arrays.write(values, writer.values)
-    folder = Path(os.fspath(export_dir))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / VALUES).write_bytes(values.getvalue())
-    (folder / OBJECTS).write_text(json.dumps(document, indent=1), encoding="utf-8")
+    folders.write(export_dir, {VALUES: values.getvalue(), OBJECTS: json.dumps(document, indent=1).encode()})
 
 
 def _has_attributes(obj: Any) -> bool:

@@ -64,16 +64,18 @@ class CheckpointManager:
         Returns:
           What `restore` takes.
         """
-        prefix = os.path.join(self._directory, self._name)
+        stem = os.path.join(self._directory, self._name)
         if checkpoint_number is None:
-            path = self._checkpoint.save(prefix)
+            path = self._checkpoint.save(stem)
         else:
             self._checkpoint.save_counter.assign_add(1)
-            path = self._checkpoint.write(f"{prefix}-{int(checkpoint_number)}")
+            path = self._checkpoint.write(f"{stem}-{int(checkpoint_number)}")
         self._checkpoints = [*(one for one in self._checkpoints if one != path), path]
-        while self._most and len(self._checkpoints) > self._most:
-            path_of(self._checkpoints.pop(0)).unlink(missing_ok=True)
+        old = self._checkpoints[: -self._most] if self._most else []
+        self._checkpoints = self._checkpoints[len(old) :]
         note_latest(path, self._checkpoints)
+        for prefix in old:  # only now: the state names none of them any more
+            path_of(prefix).unlink(missing_ok=True)
         return path
 
     def restore_or_initialize(self) -> str | None:

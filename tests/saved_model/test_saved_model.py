@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._storage import folders
+from nbtf.saved_model.writing import OBJECTS, VALUES
 from tests.machines import machine
 
 keras = tf.keras
@@ -169,8 +171,8 @@ def test_a_class_made_in_a_function_is_known_to_the_process(tmp_path: Path) -> N
 
 def test_a_class_that_cannot_be_found_is_named(tmp_path: Path) -> None:
     tf.saved_model.save(Line(), tmp_path)
-    written = tmp_path / "saved_model.json"
-    written.write_text(written.read_text().replace('"Line"', '"Gone"'))
+    parts = folders.read(tmp_path, (OBJECTS, VALUES))
+    folders.write(tmp_path, {**parts, OBJECTS: parts[OBJECTS].replace(b'"Line"', b'"Gone"')})
 
     with pytest.raises(
         ValueError, match=r"test_saved_model\.Gone cannot be found\. The folder keeps values, variables"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf.keras.callbacks.callback import Callback
+from nbtf.keras.saving import arrays
 
 
 class BackupAndRestore(Callback):
@@ -50,10 +51,10 @@ class BackupAndRestore(Callback):
             return
         if not self.model.built or not self.model.optimizer.built:
             self.model.optimizer.build(self.model.trainable_variables)
-        with np.load(self._path, allow_pickle=False) as kept:
-            state = json.loads(str(kept["state"]))
-            for number, variable in enumerate(self._variables()):
-                variable.assign(kept[str(number)])
+        backup = arrays.read(self._path)
+        state = json.loads(str(backup["state"]))
+        for number, variable in enumerate(self._variables()):
+            arrays.put(variable, backup[str(number)], str(number))
         self.model.__dict__["_initial_epoch"] = state["epoch"]
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -74,11 +75,8 @@ class BackupAndRestore(Callback):
             os.remove(self._path)
 
     def _keep(self) -> None:
-        os.makedirs(self.backup_dir, exist_ok=True)
-        arrays = {str(number): variable.numpy() for number, variable in enumerate(self._variables())}
-        partial = os.path.join(self.backup_dir, "partial.npz")
-        np.savez(partial, state=np.array(json.dumps({"epoch": self._epoch})), **arrays)
-        os.replace(partial, self._path)  # whole, or not at all
+        values = {str(number): arrays.value_of(variable) for number, variable in enumerate(self._variables())}
+        arrays.write(self._path, {"state": np.array(json.dumps({"epoch": self._epoch})), **values})
 
     def _variables(self) -> list[Any]:
         return [*self.model.weights, *self.model.optimizer.variables]

@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import Any
 
+from nbtf._storage import files
 from nbtf.keras.callbacks.monitoring import Monitoring
 
 
@@ -87,7 +88,7 @@ class ModelCheckpoint(Monitoring):
                 self._say(f"\nEpoch {epoch + 1}: {self.monitor} did not improve from {self.best:.5f}\n")
                 return
         self._say(text)
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        files.make_folder(os.path.dirname(path) or ".")
         if self.save_weights_only:
             self.model.save_weights(path)
         else:

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from nbtf._storage import files
 from nbtf.keras.variables import Variable
 
 FileLike = Any
@@ -27,11 +28,9 @@ def write(file: FileLike | IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]
         _savez(file, arrays)
         return
     path = Path(os.fspath(file))  # pyright: ignore[reportUnknownArgumentType]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.part")
-    with draft.open("wb") as opened:
-        _savez(opened, arrays)
-    draft.replace(path)
+    files.make_folder(path.parent)
+    with files.open_draft(path) as stream:
+        _savez(stream, arrays)
 
 
 def _savez(file: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:

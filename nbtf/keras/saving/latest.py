@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from nbtf._storage import files
+
 STATE = "checkpoint"
 """The file in each folder that says which checkpoint is the last."""
 
@@ -14,6 +16,4 @@ def note_latest(prefix: str, kept: list[str], file_name: str = STATE) -> None:
     path = Path(prefix)
     names = [Path(one).name for one in kept]
     state = {"model_checkpoint_path": path.name, "all_model_checkpoint_paths": names}
-    draft = path.parent / f"{file_name}.part"
-    draft.write_text(json.dumps(state, indent=1), encoding="utf-8")
-    draft.replace(path.parent / file_name)
+    files.write(path.parent / file_name, json.dumps(state, indent=1))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nbtf._storage import files, folders, manifest, packing
 from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
@@ -122,16 +123,10 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
         raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
     parts = _written(model)
     if path.suffix:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.part")
-        with zipfile.ZipFile(draft, "w") as archive:
-            for name, content in parts.items():
-                archive.writestr(name, content)
-        draft.replace(path)
+        files.make_folder(path.parent)
+        packing.write(path, parts)
     else:
-        path.mkdir(parents=True, exist_ok=True)
-        for name, content in parts.items():
-            (path / name).write_bytes(content)
+        folders.write(path, parts)
 
 
 def _written(model: Any) -> dict[str, bytes]:
@@ -235,7 +230,7 @@ def _shapes(value: Any) -> Any:
 def _is_model(path: Path) -> bool:
     """Tells whether a whole model is there, not weights alone."""
     if path.is_dir():
-        return (path / METADATA).exists()
+        return folders.holds(path, METADATA)
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
@@ -246,9 +241,12 @@ def _read(path: Path) -> dict[str, bytes]:
     names = (METADATA, CONFIG, WEIGHTS)
     try:
         if path.is_dir():
-            return {name: (path / name).read_bytes() for name in names}
+            return folders.read(path, names)
         with zipfile.ZipFile(path) as archive:
-            return {name: archive.read(name) for name in names}
+            described = {manifest.NAME} & set(archive.namelist())
+            parts = {name: archive.read(name) for name in (*names, *described)}
+        packing.verify(parts, str(path))
+        return parts
     except FileNotFoundError:
         raise ValueError(
             f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` zip file."

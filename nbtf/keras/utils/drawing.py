@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
+
+from nbtf._storage import files
 
 
 def model_to_dot(
@@ -76,7 +77,7 @@ def plot_model(
     """
     if str(to_file).endswith(".dot"):
         text = model_to_dot(model, show_shapes, show_dtype, show_layer_names, rankdir)
-        Path(to_file).write_text(text, encoding="utf-8")
+        files.write(to_file, text)
         return
     print(  # noqa: T201  # a program that draws goes on, and its reader knows why there is no picture
         "plot_model draws nothing here. model.summary() shows the layers; to_file='model.dot' writes Graphviz' text."

@@ -150,11 +150,13 @@ class Saver:
 
     def _keep(self, prefix: str, state: str) -> None:
         """Notes a checkpoint as the last one, and deletes those that are too old."""
+        old: list[str] = []
         if self._most:
-            self._kept = [*(one for one in self._kept if one != prefix), prefix]
-            while len(self._kept) > self._most:
-                path_of(self._kept.pop(0)).unlink(missing_ok=True)
+            paths = [*(path for path in self._kept if path != prefix), prefix]
+            old, self._kept = paths[: -self._most], paths[-self._most :]
         note_latest(prefix, self._kept or [prefix], state)
+        for path in old:  # only now: the state names none of them any more
+            path_of(path).unlink(missing_ok=True)
 
     @property
     def last_checkpoints(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from nbtf._devices import bfc_report
-from nbtf._devices.bfc_chunks import Block, Chunk, bin_of
+from nbtf._devices.bfc_chunks import Block, Chunk, Hole, bin_of
 from nbtf._devices.bfc_pool import Driver as Driver
 from nbtf._devices.bfc_pool import Pool
 from nbtf._devices.bfc_report import RegionView
@@ -43,11 +43,12 @@ class BFCAllocator(Pool):
     The free blocks of all bins stand in one list, sorted by size and then address: TensorFlow's search, bin after bin
     and in this order within a bin, ends at the first of the list that is large enough.
 
-    Frees may come from a finalizer at any moment, even while this thread is inside `allocate`. So `free` only appends
-    to a deque; the frees are done, in order, before anything else is, and no figure misses one.
+    A chunk may die at any moment, even while this thread is inside `allocate`. So its death only appends to a deque;
+    the frees are done, in order, before anything else is, and no figure misses one.
 
-    A KeyboardInterrupt comes after a call or between two rounds of a loop. Changes of lists and links therefore stand
-    in blocks without calls and loops: they happen completely or not at all.
+    An interrupt may come at any instruction. Changes of lists and links therefore are got ready first and then made
+    in a block that may be run again from its beginning: where one is interrupted, it is, and then the interrupt goes
+    on. A finalizer that the garbage collector runs meanwhile may use the allocator, too: `_changes` shows it.
     """
 
     def __init__(
@@ -75,6 +76,8 @@ class BFCAllocator(Pool):
         self._garbage_collection = garbage_collection
         self._split_at = int(fragmentation_fraction * limit) if fragmentation_fraction > 0 else _DEFAULT_SPLIT
         self._pending: deque[Block] = deque()
+        self._at_death = self._pending.append
+        self._changes = 0
         self._num_allocs = self._largest_alloc = 0
         self._in_use = self._peak = self._requested = 0
 
@@ -97,7 +100,10 @@ class BFCAllocator(Pool):
                     self._do_frees()
                 at = bisect_left(self._free, (need,))
                 if at < len(self._free):
-                    return self._take(at, need, nbytes, label)
+                    chunk = self._take(at, need, nbytes, label)
+                    if chunk is None:
+                        continue
+                    return chunk
             if not self._make_room(need):
                 return None
 
@@ -187,64 +193,85 @@ class BFCAllocator(Pool):
             for region in self._regions:
                 for block in region.blocks():
                     block.in_use = False
-                self._release(region.size)
-            self._regions.clear()
-            self._free.clear()
-            self._in_use = self._requested = 0
+            vars(self).update(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0)
 
-    def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk:
-        """Grants a part or the whole of the free block `at`. The chunk is always a new one."""
-        free = self._free
-        hole = free[at][2]
+    def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk | None:  # noqa: C901, PLR0915  # each call costs
+        """Grants a part or the whole of the free block `at`, by a new chunk; None when somebody else was faster."""
+        changes, free, count = self._changes, self._free, len(self._free)
+        _, address, hole = free[at]
         before, after, rest = hole.prev, hole.next, hole.size - need
         chunk = Chunk()
-        block = Block()
-        chunk._pending, chunk._block, block.in_use = self._pending, block, False
-        block.address, block.handle, block.region = hole.address, hole.handle, hole.region
+        chunk._block = block = Block(chunk, self._at_death)
+        block.in_use = False
+        block.address, block.handle, block.region = address, hole.handle, hole.region
         block.requested, block.label = nbytes, label
+        old, handles, first = self._old_handles, self._handles_made, at
+        handle, written, entry, entries = 0, 0, None, None
         split = rest >= need or rest >= self._split_at
-        entry = (rest, hole.address + need, hole)
-        # A smaller entry moves to the left; mostly not past its neighbour.
-        to = at if at == 0 or free[at - 1] < entry else bisect_left(free, entry, 0, at)
-        block.size = size = need if split else hole.size
-
-        # All or nothing from here on: no calls, no loops.
         if split:
-            hole.size, hole.address, _ = entry
-            if self._old_handles is None:
-                hole.handle, hole.requested = self._handles_made, 0
-                self._handles_made += 1
+            size, after, address = need, hole, address + need
+            if old is None:
+                handle, written, handles = handles, 0, handles + 1
             else:
-                hole.handle, hole.requested, self._old_handles = self._old_handles
-            after = hole
-            if to == at:
-                free[at] = entry
-            else:
-                del free[at]
-                free[to:to] = (entry,)
+                handle, written, old = old
+            entry = (rest, address, hole)
+            # A smaller entry moves to the left; mostly not past its neighbour.
+            if at and free[at - 1] > entry:
+                first = bisect_left(free, entry, 0, at)
+                entries = (entry, *free[first:at])
         else:
-            del free[at]
-        block.prev, block.next, before.next, after.prev, block.in_use = before, after, block, block, True
-        self._num_allocs += 1
-        self._requested += nbytes
-        self._in_use = in_use = self._in_use + size
-        if in_use > self._peak:
-            self._peak = in_use
-        if size > self._largest_alloc:
-            self._largest_alloc = size
-        return chunk
+            size = hole.size
+        block.size, block.prev, block.next = size, before, after
+        allocs, in_use, requested = self._num_allocs + 1, self._in_use + size, self._requested + nbytes
+        interrupt = None
+        if self._changes != changes:
+            return None
+        while True:
+            try:  # may run again from the start: nothing is added up, and nothing happens between its instructions
+                self._changes = changes + 1
+                if entry is None:
+                    if len(free) == count:
+                        del free[at]
+                else:
+                    hole.size, hole.address, hole.handle, hole.requested = rest, address, handle, written
+                    self._old_handles, self._handles_made = old, handles
+                    if entries is None:
+                        free[at] = entry
+                    else:
+                        free[first : at + 1] = entries
+                before.next = after.prev = block
+                self._num_allocs, self._in_use, self._requested = allocs, in_use, requested
+                if in_use > self._peak:
+                    self._peak = in_use
+                if size > self._largest_alloc:
+                    self._largest_alloc = size
+                block.in_use = True
+                if interrupt is None:
+                    return chunk
+                break
+            except BaseException as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error
+        try:
+            raise interrupt
+        finally:
+            del interrupt, chunk  # the traceback keeps this frame
 
     def _do_frees(self) -> None:
         """Does the frees that are waiting, in the order in which they came."""
         pending = self._pending
         while pending:
-            if pending[0].in_use:  # not freed before
-                self._merge(pending[0])
-            del pending[0]
+            try:
+                held = pending[0].in_use  # not freed before
+            except AttributeError:
+                held = False  # an interrupt came before it was granted
+            if not held or self._merge(pending[0]):
+                del pending[0]
 
-    def _merge(self, block: Block) -> None:
-        """Frees a block: with the next one if that is free, then with the one before."""
-        free = self._free
+    def _merge(self, block: Block) -> bool:  # noqa: C901, PLR0915  # each call costs
+        """Frees a block: with the next one if that is free, then with the one before; False if somebody was faster."""
+        changes, free, count = self._changes, self._free, len(self._free)
         before, after = block.prev, block.next
         address, size = block.address, block.size
         handle, requested, old = block.handle, block.requested, self._old_handles
@@ -256,29 +283,49 @@ class BFCAllocator(Pool):
             after = after.next
         if not before.in_use:
             high = bisect_left(free, (before.size, before.address))
-            if high < low:
-                low, high = high, low
+            if high < low or low < 0:
+                low, high = high, low  # the lower of two, or the only one, is `low`
             size += before.size
             old = (handle, requested, old)
             address, handle, requested = before.address, before.handle, before.requested
             before = before.prev
-        hole = Block()
+        hole = Hole()
         hole.address, hole.size, hole.handle, hole.requested = address, size, handle, requested
         hole.prev, hole.next, hole.region, hole.in_use, hole.label = before, after, block.region, False, None
         entry = (size, address, hole)
-        at = bisect_left(free, entry)
-
-        # All or nothing from here on: no calls, no loops.
-        block.in_use = False
-        before.next = after.prev = hole
-        self._old_handles = old
-        self._in_use -= block.size
-        self._requested -= block.requested
-        free[at:at] = (entry,)  # to the right of the two that go: it is larger
+        at = bisect_left(free, entry)  # to the right of the two that go: it is larger
+        entries = None
         if high >= 0:
-            del free[high]
-        if low >= 0:
-            del free[low]
+            entries = (*free[low + 1 : high], *free[high + 1 : at], entry)
+        elif low < 0:
+            low, entries = at, (entry,)
+        elif low + 1 < at:
+            entries = (*free[low + 1 : at], entry)
+        in_use, requests = self._in_use - block.size, self._requested - block.requested
+        interrupt = None
+        if self._changes != changes:
+            return False
+        while True:
+            try:  # may run again from the start, as in `_take`
+                self._changes = changes + 1
+                before.next = after.prev = hole
+                if entries is None:
+                    free[low] = entry
+                elif len(free) == count:
+                    free[low:at] = entries
+                self._old_handles, self._in_use, self._requested = old, in_use, requests
+                block.in_use = False
+                if interrupt is None:
+                    return True
+                break
+            except BaseException as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error
+        try:
+            raise interrupt
+        finally:
+            del interrupt
 
     def _make_room(self, need: int) -> bool:
         """Maps a region with room for `need` bytes, giving idle ones back if that helps; says whether it went."""

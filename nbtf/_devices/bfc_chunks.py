@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from typing import Union
+from weakref import ref
 
 BINS = 21
 MIN_CHUNK = 256
@@ -10,6 +11,9 @@ MIN_CHUNK = 256
 # TensorFlow uses the numbers of its records again, last out first in, and the old request still stands in them:
 # (number, request, the rest). Only the dump shows either.
 OldHandles = tuple[int, int, "OldHandles | None"]
+
+Tile = Union["Block", "Hole"]
+"""What stands in a region: in use or free."""
 
 
 def rounded(nbytes: int) -> int:
@@ -30,8 +34,8 @@ def bin_of(nbytes: int) -> int:
     return min(BINS - 1, max(nbytes // MIN_CHUNK, 1).bit_length() - 1)
 
 
-class Block:
-    """A piece of a region, in use or free, between its neighbours. Blocks tile the region."""
+class Hole:
+    """A free piece of a region, between its neighbours. Holes and blocks tile the region."""
 
     __slots__ = ("address", "handle", "in_use", "label", "next", "prev", "region", "requested", "size")
 
@@ -40,14 +44,34 @@ class Block:
     """The number of TensorFlow's record of it, which its dump shows."""
     in_use: bool
     label: object
-    next: Block
-    prev: Block
+    next: Tile
+    prev: Tile
     region: Region
     requested: int
     size: int
 
 
-class Region(Block):
+class Block(ref["Chunk"]):
+    """A piece of a region that somebody holds: the weak reference to the chunk that stands for it.
+
+    Its callback is a method of C's, such as `append` of the list of frees that wait. So no frame of Python's runs when
+    a chunk dies, in which an interrupt could come, be swallowed, and lose the memory.
+    """
+
+    __slots__ = Hole.__slots__
+
+    address: int
+    handle: int
+    in_use: bool
+    label: object
+    next: Tile
+    prev: Tile
+    region: Region
+    requested: int
+    size: int
+
+
+class Region(Hole):
     """Memory from the driver; also both ends of the ring of its blocks, so that no search has to look for ends."""
 
     __slots__ = ("number",)
@@ -59,14 +83,14 @@ class Region(Block):
         self.number, self.address, self.size = number, address, size
         self.in_use, self.region, self.prev, self.next = True, self, self, self
 
-    def blocks(self) -> list[Block]:
-        """Returns the blocks by address."""
-        found: list[Block] = []
-        block = self.next
-        while block is not self:
-            found.append(block)
-            block = block.next
-        return found
+    def blocks(self) -> list[Tile]:
+        """Returns the blocks and holes by address."""
+        pieces: list[Tile] = []
+        piece = self.next
+        while piece is not self:
+            pieces.append(piece)
+            piece = piece.next
+        return pieces
 
     def is_idle(self) -> bool:
         """Says whether nothing in it is in use. Free neighbours are merged, so one block is all there is then."""
@@ -76,17 +100,9 @@ class Region(Block):
 class Chunk:
     """Memory that was allocated. It belongs to whoever holds the chunk, and is given back when the chunk dies."""
 
-    __slots__ = ("_block", "_pending")
+    __slots__ = ("__weakref__", "_block")
 
     _block: Block
-    _pending: deque[Block]
-
-    def __del__(self) -> None:
-        """Gives the memory back; on any thread, at any moment, without a lock."""
-        try:
-            self._pending.append(self._block)
-        except AttributeError:  # an interrupt came before it had a block
-            pass
 
     @property
     def size(self) -> int:

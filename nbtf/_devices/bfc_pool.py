@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from bisect import bisect_left, insort
+from weakref import WeakSet
 
 import numpy as np
 
-from nbtf._devices.bfc_chunks import MIN_CHUNK, Block, OldHandles, Region, rounded
+from nbtf._devices.bfc_chunks import MIN_CHUNK, Hole, OldHandles, Region, Tile, rounded
 
 # Every rule and constant of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _FIRST_REGION = 2 << 20
@@ -18,97 +19,101 @@ _ADDRESS_STEP = 2 << 20
 
 
 class Driver:
-    """The memory of one physical card, which several allocators may share."""
+    """The memory of one physical card, which several pools may share. It counts nothing: it asks the pools."""
 
     def __init__(self, total_bytes: int) -> None:
         """Makes a card with all of its memory free."""
         self.total = total_bytes
-        self._taken = 0
-        self._lock = threading.Lock()
+        self.pools: WeakSet[Pool] = WeakSet()
+        self.lock = threading.Lock()
+        """Held from a request until the pool has mapped what it got."""
 
     @property
     def free(self) -> int:
         """Bytes that nobody has mapped."""
-        return self.total - self._taken
+        return self.total - sum([pool.mapped for pool in self.pools])
 
     def request(self, nbytes: int) -> bool:
-        """Maps memory; says whether there was enough."""
-        with self._lock:
-            if nbytes > self.total - self._taken:
-                return False
-            self._taken += nbytes
-            return True
-
-    def release(self, nbytes: int) -> None:
-        """Gives mapped memory back."""
-        with self._lock:
-            self._taken -= nbytes
+        """Says whether there is enough memory to map; the caller holds the lock."""
+        return nbytes <= self.free
 
 
 class Pool:
     """The regions of one allocator, and the free blocks in them.
 
     The free blocks of all bins stand in one list, sorted by size and then address. Whoever touches the lists holds
-    the lock.
+    the lock. Whatever changes the regions gets all of its attributes ready and sets them in one call of C's, before
+    which or after which an interrupt may come.
     """
 
     def __init__(self, limit: int, growth: bool, driver: Driver | None) -> None:
         """Makes a pool without regions."""
         self.limit, self.growth = limit, growth
-        self._driver = driver
+        self._driver = driver or Driver(sys.maxsize)
         self._next_region = rounded(min(limit, _FIRST_REGION) if growth else limit)
         self._next_address = _FIRST_ADDRESS
         self._regions: list[Region] = []
         self._regions_made = 0
-        self._free: list[tuple[int, int, Block]] = []
+        self._free: list[tuple[int, int, Tile]] = []
         self._lock = threading.Lock()
         self._old_handles: OldHandles | None = None
         self._handles_made = 0
         self._pool = self._peak_pool = 0
+        self._driver.pools.add(self)
 
     @property
     def next_region(self) -> int:
         """Bytes that the next region would have, were there no limit."""
         return self._next_region
 
+    @property
+    def mapped(self) -> int:
+        """Bytes of all regions."""
+        return self._pool
+
     def _extend(self, need: int) -> bool:
         """Maps a region of at least `need` bytes, usually twice the last one; says whether that went."""
         available = (self.limit - self._pool) & -MIN_CHUNK
         if need > available:
             return False
-        grew = need > self._next_region
-        while need > self._next_region:
-            self._next_region *= 2
-        size = min(self._next_region, available)
-        while self._driver is not None and not self._driver.request(size):
-            smaller = rounded(int(np.float32(size) * _BACKPEDAL))
-            # Below 2560 bytes rounding undoes the reduction; TensorFlow would ask for ever.
-            if smaller < need or smaller == size:
-                return False
-            size = smaller
-        if not grew:
-            self._next_region *= 2
-        self._map(size)
+        grew, usual = need > self._next_region, self._next_region
+        while need > usual:
+            usual *= 2
+        self._next_region = usual
+        size = min(usual, available)
+        with self._driver.lock:
+            while not self._driver.request(size):
+                smaller = rounded(int(np.float32(size) * _BACKPEDAL))
+                # Below 2560 bytes rounding undoes the reduction; TensorFlow would ask for ever.
+                if smaller < need or smaller == size:
+                    return False
+                size = smaller
+            self._map(size, usual if grew else 2 * usual)
         return True
 
-    def _map(self, size: int) -> None:
+    def _map(self, size: int, next_region: int) -> None:
         """Adds a region that is one free block."""
         region = Region(self._regions_made, self._next_address, size)
-        hole = Block()
+        hole = Hole()
         hole.address, hole.size, hole.region, hole.in_use, hole.label = region.address, size, region, False, None
         hole.prev = hole.next = region
         region.prev = region.next = hole
-        if self._old_handles is None:
-            hole.handle, hole.requested = self._handles_made, 0
-            self._handles_made += 1
+        old, handles = self._old_handles, self._handles_made
+        if old is None:
+            hole.handle, hole.requested, handles = handles, 0, handles + 1
         else:
-            hole.handle, hole.requested, self._old_handles = self._old_handles
-        self._regions_made += 1
-        self._next_address += (size + 2 * _ADDRESS_STEP) // _ADDRESS_STEP * _ADDRESS_STEP
-        self._regions.append(region)
-        insort(self._free, (size, hole.address, hole))
-        self._pool += size
-        self._peak_pool = max(self._peak_pool, self._pool)
+            hole.handle, hole.requested, old = old
+        vars(self).update(
+            _regions=[*self._regions, region],
+            _free=sorted([*self._free, (size, hole.address, hole)]),
+            _old_handles=old,
+            _handles_made=handles,
+            _regions_made=self._regions_made + 1,
+            _next_address=self._next_address + (size + 2 * _ADDRESS_STEP) // _ADDRESS_STEP * _ADDRESS_STEP,
+            _next_region=next_region,
+            _pool=self._pool + size,
+            _peak_pool=max(self._peak_pool, self._pool + size),
+        )
 
     def _collect(self, need: int) -> bool:
         """Gives all idle regions back if `need` bytes could be mapped then."""
@@ -121,16 +126,14 @@ class Pool:
 
     def _drop(self, idle: list[Region]) -> int:
         """Gives idle regions back; returns their bytes."""
+        old = self._old_handles
         for region in idle:
-            hole = region.next
-            del self._free[bisect_left(self._free, (hole.size, hole.address))]
-            self._regions.remove(region)
-            self._old_handles = (hole.handle, hole.requested, self._old_handles)
-            self._release(region.size)
-        return sum(region.size for region in idle)
-
-    def _release(self, nbytes: int) -> None:
-        """Gives bytes of a region that is gone back to the card."""
-        self._pool -= nbytes
-        if self._driver is not None:
-            self._driver.release(nbytes)
+            old = (region.next.handle, region.next.requested, old)
+        nbytes = sum([region.size for region in idle])
+        vars(self).update(
+            _regions=[region for region in self._regions if region not in idle],
+            _free=[entry for entry in self._free if entry[2].region not in idle],
+            _old_handles=old,
+            _pool=self._pool - nbytes,
+        )
+        return nbytes

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbtf._devices.bfc_chunks import BINS, MIN_CHUNK, Block, Region, bin_of, rounded
+from nbtf._devices.bfc_chunks import BINS, MIN_CHUNK, Region, Tile, bin_of, rounded
 from nbtf._devices.sizes import human
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def views(regions: Sequence[Region]) -> tuple[RegionView, ...]:
     )
 
 
-def _view(region: Region, block: Block) -> ChunkView:
+def _view(region: Region, block: Tile) -> ChunkView:
     offset = block.address - region.address
     if block.in_use:
         return ChunkView(offset, block.size, True, block.requested, block.label, None)
@@ -111,7 +111,7 @@ def dump(allocator: BFCAllocator, nbytes: int, op: str) -> str:
     )
 
 
-def _bin_lines(blocks: Sequence[Block]) -> Iterator[str]:
+def _bin_lines(blocks: Sequence[Tile]) -> Iterator[str]:
     for number in range(BINS):
         inside = [block for block in blocks if bin_of(block.size) == number]
         used = [block for block in inside if block.in_use]
@@ -123,7 +123,7 @@ def _bin_lines(blocks: Sequence[Block]) -> Iterator[str]:
         )
 
 
-def _state(block: Block, neighbours: bool = True) -> str:
+def _state(block: Tile, neighbours: bool = True) -> str:
     text = (
         f"  Size: {human(block.size)} | Requested Size: {human(block.requested)} | in_use: {int(block.in_use)} | "
         f"bin_num: {-1 if block.in_use else bin_of(block.size)}"

@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-
-_MOST_UNCOUNTED = 4096
+from weakref import ref
 
 
 class External:
-    """Memory of another library that buffers hold; its death is counted."""
+    """Memory of another library that buffers hold."""
 
-    __slots__ = ("_gone", "nbytes")
+    __slots__ = ("__weakref__", "nbytes")
 
-    def __init__(self, nbytes: int, gone: deque[int]) -> None:
+    def __init__(self, nbytes: int) -> None:
         """Stands for so many bytes."""
-        self.nbytes, self._gone = nbytes, gone
-
-    def __del__(self) -> None:
-        """Tells that it is gone; on any thread, at any moment, without a lock."""
-        try:
-            self._gone.append(self.nbytes)
-        except AttributeError:  # an interrupt came before it had one
-            pass
+        self.nbytes = nbytes
 
 
 class Externals:
-    """The account of what was lent to one device."""
+    """The account of what was lent to one device: what is still alive of it."""
 
     def __init__(self) -> None:
         """Starts with nothing."""
-        self._gone: deque[int] = deque()
-        self._nbytes = 0
-        self._lock = threading.Lock()
+        self._alive: set[ref[External]] = set()
 
     def lent(self, nbytes: int) -> External | None:
         """Returns what keeps an array counted; None for an empty one."""
         if not nbytes:
             return None
-        self._gone.append(-nbytes)
-        if len(self._gone) > _MOST_UNCOUNTED:
-            self.nbytes()
-        return External(nbytes, self._gone)
+        external = External(nbytes)
+        self._alive.add(ref(external, self._alive.discard))  # no frame of Python's runs when it dies
+        return external
 
     def nbytes(self) -> int:
         """Returns the bytes that are lent at this moment."""
-        with self._lock:
-            for _ in range(len(self._gone)):
-                self._nbytes -= self._gone.popleft()
-            return self._nbytes
+        return sum([external.nbytes for death in self._alive.copy() if (external := death()) is not None])

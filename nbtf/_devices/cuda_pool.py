@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import threading
-from collections import deque
 from typing import Any
+from weakref import ref
 
 from nbtf._devices.base import Label, MemoryStats, Piece, told
 from nbtf._devices.cuda_guard import make_current_again
@@ -13,28 +12,18 @@ from nbtf._devices.cuda_memory import UNIT, Plan, What
 
 _TRIES = 20
 """How often a preallocation asks for less; a third of the first request is left then."""
-_MOST_UNCOUNTED = 4096
-"""Frees that may wait to be counted, so that their list stays short."""
 
 
 class Held:
-    """Memory of CuPy's pool that buffers hold. Its death is counted; the pool itself sees the array die."""
+    """Memory of CuPy's pool that buffers hold; the pool itself sees the array die."""
 
-    __slots__ = ("_freed", "address", "dtype", "nbytes", "owner", "requested", "shape", "what")
+    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "owner", "requested", "shape", "what")
 
     def __init__(self, array: Any, what: What, owner: PoolMemory) -> None:
         """Takes down what the array is."""
         memory = array.data.mem
-        self._freed = owner.freed
         self.what, self.owner, self.dtype, self.shape = what, owner, array.dtype, array.shape
         self.address, self.nbytes, self.requested = memory.ptr, memory.size, array.nbytes
-
-    def __del__(self) -> None:
-        """Tells that it is gone; on any thread, at any moment, without a lock."""
-        try:
-            self._freed.append(self.requested)
-        except AttributeError:  # an interrupt came before it had one
-            pass
 
 
 class PoolMemory:
@@ -54,9 +43,7 @@ class PoolMemory:
             limit = self._seed(limit)
         pool.set_limit(size=limit)  # always: CUPY_GPU_MEMORY_LIMIT is applied to every pool that is made
         self.limit = limit
-        self.freed: deque[int] = deque()
-        self._lock = threading.Lock()
-        self._requested = 0
+        self._alive: set[ref[Held]] = set()
         self.peak = self.num_allocs = self.largest = 0
         self.allocate = self._counting()
 
@@ -105,17 +92,13 @@ class PoolMemory:
         """Returns what keeps an array charged; an empty one holds nothing."""
         if not array.nbytes:
             return None
-        self.freed.append(-array.nbytes)
-        if len(self.freed) > _MOST_UNCOUNTED:
-            self._count()
-        return Held(array, what, self)
+        held = Held(array, what, self)
+        self._alive.add(ref(held, self._alive.discard))  # no frame of Python's runs when it dies
+        return held
 
-    def _count(self) -> int:
-        """Adds up what came and went; returns what tensors asked for."""
-        with self._lock:
-            for _ in range(len(self.freed)):
-                self._requested -= self.freed.popleft()
-            return self._requested
+    def _held(self) -> list[Held]:
+        """Returns what is alive of all that was handed out."""
+        return [held for death in self._alive.copy() if (held := death()) is not None]
 
     def level(self) -> tuple[int, int]:
         """Returns bytes in use and bytes taken from the card."""
@@ -132,7 +115,7 @@ class PoolMemory:
 
     def stats(self) -> MemoryStats:
         """Returns the account. The pool does not tell of its free pieces, so the largest is all that is free."""
-        requested = self._count()
+        requested = sum([held.requested for held in self._held()])
         in_use, pool = self.level()
         return MemoryStats(
             in_use=in_use,
@@ -159,13 +142,12 @@ class PoolMemory:
         return Piece(0, hold.address, hold.nbytes, hold.requested)
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
-        """Returns what tensors hold. It looks through everything that lives in this process: for people, not loops."""
-        held = [one for one in gc.get_objects() if one.__class__ is Held and one.owner is self]
-        found: list[tuple[Piece, Label | None]] = []
-        for one in held:
-            label: Any = told(one.what.label(one.dtype, one.shape))
-            found.append((Piece(0, one.address, one.nbytes, one.requested), label))
-        return found
+        """Returns what tensors hold."""
+        pieces: list[tuple[Piece, Label | None]] = []
+        for held in self._held():
+            label: Any = told(held.what.label(held.dtype, held.shape))
+            pieces.append((Piece(0, held.address, held.nbytes, held.requested), label))
+        return pieces
 
     def trim(self) -> int:
         """Gives cached memory back to the card; what was preallocated stays."""

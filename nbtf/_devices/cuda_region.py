@@ -24,7 +24,7 @@ class RealDriver(Driver):
         self.granted: Any = None
 
     def request(self, nbytes: int) -> bool:
-        """Takes memory from the card; says whether there was enough."""
+        """Takes memory from the card; says whether there was enough. It goes back when nobody refers to it any more."""
         try:
             self.granted = self._make(nbytes)
         except Exception as error:
@@ -32,9 +32,6 @@ class RealDriver(Driver):
                 return False
             raise
         return True
-
-    def release(self, nbytes: int) -> None:
-        """Does nothing: memory goes back when nobody refers to it any more."""
 
 
 class RegionAllocator(BFCAllocator):
@@ -47,12 +44,12 @@ class RegionAllocator(BFCAllocator):
         self._real = driver
         self.memories: dict[int, Any] = {}
 
-    def _map(self, size: int) -> None:
+    def _map(self, size: int, next_region: int) -> None:
         """Adds a region where the driver gave one."""
         memory, self._real.granted = self._real.granted, None
         self._next_address = memory.ptr
         self.memories[self._regions_made] = memory
-        super()._map(size)
+        super()._map(size, next_region)
 
     def _drop(self, idle: list[Region]) -> int:
         """Gives regions back: arrays that still lie in one keep it, as nobody else does."""

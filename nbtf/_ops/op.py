@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
@@ -51,6 +52,8 @@ class Op:
     ) -> None:
         """Makes a record; `@op` and `ufunc` are the doors."""
         self.type = type
+        self.origin: tuple[str, int] = ("", 0)
+        """Module and line that entered it into `OPS`."""
         self.kernel = kernel
         left, _, right = rule.partition("->")
         self.tokens = tuple(left.split())
@@ -377,8 +380,12 @@ def _sorted_out(how: dict[str, Any]) -> dict[str, Any]:
 
 
 def _recorded(record: Op) -> Op:
-    if OPS.setdefault(record.type, record) is not record:
+    """Enters an op; the same line of the same module does so again when its first run was interrupted."""
+    caller = sys._getframe(2)
+    record.origin = caller.f_globals["__name__"], caller.f_lineno
+    if OPS.setdefault(record.type, record).origin != record.origin:
         raise TypeError(f"there are two ops of type {record.type}")
+    OPS[record.type] = record
     return record
 
 

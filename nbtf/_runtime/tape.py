@@ -203,7 +203,7 @@ class Tape:
         """Forgets everything, also what it watches: tensors name a token that counts no more."""
         for kept in (self.entries, self.reads, self.values, self.variables):
             kept.clear()
-        self.token = self.hearing = ref(self, _nothing)  # without a second argument it would be the same again
+        self.token = self.hearing = ref(self, id)  # with a second argument, or it would be the same again
         self.of_variable = object()
 
     # Watching
@@ -244,7 +244,3 @@ def frozen(op: Any, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
         if value.__class__ not in LASTING:
             return op.normalised(dict(attrs))
     return attrs
-
-
-def _nothing(token: Any) -> None:
-    pass

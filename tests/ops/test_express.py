@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import pickle
 import struct
+import sys
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -304,6 +307,25 @@ def test_two_ops_of_one_type_are_refused() -> None:
 
     with pytest.raises(TypeError, match="there are two ops of type AddV2"):
         ufunc("AddV2", "add", "T T -> T", T=ALL)
+
+
+def test_a_module_enters_its_ops_again_when_its_first_import_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "from nbtf._ops.op import op\nfrom sys import argv\n@op('float32 -> float32')\ndef Late(xp, x):\n    return x\n"
+    )
+    (tmp_path / "late_ops.py").write_text(text + "if argv[0] == 'first':\n    raise KeyboardInterrupt\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["first"])
+    with pytest.raises(KeyboardInterrupt):
+        importlib.import_module("late_ops")
+    monkeypatch.setattr(sys, "argv", ["second"])
+
+    late = importlib.import_module("late_ops")
+
+    assert OPS.pop("Late") is late.Late
+    del sys.modules["late_ops"]
 
 
 def test_the_lane_is_open_for_the_device_that_ops_go_to() -> None:

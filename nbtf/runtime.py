@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from nbtf._devices import discovery
 from nbtf._devices.cuda_first_use import Compiling as Compiling
 from nbtf._devices.discovery import sentence_of, simulated_machine
+from nbtf._devices.names import short_name as short_name
+from nbtf._devices.names import without_cuda as without_cuda
 from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
@@ -87,11 +89,13 @@ __all__ = [
     "recording",
     "restart",
     "set_default_device",
+    "short_name",
     "simulate_gpus",
     "size_in_bytes",
     "start_recorder",
     "tell_code_lines",
     "warmup",
+    "without_cuda",
 ]
 
 
@@ -194,7 +198,7 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
 
     groups = chosen(ops)
     machine = CURRENT.context.devices
-    known = [one for one in machine.devices if device in (one.name, one.short_name)]
+    known = [one for one in machine.devices if device and without_cuda(device) in (one.name, one.short_name)]
     if device is not None and not known:
         raise ValueError(f"No matching devices found for '{device}'")
     where = known[0] if known else machine.first
@@ -230,7 +234,7 @@ def set_default_device(name: str | None) -> None:
     """Sends ops to a device when no `tf.device` is open; None goes back to TensorFlow's rule.
 
     Args:
-      name: as for `tf.device`; it is completed from CPU:0.
+      name: as for `tf.device`, and `cuda:1` for `GPU:1`; it is completed from CPU:0.
 
     Raises:
       ValueError: not a device string.
@@ -286,7 +290,7 @@ def cell_device(name: str) -> Callable[[], None]:
     For front ends: unlike a `with` it survives what a notebook does between the parts of a cell.
 
     Args:
-      name: a device string as for `tf.device`.
+      name: a device string as for `tf.device`, or `cuda:1` for `GPU:1`.
 
     Returns:
       The undo; it may be called from another thread, and after a restart.
@@ -349,16 +353,12 @@ class Recording:
     @property
     def ops(self) -> list[tuple[str, str]]:
         """The ops that were placed, in order, each with the short name of its device."""
-        return [(e.op, e.device.rpartition("device:")[2]) for e in self.events if isinstance(e, OpPlaced)]
+        return [(e.op, short_name(e.device)) for e in self.events if isinstance(e, OpPlaced)]
 
     @property
     def copies(self) -> list[tuple[str, str, int]]:
         """The copies between devices: source, target, bytes."""
-        return [
-            (e.source.rpartition("device:")[2], e.target.rpartition("device:")[2], e.nbytes)
-            for e in self.events
-            if isinstance(e, Copied)
-        ]
+        return [(short_name(e.source), short_name(e.target), e.nbytes) for e in self.events if isinstance(e, Copied)]
 
     @property
     def memory(self) -> list[MemoryUse]:

@@ -9,9 +9,6 @@ from typing import Any, NamedTuple, Self
 # The types that may stand without `device:` in front. Source: what TensorFlow 2.21 accepts on a machine of any kind.
 SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})
 
-# What CuPy and PyTorch call the GPUs of a process; as they write it, in small letters.
-CUDA = "cuda"
-
 # All devices of one process share this task. TensorFlow calls a process without a cluster localhost.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
@@ -84,8 +81,7 @@ class DeviceSpec:
 
         Args:
           spec: pieces separated by `/`, in any order: `job:NAME`, `replica:0`, `task:0` and one of `GPU`, `GPU:1`,
-            `GPU:*`, `device:GPU:1`, `device:GPU:*`. Empty and None describe nothing. Unlike TensorFlow it takes
-            `cuda:1` as well, for `GPU:1` of this process.
+            `GPU:*`, `device:GPU:1`, `device:GPU:*`. Empty and None describe nothing.
 
         Raises:
           ValueError: a piece is none of these, there are two devices, or a number is none.
@@ -189,9 +185,9 @@ def parse(text: str | None) -> Fields:
                 replica = number
             case ["task", number]:
                 task = number
-            case [short, *index] if len(index) < 2 and (short == CUDA or short.upper() in SHORT_TYPES):
+            case [short, *index] if len(index) < 2 and short.upper() in SHORT_TYPES:
                 _only_one(device_type, text)
-                device_type, device_index = "GPU" if short == CUDA else short.upper(), _index(*index)
+                device_type, device_index = short.upper(), _index(*index)
             case ["device", long, index]:
                 _only_one(device_type, text)
                 device_type, device_index = long, _index(index)
@@ -209,12 +205,44 @@ def full_name(device_type: str, index: int) -> str:
     return f"{LOCAL_TASK}/device:{device_type}:{index}"
 
 
-def short_name(full: str) -> str:
-    """Returns the name people say, `GPU:1`, for a full one or for `/device:GPU:1` and `/physical_device:GPU:1`."""
-    found = re.fullmatch(r"(?:.*device:)?([^/:]+:\d+)", full)
-    if found is None:
-        raise ValueError(f"Expected the name of one device, such as {full_name('GPU', 1)}. Got {full!r}")
-    return found[1]
+def without_cuda(text: str) -> str:
+    """Returns a device string in which a GPU is not called `cuda:1`, as CuPy and PyTorch do, but `GPU:1`.
+
+    `tf.device` takes TensorFlow's names alone; magics and `tf.runtime` take both.
+
+    >>> tf.runtime.without_cuda("cuda:1")
+    'GPU:1'
+    """
+    return re.sub(r"(?:^|(?<=/))cuda(?=[:/]|$)", "GPU", text)
+
+
+@lru_cache(maxsize=1024)
+def short_name(name: str) -> str:
+    """Returns the name people say: `GPU:1`, with job and task in front where these are not this process.
+
+    Args:
+      name: of a device, in full or in part. What names none stays as it is.
+
+    >>> tf.runtime.short_name("/job:localhost/replica:0/task:0/device:GPU:1")
+    'GPU:1'
+    >>> tf.runtime.short_name("/job:worker/replica:0/task:1/device:GPU:1")
+    '/job:worker/task:1/GPU:1'
+    """
+    try:
+        fields = parse(name.removeprefix("/physical_device:"))
+    except ValueError:
+        return name
+    if fields.device_type is None:
+        return name
+    task = Fields(fields.job, fields.replica or None, fields.task).to_string()
+    index = "*" if fields.device_index is None else fields.device_index
+    device = f"{fields.device_type}:{index}"
+    return device if fields[:3] in ((None, None, None), _LOCAL_FIELDS) else f"{task}/{device}"
+
+
+def devices_in(text: str) -> list[str]:
+    """Returns the full names of devices that stand in a text."""
+    return re.findall(r"/job:[^/\s]+/replica:\d+/task:\d+/device:\w+:\d+", text)
 
 
 def _only_one(device_type: str | None, text: str | None) -> None:
@@ -232,3 +260,6 @@ def _number(value: Any) -> int | None:
 
 def _usual_case(device_type: str | None) -> str | None:
     return device_type.upper() if device_type in ("cpu", "gpu") else device_type
+
+
+_LOCAL_FIELDS = parse(LOCAL_TASK)[:3]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import SimulatedMachine
-from nbtf._devices.names import full_name
+from nbtf._devices.names import full_name, without_cuda
 from nbtf._devices.sites import whereabouts
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
 from nbtf._runtime.events import Reason
@@ -323,7 +323,7 @@ class Context:
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
         """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
-        cell = (threading.get_ident(), merged(name, None))
+        cell = (threading.get_ident(), merged(without_cuda(name), None))
         with self._lock:
             self._use_cells([*self._opened_cells, cell])
 
@@ -341,7 +341,7 @@ class Context:
 
     def set_default_device(self, name: str | None) -> None:
         """Sends ops to a device when nothing else is asked for."""
-        self.change(default_device=None if name is None else merged(name, None))
+        self.change(default_device=None if name is None else merged(without_cuda(name), None))
 
     def list_logical(self, device_type: str | None = None) -> list[LogicalDevice]:
         """Returns the logical devices, CPUs first."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
+from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sizes import gib
 from nbtf._runtime.events import Copied, Event, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
@@ -41,13 +42,13 @@ class _Rule(NamedTuple):
     device: str
 
     def __str__(self) -> str:
-        return f"{self.pattern} on {self.device.rpartition('device:')[2]}"
+        return f"{self.pattern} on {short_name(self.device)}"
 
 
 def _rule(text: str) -> _Rule:
     pattern, _, device = (part.strip() for part in text.partition("="))
     try:
-        name = merged(device, None).name if pattern and device else None
+        name = merged(without_cuda(device), None).name if pattern and device else None
     except ValueError:
         name = None
     if name is None:
@@ -122,7 +123,7 @@ def _times(count: int) -> str:
 
 
 def _label(device: str) -> str:
-    short = device.rpartition("device:")[2]
+    short = short_name(device)
     return f"{short} (simulated)" if any(known.name == short and known.simulated for known in devices()) else short
 
 
@@ -164,7 +165,7 @@ def accounts() -> dict[str, Account]:
 def memory_use(snapshot: Snapshot, before: Mapping[str, Account], after: Mapping[str, Account]) -> list[MemoryUse]:
     """Returns what happened to the memory of each GPU between two looks at the accounts."""
     simulated = {device.name for device in devices() if device.simulated}
-    heard = {device.rpartition("device:")[2]: peak for device, peak in snapshot.peaks.items()}
+    heard = {short_name(device): peak for device, peak in snapshot.peaks.items()}
     used: list[MemoryUse] = []
     for name, (at_end, peak) in after.items():
         start, old_peak = before.get(name) or (_scratch(name), 0)

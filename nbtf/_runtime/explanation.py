@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device
+from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import OpPlaced, Reason, Site
@@ -107,7 +108,7 @@ def _of_node(context: Context, tensor: Any) -> Explanation:
 
 
 def _label(device: str) -> str:
-    short = device.rpartition("device:")[2]
+    short = short_name(device)
     return next((d.label for d in devices() if d.name == short), short)
 
 

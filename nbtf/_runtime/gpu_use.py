@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nbtf._devices.cuda_probe import hidden, probe
 from nbtf._devices.discovery import gpus
+from nbtf._devices.names import short_name
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import OpPlaced
 from nbtf._runtime.inventory import DeviceInfo, devices
@@ -78,7 +79,7 @@ def gpu_use(compute: Callable[[], object], compare: Callable[[str], tuple[bool, 
     rungs.append(_used(placed))
     if placed is None or not rungs[2].holds:
         return GpuUse(rungs)
-    name = placed.device.rpartition("device:")[2]
+    name = short_name(placed.device)
     device = next(known for known in devices() if known.name == name)
     rungs.append(_real(placed.op, device))
     if rungs[3].holds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Device, Label, Piece
+from nbtf._devices.names import short_name, without_cuda
 from nbtf._runtime.context import CURRENT, Context
 
 
@@ -83,7 +84,7 @@ def physical_devices() -> list[DeviceInfo]:
     configuration = context.configuration
     found: list[DeviceInfo] = []
     for physical in configuration.physical:
-        name = physical.name.removeprefix("/physical_device:")
+        name = short_name(physical.name)
         known = _with_card(context, name, physical.device_type, physical)
         in_use = configuration.visible if context.machine is None else context.made_from.values()
         found.append(known._replace(visible=physical in in_use))
@@ -181,6 +182,6 @@ def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
 def _started(name: str) -> Device:
     machine = CURRENT.context.machine
     for known in () if machine is None else machine.devices:
-        if name in (known.name, known.short_name):
+        if without_cuda(name) in (known.name, known.short_name):
             return known
     raise ValueError(f"No matching devices found for '{name}'")

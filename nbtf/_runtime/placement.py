@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from nbtf._devices.base import Device
+from nbtf._devices.names import short_name
 from nbtf._runtime.events import Reason
 from nbtf._runtime.scopes import Request
 from nbtf._types import DType
@@ -29,7 +30,7 @@ KINDS = {
 
 def in_words(op: str, device: str, reason: Reason) -> str:
     """Returns a reason as people read it: `GPU:0: asked for GPU:7, soft placement`."""
-    short = device.rpartition("device:")[2]
+    short = short_name(device)
     text = KINDS.get(reason.kind, reason.kind).format(detail=reason.detail or op)
     return f"{short}: {text}"
 

@@ -20,3 +20,4 @@ from nbtf.distribute.reduction import ReductionToOneDevice as ReductionToOneDevi
 from nbtf.distribute.strategy import Strategy as Strategy
 from nbtf.distribute.strategy import StrategyExtended as StrategyExtended
 from nbtf.distribute.values import DistributedValues as DistributedValues
+from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerStrategy

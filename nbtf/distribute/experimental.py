@@ -7,6 +7,7 @@ from enum import Enum
 from nbtf.distribute.mirrored import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from nbtf.distribute.one_device import CentralStorageStrategy as CentralStorageStrategy
 from nbtf.distribute.strategy import ValueContext as ValueContext
+from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerStrategy
 
 
 class CommunicationImplementation(Enum):

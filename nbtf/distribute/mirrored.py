@@ -15,6 +15,7 @@ from nbtf._runtime.scopes import merged
 from nbtf.distribute.reduction import CrossDeviceOps
 from nbtf.distribute.strategy import Strategy
 from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
+from nbtf.distribute.workers import check_single_worker
 
 
 class MirroredStrategy(Strategy):
@@ -74,12 +75,17 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     """`MirroredStrategy` for several computers; here for the one there is.
 
     Args:
-      cluster_resolver: accepted and ignored: there is one worker.
+      cluster_resolver: says which workers there are; `TF_CONFIG` does when None.
       communication_options: accepted and ignored.
+
+    Raises:
+      UnimplementedError: there are several workers.
+      ValueError: `TF_CONFIG` cannot be read.
     """
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         """Takes all GPUs of this computer, or its CPU."""
+        check_single_worker(cluster_resolver)
         super().__init__()
 
     def _tell(self) -> None:

@@ -18,7 +18,7 @@ def full_name(text: str) -> str | None:
     if text == AUTO:
         return None
     try:
-        return _TOP.make_merged_spec(DeviceSpec.from_string(text)).to_string()
+        return _TOP.make_merged_spec(DeviceSpec.from_string(runtime.without_cuda(text))).to_string()
     except ValueError:
         raise ValueError(
             f"cannot read {text!r} as a device. Try GPU:0, /CPU:0 or /job:localhost/replica:0/task:0/device:GPU:0."
@@ -26,8 +26,8 @@ def full_name(text: str) -> str | None:
 
 
 def short(name: str) -> str:
-    """Returns type and number of a device: `GPU:0`."""
-    return name.removeprefix(_LOCAL)
+    """Returns type and number of a device, `GPU:0`, with its task where that is another one."""
+    return runtime.short_name(name)
 
 
 def label(name: str) -> str:

@@ -84,7 +84,7 @@ class _Timeline:
         return self._tracks.setdefault(device, len(self._tracks) + 1)
 
     def _label(self, device: str) -> str:
-        short = device.rpartition("device:")[2]
+        short = runtime.short_name(device)
         return self._labels.get(short, short)
 
 

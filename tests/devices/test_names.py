@@ -2,11 +2,15 @@
 
 import copy
 import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbtf._devices.names import DeviceSpec, Fields, full_name, parse, short_name
+from nbtf._devices.names import DeviceSpec, Fields, devices_in, full_name, parse, short_name, without_cuda
+
+PACKAGE = Path(__file__).parents[2] / "nbtf"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,8 @@ def test_numbers_are_pythons(number: str, value: int) -> None:
         (" GPU:0", " GPU"),
         ("GPU 0", "GPU 0"),
         ("\uff27\uff30\uff35:0", "\uff27\uff30\uff35"),
-        ("cuda:0:1", "cuda"),
+        ("cuda:0", "cuda"),
+        ("/cuda", "cuda"),
         ("CUDA:0", "CUDA"),
         ("/physical_device:CPU:0", "physical_device"),
         ("\\GPU:0", "\\GPU"),
@@ -78,9 +83,19 @@ def test_an_unknown_piece_is_named(text: str, unknown: str) -> None:
     assert f"Unknown attribute '{unknown}' is encountered while parsing the device spec: '{text}'." == str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "index"), [("cuda:3", 3), ("/cuda:3", 3), ("cuda", None), ("cuda:*", None)])
-def test_gpu_may_be_called_as_cupy_and_pytorch_do(text: str, index: int | None) -> None:
-    assert ("GPU", index) == parse(text)[3:]
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("cuda:3", "GPU:3"),
+        ("/cuda:3", "/GPU:3"),
+        ("cuda", "GPU"),
+        ("/task:1/cuda:*", "/task:1/GPU:*"),
+        ("/job:cuda/CPU:0", "/job:cuda/CPU:0"),
+        ("cudart:0", "cudart:0"),
+    ],
+)
+def test_magics_may_call_a_gpu_as_cupy_and_pytorch_do(text: str, plain: str) -> None:
+    assert plain == without_cuda(text)
 
 
 @pytest.mark.parametrize("text", ["/CPU:0/GPU:1", "/job:a/device:GPU:0/device:GPU:0", "/device::0/GPU:0", "GPU/gpu:x"])
@@ -228,8 +243,35 @@ def test_full_and_short_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "GPU", "/device:GPU:*", "/job:localhost/replica:0", "/task:0", "GPU:1/", "GPU:1\n", "GPU:-1"]
+    ("name", "short"),
+    [
+        ("/job:worker/replica:0/task:1/device:GPU:0", "/job:worker/task:1/GPU:0"),
+        ("/job:localhost/replica:0/task:1/device:GPU:0", "/job:localhost/task:1/GPU:0"),
+        ("/job:ps/replica:2/task:0/device:CPU:0", "/job:ps/replica:2/task:0/CPU:0"),
+        ("/job:worker/GPU:1", "/job:worker/GPU:1"),
+        ("/device:GPU:*", "GPU:*"),
+    ],
 )
-def test_only_one_device_has_a_short_name(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^Expected the name of one device"):
-        short_name(name)
+def test_a_short_name_keeps_the_task_of_another_process(name: str, short: str) -> None:
+    assert short == short_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "/job:localhost/replica:0", "/task:0", "GPU:one", "anything"])
+def test_what_names_no_device_stays_as_it_is(name: str) -> None:
+    assert name == short_name(name)
+
+
+def test_devices_are_found_in_a_text() -> None:
+    name = "/job:worker/replica:0/task:1/device:GPU:0"
+
+    assert [name] == devices_in(f"OOM when allocating tensor on {name} by allocator GPU_0_bfc")
+
+
+def test_nobody_else_cuts_names() -> None:
+    """Cut by hand, the devices of two tasks have one name."""
+    cut = re.compile(
+        r"""r?(partition|split)\(["']/?device:|removeprefix\(["'](/physical_device|/job:)|re\.\w+\(r?["']/device"""
+    )
+    files = [file for file in sorted(PACKAGE.rglob("*.py")) if file.name != "names.py"]
+
+    assert [] == [str(file) for file in files if cut.search(file.read_text(encoding="utf-8"))]

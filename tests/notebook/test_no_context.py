@@ -72,7 +72,7 @@ def test_views_that_are_told_something_open_no_card(bare: Shell, cards: FakeMach
 
 def test_op_does_open_one(bare: Shell, cards: FakeMachine) -> None:
     bare.run("%load_ext nbtf", "")
-    bare.run("with tf.device('cuda:1'):", "    x = tf.ones([2])")
+    bare.run("with tf.device('GPU:1'):", "    x = tf.ones([2])")
 
     assert {1} <= cards.contexts
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbtf import distribute
+from nbtf._devices.names import devices_in, short_name
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.variable_kinds import VariableAggregation
@@ -183,15 +184,14 @@ class Steps:
 
     def _tell_replica(self, error: BaseException, number: int) -> None:
         if self._replicas > 1 and not any(_NOTE.match(note) for note in getattr(error, "__notes__", ())):
-            place = self._devices[number].rpartition("device:")[2]
+            place = short_name(self._devices[number])
             error.add_note(f"in replica {number} of {self._replicas} on {place}")
 
     def _tell_device(self, error: BaseException) -> None:
         """Names the replica of an error that came while the copies of the weights were changed."""
-        found = _DEVICE.search(str(error))
-        number = next((n for n, name in enumerate(self._devices) if found and name.endswith(found.group(0))), None)
-        if number is not None:
-            self._tell_replica(error, number)
+        mentioned = devices_in(str(error))
+        if mentioned and mentioned[0] in self._devices:
+            self._tell_replica(error, self._devices.index(mentioned[0]))
 
 
 _REUSED = 4 << 20
@@ -209,7 +209,6 @@ def _reuse_memory() -> None:
 
 
 _NOTE = re.compile(r"in replica \d+ of \d+ on ")
-_DEVICE = re.compile(r"/device:[A-Z]+:\d+")
 
 
 def _as_array(value: Any) -> Any:

@@ -73,8 +73,8 @@ def _spelled(device: str, style: LogStyle) -> str:
     """Returns a full name as a release wrote it: before 1.4 `/gpu:0`."""
     if not style.short_devices:
         return device
-    task, _, own = device.rpartition("/device:")
-    return f"{task}/{own.lower()}"
+    task, slash, number = device.replace("/device:", "/").rpartition("/")
+    return f"{task}{slash}{number.lower()}"
 
 
 def _card(device: Device, context: Context) -> PhysicalGPU:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from nbtf._ops.structure import flatten_with_tuple_paths
+from nbtf._ops.trackable import Trackable
 from nbtf._ops.variable import Variable
 from nbtf._runtime import names
 
@@ -18,7 +19,7 @@ _NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?!^)(?=[A-Z][a-z])")
 Found = tuple[tuple[Any, ...], Any]
 
 
-class Module:
+class Module(Trackable):
     """An object with variables: its attributes, those in lists and dictionaries, and those of modules among them.
 
     Args:
@@ -159,7 +160,7 @@ def _found(
     recursive = recursive and not any(module is one for one in inside)
     attributes = vars(module)
     for name in sorted(attributes, key=key):
-        if name in module._TF_MODULE_IGNORED_PROPERTIES:
+        if name in module._TF_MODULE_IGNORED_PROPERTIES or name == "_awaiting":
             continue
         try:
             leaves = flatten_with_tuple_paths(attributes[name])

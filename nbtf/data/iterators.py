@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as PythonIterator
+from itertools import islice
 from typing import Any
 
 from nbtf._runtime.context import CURRENT
@@ -10,7 +11,9 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.elements import announce, as_element, at_next, on_host, wrapped
 from nbtf.data.specs import each, spec_of
-from nbtf.errors import InvalidArgumentError, OutOfRangeError
+from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
+
+_RANDOM = frozenset({"_ShuffleDataset", "_RandomDataset"})
 
 
 class Iterator:
@@ -21,11 +24,12 @@ class Iterator:
     (<tf.Tensor: shape=(), dtype=int64, numpy=0>, <tf.Tensor: shape=(), dtype=int64, numpy=1>)
     """
 
-    __slots__ = ("_elements", "_stage")
+    __slots__ = ("__weakref__", "_elements", "_stage", "_taken")
 
     def __init__(self, dataset: Any) -> None:
         """Starts at the beginning."""
         self._stage = dataset._stage
+        self._taken = 0
         announce("AnonymousIteratorV3")
         self._elements: PythonIterator[Any] = self._stage.start()
         announce("MakeIterator")
@@ -38,7 +42,31 @@ class Iterator:
         """Returns the next element."""
         if CURRENT.context.watched:
             announce("IteratorGetNext")
-        return next(self._elements)
+        element = next(self._elements)
+        self._taken += 1
+        return element
+
+    @property
+    def position(self) -> int:
+        """How many elements were taken: what a checkpoint saves of it.
+
+        Raises:
+          UnimplementedError: the order is random, so that the number does not say which they were.
+        """
+        if _is_random(self._stage):
+            raise UnimplementedError(
+                None,
+                None,
+                "The position in a shuffled dataset is not saved: its order would be another one. Save how many epochs "
+                "were made instead, or take the iterator of a dataset without `shuffle`.",
+            )
+        return self._taken
+
+    @position.setter
+    def position(self, taken: int) -> None:
+        self._elements, self._taken = self._stage.start(), taken
+        for _ in islice(self._elements, taken):
+            pass
 
     @property
     def element_spec(self) -> Any:
@@ -60,8 +88,13 @@ class Iterator:
         """Returns the next element in an optional, which is empty after the last one."""
         announce("IteratorGetNextAsOptional")
         for element in self._elements:
+            self._taken += 1
             return Optional(element, self._stage.spec, True)
         return Optional(None, self._stage.spec, False)
+
+
+def _is_random(stage: Any) -> bool:
+    return stage.kind in _RANDOM or any(_is_random(source) for source in stage.inputs)
 
 
 class Optional:

@@ -1,17 +1,26 @@
-"""Saving and restoring the variables of objects by the names of attributes."""
+"""Saving the variables of objects, and restoring them, also those that are made later."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator as PythonIterator
 from typing import Any
 
 import numpy as np
 
+from nbtf._ops.function import Function
+from nbtf._ops.trackable import Trackable
 from nbtf._ops.variable import Variable
+from nbtf.data import Dataset
+from nbtf.data.iterators import Iterator
+from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.graph import variables_of
-from nbtf.train.files import note_latest, path_of, read_checkpoint
+from nbtf.train.files import note_latest, path_of, read_graph
+from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
+from nbtf.train.object_graph import GRAPH_KEY, as_text, children_of, graph_of, is_trackable
+from nbtf.train.restoration import Restoration
+
+_INTERNAL = frozenset({"_root", "_save_counter", "_awaiting"})
 
 
 class CheckpointOptions:
@@ -21,30 +30,42 @@ class CheckpointOptions:
         """Takes anything."""
 
 
-class Checkpoint:
+class Checkpoint(Trackable):
     """Saves the variables of objects into files (NumPy's `.npz`; TensorFlow's own files cannot be read).
+
+    Values are matched by the names of the attributes that lead to them. A variable that is made after `restore` gets
+    its value when it becomes an attribute: so a model may be restored before it is built.
 
     Args:
       root: an object whose parts are saved under their own names.
       **kwargs: objects by the names under which their variables are saved: models, optimizers, variables, modules,
-        random generators, lists and dictionaries of such.
+        random generators, iterators of datasets (how many elements were taken), lists and dictionaries of such.
+
+    Raises:
+      ValueError: an object holds no variables, or `root` has an attribute of the name.
 
     >>> import tempfile
-    >>> v = tf.Variable(1.0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = tf.train.Checkpoint(v=v).save(f"{folder}/ckpt")
-    ...     _ = v.assign(5.0)
-    ...     status = tf.train.Checkpoint(v=v).restore(path)
-    >>> v.numpy()
-    np.float32(1.0)
+    ...     path = tf.train.Checkpoint(v=tf.Variable(5.0)).save(f"{folder}/ckpt")
+    ...     later = tf.train.Checkpoint()
+    ...     status = later.restore(path)
+    >>> later.v = tf.Variable(0.0)
+    >>> later.v.numpy()
+    np.float32(5.0)
     """
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         """Takes the objects."""
         self._root = root
-        self._kept: list[str] = []
         self._save_counter: Variable | None = None
+        if root is not None:
+            _check("root", root)
         for name, value in kwargs.items():
+            if root is not None and name in dict(children_of(root)):
+                raise ValueError(
+                    f"Cannot create a Checkpoint with keyword argument {name} if root.{name} already exists."
+                )
+            _check(name, value)
             setattr(self, name, value)
 
     @property
@@ -54,15 +75,16 @@ class Checkpoint:
             self._save_counter = Variable(np.int64(0), trainable=False, name="save_counter")
         return self._save_counter
 
-    def _objects(self) -> dict[str, Any]:
-        own = {name: value for name, value in vars(self).items() if name[0] != "_"}
-        return {**own, "save_counter": self.save_counter}
+    @property
+    def _roots(self) -> tuple[Trackable, ...]:
+        """The object whose parts are its own as well, if it can tell when it gets another."""
+        return (self._root,) if isinstance(self._root, Trackable) else ()
 
-    def _variables(self) -> dict[str, Any]:
-        of_root = {} if self._root is None else variables_of(self._root)
-        taken = {id(one) for one in of_root.values()}
-        own = {name: one for name, one in variables_of(self._objects()).items() if id(one) not in taken}
-        return {**of_root, **own}
+    def _parts(self) -> PythonIterator[tuple[str, Any]]:
+        if self._root is not None:
+            yield from children_of(self._root)
+        yield from ((name, value) for name, value in vars(self).items() if name not in _INTERNAL)
+        yield "save_counter", self._save_counter
 
     def write(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:
         """Writes the values; neither counts nor notes it as the last.
@@ -75,7 +97,13 @@ class Checkpoint:
           The prefix.
         """
         prefix = os.fspath(file_prefix)
-        arrays.write(path_of(prefix), {name: arrays.value_of(one) for name, one in self._variables().items()})
+        nodes, objects = graph_of(self)
+        values = {
+            node.key: np.asarray(value.position) if isinstance(value, Iterator) else arrays.value_of(value)
+            for node, value in zip(nodes, objects, strict=True)
+            if node.key is not None
+        }
+        arrays.write(path_of(prefix), {**values, GRAPH_KEY: np.asarray(as_text(nodes))})
         return prefix
 
     def save(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:
@@ -90,75 +118,65 @@ class Checkpoint:
         """
         self.save_counter.assign_add(1)
         prefix = self.write(f"{os.fspath(file_prefix)}-{int(self.save_counter.numpy())}")
-        self._kept.append(prefix)
-        note_latest(prefix, self._kept)
+        note_latest(prefix, [prefix])
         return prefix
 
-    def read(self, save_path: str | os.PathLike[str], options: Any = None) -> LoadStatus:
-        """Gives the variables the values of a file that `write` made."""
-        return self.restore(save_path, options)
+    def read(self, save_path: str | os.PathLike[str], options: Any = None) -> CheckpointLoadStatus:
+        """Gives the variables the values of a file that `write` made.
 
-    def restore(self, save_path: str | os.PathLike[str] | None, options: Any = None) -> LoadStatus:
-        """Gives the variables the values of a checkpoint. They must be there: models are built first.
+        Args:
+          save_path: what `write` returned.
+          options: accepted and ignored.
+
+        Returns:
+          As `restore`.
+
+        Raises:
+          NotFoundError: there is no such checkpoint.
+          ValueError: a value has another shape than its variable.
+          InvalidArgumentError: a value has another dtype than its variable.
+        """
+        restoration = Restoration(*read_graph(save_path))
+        restoration.begin(self)
+        return CheckpointLoadStatus(self, restoration)
+
+    def restore(
+        self, save_path: str | os.PathLike[str] | None, options: Any = None
+    ) -> CheckpointLoadStatus | InitializationOnlyStatus:
+        """Gives the variables the values of a checkpoint: those there are at once, others when they become parts.
 
         Args:
           save_path: what `save` or `latest_checkpoint` returned; None restores nothing.
           options: accepted and ignored.
 
         Returns:
-          What was found and what was not; `assert_consumed()` of it complains.
+          What was matched and what was not; `assert_consumed()` of it complains. Values that nobody has taken when all
+          that could take them is gone are named in a warning, unless `expect_partial()` of it was called.
 
         Raises:
           NotFoundError: there is no such checkpoint.
           ValueError: a value has another shape than its variable.
+          InvalidArgumentError: a value has another dtype than its variable.
         """
         if save_path is None:
-            return LoadStatus({}, set())
-        saved = read_checkpoint(save_path)
-        variables = self._variables()
-        matching = {name: one for name, one in variables.items() if name in saved}
-        for name, variable in matching.items():
-            arrays.put(variable, saved[name], name)
-        return LoadStatus({name: name in matching for name in saved}, set(variables) - set(matching))
+            return InitializationOnlyStatus()
+        self.save_counter  # noqa: B018  # is made now, so that it is restored
+        try:
+            return self.read(save_path)
+        except NotFoundError as error:
+            raise NotFoundError(
+                None,
+                None,
+                f"Error when restoring from checkpoint or SavedModel at {os.fspath(save_path)}: {error.message}\n"
+                "Please double-check that the path is correct. You may be missing the checkpoint suffix (e.g. the "
+                "'-1' in 'path/to/ckpt-1').",
+            ) from None
 
 
-class LoadStatus:
-    """What became of a restore: each value that was saved, and each variable that there is."""
-
-    def __init__(self, saved: Mapping[str, bool], missing: set[str]) -> None:
-        """Takes which saved values were used, and which variables found no value."""
-        self._unused = sorted(name for name, used in saved.items() if not used)
-        self._missing = sorted(missing - {"save_counter"})
-
-    def assert_consumed(self) -> LoadStatus:
-        """Returns itself if every value was used and every variable got one.
-
-        Raises:
-          AssertionError: some were not.
-        """
-        if self._unused:
-            raise AssertionError(f"Unresolved object in checkpoint: no variable is there for {self._unused}")
-        return self.assert_existing_objects_matched()
-
-    def assert_existing_objects_matched(self) -> LoadStatus:
-        """Returns itself if every variable got a value.
-
-        Raises:
-          AssertionError: some did not.
-        """
-        if self._missing:
-            raise AssertionError(f"Objects not in the checkpoint: no value was saved for {self._missing}")
-        return self
-
-    def assert_nontrivial_match(self) -> LoadStatus:
-        """Returns itself; kept for older programs."""
-        return self
-
-    def expect_partial(self) -> LoadStatus:
-        """Returns itself: that not all is used is known."""
-        return self
-
-    def initialize_or_restore(self, session: Any = None) -> None:
-        """Does nothing: values are there already."""
-
-    run_restore_ops = initialize_or_restore
+def _check(name: str, value: Any) -> None:
+    if not is_trackable(value) and not isinstance(value, Function | Dataset):
+        raise ValueError(
+            f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got "
+            f"{value}. If you believe this object should be trackable (i.e. it is part of the TensorFlow Python API "
+            "and manages state), please open an issue."
+        )

@@ -13,6 +13,7 @@ from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.latest import STATE
 from nbtf.keras.saving.latest import note_latest as note_latest
+from nbtf.train.object_graph import GRAPH_KEY, Node, from_text
 
 ENDING = ".npz"
 
@@ -33,6 +34,25 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
     except FileNotFoundError:
         text = f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {os.fspath(prefix)}"
         raise NotFoundError(None, None, text) from None
+
+
+def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np.ndarray[Any, Any]]]:
+    """Returns the graph of the objects of a checkpoint, and its arrays by name.
+
+    Raises:
+      NotFoundError: there is none.
+      ValueError: it holds no graph: it was saved by name, or is damaged.
+    """
+    values = read_checkpoint(prefix)
+    if GRAPH_KEY not in values:
+        raise ValueError(
+            f"{path_of(prefix)} has values by name, without the graph of the objects they belong to: tf.compat.v1."
+            "train.Saver wrote it, or an earlier version of nbtf. Read the values with tf.train.load_variable."
+        )
+    try:
+        return from_text(values[GRAPH_KEY].tobytes()), values
+    except ValueError as error:
+        raise ValueError(f"{path_of(prefix)} is damaged: {error}") from None
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
@@ -83,7 +103,7 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
     return [(name, list(array.shape)) for name, array in sorted(found.items())]
 
 
-def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> np.ndarray[Any, Any]:
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
     """Returns one value of a checkpoint as NumPy has it."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
@@ -95,15 +115,16 @@ class CheckpointReader:
         """Takes what was read."""
         self._arrays = found
 
-    def get_tensor(self, name: str) -> np.ndarray[Any, Any]:
+    def get_tensor(self, name: str) -> Any:
         """Returns a value.
 
         Raises:
-          KeyError: there is none of that name.
+          NotFoundError: there is none of that name.
         """
         if name not in self._arrays:
-            raise KeyError(f"{name!r} is not in the checkpoint; it has {sorted(self._arrays)}")
-        return self._arrays[name]
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint; it has {sorted(self._arrays)}")
+        value = self._arrays[name]
+        return value.item() if value.dtype.kind == "S" and not value.shape else value[()]
 
     def has_tensor(self, name: str) -> bool:
         """Tells whether there is a value of a name."""

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from nbtf import nest
+from nbtf._ops.trackable import restore_parts
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers, trial
@@ -111,6 +112,8 @@ class Layer(Described, Weights):
             changed()
             object.__setattr__(self, "_cache", None)  # what it remembers would keep the old value's memory
         object.__setattr__(self, name, value)
+        if self._awaiting:
+            restore_parts(self)
 
     def __delattr__(self, name: str) -> None:
         """Forgets an attribute."""
@@ -343,6 +346,7 @@ def _marking(build: Any) -> Any:
             self.built = True
         if not self._trainable:
             self.trainable = False
+        restore_parts(self)
 
     marked.__doc__, marked.__wrapped__ = build.__doc__, build  # type: ignore[attr-defined]  # `inspect` reads it
     return marked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from nbtf._ops.trackable import restore_parts
 from nbtf._ops.variable import Variable as TensorVariable
 from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.variables import Variable
@@ -40,7 +41,10 @@ def _telling(name: str, of: type) -> Callable[..., Any]:
 
     def told(self: Any, *args: Any, **kwargs: Any) -> Any:
         changed()
-        return original(self, *args, **kwargs)
+        result = original(self, *args, **kwargs)
+        if self._awaiting:
+            restore_parts(self)
+        return result
 
     told.__name__, told.__doc__ = name, original.__doc__
     return told
@@ -49,11 +53,15 @@ def _telling(name: str, of: type) -> Callable[..., Any]:
 class TrackedList(list[Any]):
     """A list in a layer's attribute; otherwise a list."""
 
+    _awaiting: tuple[Callable[[], None], ...] = ()
+
     __hash__ = None  # type: ignore[assignment]
 
 
 class TrackedDict(dict[Any, Any]):
     """A dictionary in a layer's attribute; otherwise a dictionary."""
+
+    _awaiting: tuple[Callable[[], None], ...] = ()
 
     __hash__ = None  # type: ignore[assignment]
 

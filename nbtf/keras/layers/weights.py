@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._ops.trackable import Trackable
 from nbtf.keras import naming, trial
 from nbtf.keras.dtypes import DTypePolicy, standardized
 from nbtf.keras.initializers import get as initializer_of
@@ -17,12 +18,12 @@ from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_
 from nbtf.keras.variables import Variable
 
 
-class Weights(Belonging):
+class Weights(Belonging, Trackable):
     """The part of a layer that keeps weights, and knows those of the layers inside."""
 
     _internal = frozenset(
-        "_given _losses _inbound_nodes _policy _facts _cache _path _seen _build_shape _kind input_spec optimizer loss "
-        "_functional _steps _extra activity_regularizer history".split()
+        "_awaiting _given _losses _inbound_nodes _policy _facts _cache _path _seen _build_shape _kind input_spec "
+        "optimizer loss _functional _steps _extra activity_regularizer history".split()
     )
     """Names of attributes in which nothing stands that belongs to the layer, although it may look so."""
 

@@ -11,6 +11,7 @@ from nbtf._ops.creation import ones_like, zeros
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.reduction import reduce_mean
+from nbtf._ops.trackable import Trackable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import as_policy, floatx
@@ -21,7 +22,7 @@ from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.variables import Variable
 
 
-class Metric:
+class Metric(Trackable):
     """Subclass it, make variables in `__init__`, and write `update_state` and `result`.
 
     Under a strategy each replica gathers for itself, and the result is that of all.

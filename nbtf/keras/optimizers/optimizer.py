@@ -13,6 +13,7 @@ from nbtf._ops.elementwise import add, multiply
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.magnitude import clip_by_value
 from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
+from nbtf._ops.trackable import Trackable, restore_parts
 from nbtf._runtime.device import device
 from nbtf.keras.naming import auto_name, inside, snake_case
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
@@ -28,7 +29,7 @@ class Step(NamedTuple):
     rate: float
 
 
-class Optimizer:
+class Optimizer(Trackable):
     """Subclass it, name the numbers kept beside each weight in `SLOTS`, and write `update`.
 
     In a replica of a strategy gradients are added up over all replicas first, and each changes its own copy of the
@@ -156,6 +157,7 @@ class Optimizer:
             strategy = None if in_replica else getattr(bare(weight), "distribute_strategy", None)
             with nullcontext() if strategy is None else strategy.scope():
                 self._slots.append([self._slot(weight, name) for name in names])
+        restore_parts(self)
 
     def _slot(self, weight: Any, name: str) -> Variable:
         """Makes one number beside each element of a weight."""

@@ -1,0 +1,126 @@
+"""What became of a restored checkpoint: what was taken, what was not, and who got nothing?"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from nbtf.train.object_graph import Node, graph_of
+from nbtf.train.restoration import Restoration
+
+_SHOWN = 10
+"""How many objects without a value a message names; TensorFlow names as many."""
+
+
+class CheckpointLoadStatus:
+    """What became of a checkpoint that was restored; it can be asked again when more variables are there."""
+
+    def __init__(self, root: Any, restoration: Restoration) -> None:
+        """Takes what was restored into what."""
+        self._root, self._restoration = root, restoration
+
+    def assert_consumed(self) -> CheckpointLoadStatus:
+        """Returns itself if every value was taken and every object got its own.
+
+        Raises:
+          AssertionError: some were not.
+        """
+        self.assert_existing_objects_matched()
+        unrestored = self._restoration.unrestored
+        for number in unrestored.numbers:
+            node = self._restoration.nodes[number]
+            raise AssertionError(f"Unresolved object in checkpoint {unrestored.names[number]}: {_description(node)}")
+        return self
+
+    def assert_existing_objects_matched(self) -> CheckpointLoadStatus:
+        """Returns itself if every object that is there was in the checkpoint; values may be left over.
+
+        Raises:
+          AssertionError: some were not.
+        """
+        unmatched = self._unmatched()
+        if unmatched:
+            shown = unmatched[:_SHOWN]
+            raise AssertionError(
+                f"Found {len(unmatched)} Python objects that were not bound to checkpointed values, likely due to "
+                f"changes in the Python program. Showing {len(shown)} of {len(unmatched)} unmatched objects: {shown}"
+            )
+        return self
+
+    def assert_nontrivial_match(self) -> CheckpointLoadStatus:
+        """Returns itself if anything but the root was in the checkpoint.
+
+        Raises:
+          AssertionError: nothing was.
+        """
+        if len(self._matched()) > 1:
+            return self
+        unmatched = self._unmatched()
+        if unmatched:
+            raise AssertionError(
+                "Nothing except the root object matched a checkpointed value. Typically this means that the checkpoint "
+                "does not match the Python program. The following objects have no matching checkpointed value: "
+                f"{unmatched}"
+            )
+        raise AssertionError(f"Nothing to load. No dependencies have been added to {self._root} yet.")
+
+    def expect_partial(self) -> CheckpointLoadStatus:
+        """Returns itself; values that are left over in the end are not worth a warning."""
+        self._restoration.unrestored.expected = True
+        return self
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Does nothing: values are there already."""
+
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Does nothing: values are there already."""
+
+    def _matched(self) -> list[Any]:
+        return [value for value in (find() for find in self._restoration.objects.values()) if value is not None]
+
+    def _unmatched(self) -> list[Any]:
+        """Returns the objects that are there now and were not in the checkpoint; lists of nothing do not count."""
+        matched = {id(value) for value in self._matched()}
+        plain = (list, tuple, dict)
+        return [one for one in graph_of(self._root)[1] if id(one) not in matched and not isinstance(one, plain)]
+
+
+def _description(node: Node) -> str:
+    """Returns how TensorFlow prints a node of a graph."""
+    return (
+        f'attributes {{\n  name: "VARIABLE_VALUE"\n  full_name: "{node.name}"\n  checkpoint_key: "{node.key}"\n}}\n'
+        "has_checkpoint_values {\n  value: true\n}\n"
+    )
+
+
+class InitializationOnlyStatus:
+    """What became of `restore(None)`: nothing was restored, and variables keep their first values."""
+
+    def _refuse(self) -> NoReturn:
+        raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
+
+    def assert_consumed(self) -> NoReturn:
+        """Raises: there is no checkpoint.
+
+        Raises:
+          AssertionError: always.
+        """
+        self._refuse()
+
+    assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
+
+    def expect_partial(self) -> InitializationOnlyStatus:
+        """Returns itself."""
+        return self
+
+    def run_restore_ops(self, session: Any = None) -> NoReturn:
+        """Raises: there is no checkpoint.
+
+        Raises:
+          AssertionError: always.
+        """
+        raise AssertionError(
+            "No checkpoint specified, so no restore ops are available (save_path=None to Saver.restore)."
+        )
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Does nothing: values are there already."""

@@ -1,0 +1,191 @@
+"""Which objects belong to an object, and under what name is the value of each variable saved?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator as PythonIterator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from nbtf._ops.generator import Generator
+from nbtf._ops.module import Module
+from nbtf._ops.trackable import Trackable
+from nbtf._ops.variable import Variable as TensorVariable
+from nbtf.data.iterators import Iterator
+from nbtf.keras.layers import Conv1D, Conv2D, Dense, Embedding
+from nbtf.keras.layers.weights import Weights
+from nbtf.keras.metrics import Metric
+from nbtf.keras.models import Sequential
+from nbtf.keras.models.functional import Functional
+from nbtf.keras.optimizers import Optimizer
+from nbtf.keras.variables import Variable
+
+GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+"""Under this name a checkpoint holds the graph of its objects; TensorFlow's do so as well."""
+
+_UNTRACKED = frozenset({"_awaiting", "_weights", "_sequence", "_graph_layers", "_nodes", "_inner"})
+_RENAMED: tuple[tuple[tuple[type, ...], dict[str, str]], ...] = (
+    ((Dense, Conv1D, Conv2D), {"kernel": "_kernel"}),
+    ((Embedding,), {"embeddings": "_embeddings"}),
+)
+"""Attributes that have another name in Keras, and so in the keys of its checkpoints."""
+
+
+@dataclass(slots=True)
+class Node:
+    """An object that was saved: the numbers of its parts by their names, and where its value is, if it has one."""
+
+    children: dict[str, int] = field(default_factory=dict[str, int])
+    key: str | None = None
+    name: str = ""
+
+
+def is_trackable(value: Any) -> bool:
+    """Tells whether an object is a variable, or may hold some."""
+    return isinstance(value, Trackable | TensorVariable | Variable | Generator | Iterator | list | tuple | dict)
+
+
+def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Tells whether an object is a list or a tuple."""
+    return isinstance(value, list | tuple)
+
+
+def children_of(value: Any) -> PythonIterator[tuple[str, Any]]:
+    """Yields the parts of an object that may hold variables, each with the name that TensorFlow gives it."""
+    for name, child in _parts(value):
+        if is_trackable(child):
+            yield name, child.handle if isinstance(child, Variable) else child
+
+
+def _parts(value: Any) -> PythonIterator[tuple[str, Any]]:
+    if isinstance(value, TensorVariable | Iterator):
+        return
+    if isinstance(value, dict):
+        yield from _entries(value)  # pyright: ignore[reportUnknownArgumentType]
+    elif is_sequence(value):
+        yield from ((str(number), item) for number, item in enumerate(value))
+    elif isinstance(value, Generator):
+        yield "_state_var", value.state
+    elif isinstance(value, Optimizer):
+        yield from _parts_of_optimizer(value)
+    elif isinstance(value, Weights):
+        yield from _parts_of_layer(value)
+    elif isinstance(value, Metric):
+        yield "_variables", value.variables
+    elif isinstance(value, Module):
+        ignored = value._TF_MODULE_IGNORED_PROPERTIES
+        yield from ((name, part) for name, part in vars(value).items() if name not in ignored and name != "_awaiting")
+    elif isinstance(value, Trackable):
+        yield from value._parts()  # type: ignore[attr-defined]
+
+
+def _entries(value: Mapping[Any, Any]) -> PythonIterator[tuple[str, Any]]:
+    for key, entry in value.items():
+        if isinstance(key, str):
+            yield key, entry
+        elif is_trackable(entry):
+            raise ValueError(
+                f"Unable to save the object {value}. The dictionary contains a non-string key, {key!r}, which maps to "
+                "a trackable object or mutable data structure. Use strings as keys."
+            )
+
+
+def _parts_of_optimizer(optimizer: Optimizer) -> PythonIterator[tuple[str, Any]]:
+    yield "_iterations", optimizer.iterations
+    if isinstance(optimizer._rate, Variable):
+        yield "_learning_rate", optimizer._rate
+    inner = vars(optimizer).get("inner_optimizer")
+    if inner is not None:
+        yield "inner_optimizer", inner
+    yield "_variables", optimizer.variables
+    yield "_trainable_variables", optimizer._weights
+
+
+def _parts_of_layer(layer: Weights) -> PythonIterator[tuple[str, Any]]:
+    renamed = next((names for classes, names in _RENAMED if isinstance(layer, classes)), dict[str, str]())
+    direct: set[int] = set()
+    for name, part in vars(layer).items():
+        if name not in layer._internal and name not in _UNTRACKED and not isinstance(part, Metric):
+            direct.update(map(id, part if is_sequence(part) else (part,)))
+            yield renamed.get(name, name), part
+    if isinstance(layer, Functional):
+        yield "_operations", layer._operations
+    if isinstance(layer, Sequential):  # where layers stand in it, an input in front or not
+        yield "_functional", {"_operations": {str(1 + number): part for number, part in enumerate(layer.layers)}}
+    yield "optimizer", getattr(layer, "optimizer", None)
+    loose = [weight for weight in layer._weights if id(weight) not in direct]
+    if loose:
+        yield "_weights", loose
+
+
+# ---- the graph in a file
+
+
+def graph_of(root: Any) -> tuple[list[Node], list[Any]]:
+    """Returns the nodes of all objects that can be reached, and the objects; the shortest way names a value."""
+    nodes, objects, paths = [Node()], [root], [""]
+    numbers = {id(root): 0}
+    for number, value in enumerate(objects):  # which grows
+        if isinstance(value, TensorVariable | Iterator):
+            is_variable = isinstance(value, TensorVariable)
+            nodes[number].key = f"{paths[number]}.ATTRIBUTES/{'VARIABLE_VALUE' if is_variable else 'ITERATOR_STATE'}"
+            nodes[number].name = value.name.removesuffix(":0") if is_variable else "Iterator"
+        for name, child in children_of(value):
+            if id(child) not in numbers:
+                numbers[id(child)] = len(objects)
+                objects.append(child)
+                nodes.append(Node())
+                paths.append(f"{paths[number]}{_escaped(name)}/")
+            nodes[number].children[name] = numbers[id(child)]
+    return nodes, objects
+
+
+def _escaped(name: str) -> str:
+    """Returns a name without `/`, as TensorFlow writes it in keys."""
+    return name.replace(".", "..").replace("/", ".S")
+
+
+def as_text(nodes: Sequence[Node]) -> bytes:
+    """Returns a graph as JSON."""
+    entries = [
+        {"children": node.children} | ({} if node.key is None else {"key": node.key, "name": node.name})
+        for node in nodes
+    ]
+    return json.dumps({"version": 1, "nodes": entries}).encode()
+
+
+def from_text(text: bytes) -> list[Node]:
+    """Returns the graph that `as_text` wrote.
+
+    Raises:
+      ValueError: it is none.
+    """
+    try:
+        entries: list[Any] = json.loads(text)["nodes"]
+        nodes = [_node(entry, len(entries)) for entry in entries]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"it is no graph of objects: {error!r}") from None
+    if not nodes:
+        raise ValueError("it has no objects")
+    return nodes
+
+
+def _node(entry: Any, count: int) -> Node:
+    children, key, name = entry["children"], entry.get("key"), entry.get("name", "")
+    if not all(isinstance(child, int) and 0 <= child < count for child in children.values()):
+        raise ValueError(f"an object has a part that is not there: {children}")
+    if not isinstance(key, str | None) or not isinstance(name, str):
+        raise ValueError(f"{key!r} and {name!r} have to be texts")
+    return Node(dict(children), key, name)
+
+
+def names_in(nodes: Sequence[Node]) -> list[str]:
+    """Returns what an object is called in messages: `(root).model.kernel`."""
+    names, order = {0: "(root)"}, [0]
+    for number in order:  # which grows
+        for name, child in nodes[number].children.items():
+            if child not in names:
+                names[child] = f"{names[number]}.{name}"
+                order.append(child)
+    return [names.get(number, "(unreachable)") for number in range(len(nodes))]

@@ -1,0 +1,174 @@
+"""Which object is which of those in a checkpoint, and what happens when one comes later?"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._ops.trackable import Trackable
+from nbtf._ops.variable import Variable
+from nbtf._runtime.logger import get_logger
+from nbtf.data.iterators import Iterator
+from nbtf.dtypes import as_dtype
+from nbtf.errors import InvalidArgumentError
+from nbtf.keras import trial
+from nbtf.keras.layers.tracking import TrackedDict, TrackedList, tracked
+from nbtf.keras.saving import arrays
+from nbtf.train.object_graph import Node, children_of, names_in
+
+_INCONSISTENT = (
+    "Inconsistent references when loading the checkpoint into this object graph. For example, in the saved checkpoint "
+    "object, `model.layer.weight` and `model.layer_copy.weight` reference the same variable, while in the current "
+    "object these are two different variables. The referenced variables are:(%s and %s)."
+)
+_DELETED = (
+    "Detecting that an object or model or tf.train.Checkpoint is being deleted with unrestored values. See the "
+    "following logs for the specific values in question. To silence these warnings, use `status.expect_partial()`."
+)
+
+
+class Unrestored:
+    """The values of a checkpoint that no variable has taken, for the warning when nobody can take them any more."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        """Begins with all."""
+        self.numbers = dict.fromkeys(number for number, node in enumerate(nodes) if node.key is not None)
+        self.names = names_in(nodes)
+        self.expected = False
+
+    def warn(self) -> None:
+        """Names them, unless that was expected."""
+        if self.numbers and not self.expected:
+            get_logger().warning(_DELETED)
+            for number in self.numbers:
+                text = "Value in checkpoint could not be found in the restored object: %s"
+                get_logger().warning(text, self.names[number])
+
+
+class Restoration:
+    """A checkpoint that was read: it gives values to the variables that are there, and to others as they come.
+
+    Objects are matched by the names that lead to them from the root. An object that lacks parts which were saved
+    remembers this (`Trackable._awaiting`), and asks again whenever something becomes part of it.
+    """
+
+    def __init__(self, nodes: Sequence[Node], values: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Takes the graph of the saved objects, and values by their keys."""
+        self.nodes, self._values = nodes, values
+        self.objects: dict[int, Callable[[], Any]] = {}
+        self.unrestored = Unrestored(nodes)
+        self._edges: set[tuple[int, str]] = set()
+        self._ready: list[tuple[int, Any]] = []
+        weakref.finalize(self, self.unrestored.warn)
+
+    def begin(self, root: Any) -> None:
+        """Restores an object, and what belongs to it."""
+        self._match(0, root)
+        self._assign()
+
+    def _match(self, number: int, value: Any) -> bool:
+        """Notes which object is meant; tells whether all its parts were there or will come by themselves."""
+        before = self.objects.get(number, lambda: None)()
+        if before is not None and before is not value and not isinstance(value, list | tuple | dict):
+            get_logger().warning(_INCONSISTENT, before, value)
+            return True
+        if isinstance(value, list | tuple | dict) and not isinstance(value, TrackedList | TrackedDict):
+            return self._match_parts(number, value)  # the object that holds it asks again
+        if before is None:
+            self.objects[number] = weakref.ref(value)
+            if isinstance(value, Variable | Iterator):
+                self._ready.append((number, value))
+                return True
+        complete = self._match_parts(number, value)
+        if not complete and isinstance(value, Trackable | TrackedList | TrackedDict):
+            self._await(number, value)
+            return True
+        return complete
+
+    def _match_parts(self, number: int, value: Any) -> bool:
+        absent = {
+            name: child for name, child in self.nodes[number].children.items() if (number, name) not in self._edges
+        }
+        parts = dict(children_of(value)) if absent else {}
+        for name, child in absent.items():
+            part = parts.get(name)
+            if part is not None and (self._match(child, part) or self._match_observed(child, value, name, part)):
+                self._edges.add((number, name))
+        return all((number, name) in self._edges for name in absent)
+
+    def _match_observed(self, number: int, owner: Any, name: str, part: Any) -> bool:
+        """Puts a list that says when something comes into it in the place of a plain one; so for a dictionary."""
+        observed = tracked(part)
+        if observed is part:
+            return False
+        for holder in (owner, *getattr(owner, "_roots", ())):
+            if isinstance(holder, TrackedList):
+                list[Any].__setitem__(holder, int(name), observed)
+            elif isinstance(holder, TrackedDict):
+                dict[str, Any].__setitem__(holder, name, observed)
+            elif isinstance(holder, Trackable) and vars(holder).get(name) is part:
+                holder.__dict__[name] = observed
+            else:
+                continue
+            return self._match(number, observed)
+        return False
+
+    def _await(self, number: int, value: Any) -> None:
+        """Has an object ask for its parts again when one comes."""
+        owner = weakref.ref(value)
+
+        def resume() -> None:
+            present = owner()
+            if present is not None and self._match_parts(number, present):
+                _forget(present, resume)
+            self._assign()
+
+        for holder in (value, *getattr(value, "_roots", ())):
+            holder.__dict__["_awaiting"] = (*holder._awaiting, resume)
+
+    def _assign(self) -> None:
+        """Gives the variables that were matched their values, all or none."""
+        ready, self._ready = self._ready, []
+        values = [(number, variable, self._value(number, variable)) for number, variable in ready]
+        for number, variable, value in values:
+            if value is not None:
+                _give(variable, value, self.nodes[number].key or "")
+                self.unrestored.numbers.pop(number, None)
+
+    def _value(self, number: int, variable: Any) -> Any:
+        """Returns the value of a variable; None if no variable was saved there."""
+        key = self.nodes[number].key
+        if key is None or key not in self._values:
+            return None
+        if isinstance(variable, Iterator):
+            return self._values[key]
+        value, dtype = self._values[key], variable.dtype.np_dtype
+        if not variable.shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"Received incompatible tensor with shape {value.shape} when attempting to restore variable with shape "
+                f"{tuple(variable.shape.as_list())} and name {variable.name}."
+            )
+        if dtype != value.dtype and not (dtype.kind == "O" and value.dtype.kind == "S"):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"tensor_name = {key}; expected dtype {variable.dtype.c_name} does not equal original dtype "
+                f"{as_dtype(value.dtype).c_name} [Op:RestoreV2]",
+            )
+        return value
+
+
+def _give(variable: Any, value: np.ndarray[Any, Any], key: str) -> None:
+    if isinstance(variable, Iterator):
+        variable.position = int(value)
+        return
+    with trial.in_earnest():
+        arrays.put(variable, value, key)
+
+
+def _forget(value: Any, resume: Callable[[], None]) -> None:
+    for holder in (value, *getattr(value, "_roots", ())):
+        holder.__dict__["_awaiting"] = tuple(entry for entry in holder._awaiting if entry is not resume)

@@ -41,7 +41,8 @@ def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np
 
     Raises:
       NotFoundError: there is none.
-      ValueError: it holds no graph: it was saved by name, or is damaged.
+      ValueError: it holds no graph: it was saved by name.
+      DataLossError: it is damaged.
     """
     values = read_checkpoint(prefix)
     if GRAPH_KEY not in values:
@@ -49,10 +50,7 @@ def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np
             f"{path_of(prefix)} has values by name, without the graph of the objects they belong to: tf.compat.v1."
             "train.Saver wrote it, or an earlier version of nbtf. Read the values with tf.train.load_variable."
         )
-    try:
-        return from_text(values[GRAPH_KEY].tobytes()), values
-    except ValueError as error:
-        raise ValueError(f"{path_of(prefix)} is damaged: {error}") from None
+    return from_text(values[GRAPH_KEY].tobytes(), path_of(prefix)), values
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:

@@ -12,6 +12,8 @@ from nbtf._ops.generator import Generator
 from nbtf._ops.module import Module
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._storage.documents import parse_document
+from nbtf._storage.manifest import damage
 from nbtf.data.iterators import Iterator
 from nbtf.keras.layers import Conv1D, Conv2D, Dense, Embedding
 from nbtf.keras.layers.weights import Weights
@@ -24,6 +26,7 @@ from nbtf.keras.variables import Variable
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 """Under this name a checkpoint holds the graph of its objects; TensorFlow's do so as well."""
 
+_SCHEMA = {"nodes": [{"children": {str: int}}]}
 _UNTRACKED = frozenset({"_awaiting", "_weights", "_sequence", "_graph_layers", "_nodes", "_inner"})
 _RENAMED: tuple[tuple[tuple[type, ...], dict[str, str]], ...] = (
     ((Dense, Conv1D, Conv2D), {"kernel": "_kernel"}),
@@ -155,29 +158,21 @@ def as_text(nodes: Sequence[Node]) -> bytes:
     return json.dumps({"version": 1, "nodes": entries}).encode()
 
 
-def from_text(text: bytes) -> list[Node]:
+def from_text(text: bytes, source: object) -> list[Node]:
     """Returns the graph that `as_text` wrote.
 
     Raises:
-      ValueError: it is none.
+      DataLossError: it is none.
     """
-    try:
-        entries: list[Any] = json.loads(text)["nodes"]
-        nodes = [_node(entry, len(entries)) for entry in entries]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"it is no graph of objects: {error!r}") from None
-    if not nodes:
-        raise ValueError("it has no objects")
-    return nodes
-
-
-def _node(entry: Any, count: int) -> Node:
-    children, key, name = entry["children"], entry.get("key"), entry.get("name", "")
-    if not all(isinstance(child, int) and 0 <= child < count for child in children.values()):
-        raise ValueError(f"an object has a part that is not there: {children}")
-    if not isinstance(key, str | None) or not isinstance(name, str):
-        raise ValueError(f"{key!r} and {name!r} have to be texts")
-    return Node(dict(children), key, name)
+    entries = parse_document(text, source, _SCHEMA)["nodes"]
+    for entry in entries:
+        if not all(0 <= number < len(entries) for number in entry["children"].values()):
+            raise damage(source, f"an object has parts that are not there: {entry['children']}")
+        if not isinstance(entry.get("key"), str | None):
+            raise damage(source, f"the key of a value is {entry['key']!r}")
+    if not entries:
+        raise damage(source, "there is no object in it")
+    return [Node(entry["children"], entry.get("key"), str(entry.get("name", ""))) for entry in entries]
 
 
 def names_in(nodes: Sequence[Node]) -> list[str]:

@@ -171,3 +171,21 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="holds no weights that nbtf has written"):
         tf.train.Checkpoint(v=tf.Variable(1.0)).restore(tmp_path / "ckpt")
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        b"{",
+        b"[]",
+        b'{"nodes": []}',
+        b'{"nodes": [{"children": {"v": 7}}]}',
+        b'{"nodes": [{"children": [1]}]}',
+        b'{"nodes": [{"children": {}, "key": []}]}',
+    ],
+)
+def test_a_damaged_graph_is_refused(tmp_path: Path, graph: bytes) -> None:
+    np.savez(tmp_path / "ckpt.npz", _CHECKPOINTABLE_OBJECT_GRAPH=np.bytes_(graph))
+
+    with pytest.raises(tf.errors.DataLossError, match=r"ckpt\.npz"):
+        tf.train.Checkpoint(v=tf.Variable(1.0)).read(tmp_path / "ckpt")

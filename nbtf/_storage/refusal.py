@@ -31,4 +31,4 @@ def refusing(source: object) -> Generator[None]:
         raise
     except Exception as error:  # zipfile alone raises nine classes about a damaged file
         text = str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
-        raise RefusedFileError(f"{source} is damaged: {text}") from error
+        raise RefusedFileError(f"{source} cannot be read: {text}") from error

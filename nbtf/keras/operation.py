@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf import nest
-from nbtf._ops.op import find_op
+from nbtf._ops.op import OPS, find_op
 from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.naming import auto_name, snake_case
 
@@ -141,8 +141,16 @@ class Operator:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Operator:
-        """Makes one from what `get_config` gave."""
-        return cls(**config)
+        """Makes one from what `get_config` gave.
+
+        Raises:
+          ValueError: it is no operator, and no op that only makes tensors of tensors.
+        """
+        kind, name = config["kind"], config["name"]
+        op = OPS.get(kind.removeprefix("tf.")) if kind.startswith("tf.") else None
+        if kind not in OPERATORS and (op is None or op.resource or not op.results):
+            raise ValueError(f"{kind!r:.60} is no operator, and no op that only makes tensors of tensors.")
+        return cls(kind, name=name)
 
     def __repr__(self) -> str:
         """Returns `<Operation name=add>`."""

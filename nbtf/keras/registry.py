@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, TypeVar
+
+from nbtf.keras import catalogue
 
 T = TypeVar("T")
 
@@ -106,48 +107,78 @@ def deserialized(
 ) -> Any:
     """Makes an object of what `serialized` returned.
 
+    Nothing is imported, and nothing is called but `from_config` of public classes of Keras, of registered classes and
+    of those in `custom_objects`.
+
     Args:
       config: plain data.
       custom_objects: classes and functions by name, looked at first.
-      where: names of the module that asks, looked at next.
+      where: public names of the module that asks, looked at next.
 
     Raises:
-      TypeError: the class is not known.
+      TypeError: the class or function is none of these.
     """
     if not isinstance(config, dict) or "class_name" not in config:
         return config  # pyright: ignore[reportUnknownVariableType]
-    known: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
-    name: str = known["class_name"]
-    inner: Any = known.get("config")
-    if name == "function":
-        return _found(inner, known, custom_objects, where)
-    kind = _found(name, known, custom_objects, where)
-    arguments: dict[str, Any] = dict(inner or {})
-    return kind.from_config(arguments) if hasattr(kind, "from_config") else kind(**arguments)
+    entries: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
+    for entry, classes in _TYPES.items():
+        if not isinstance(entries.get(entry), classes):
+            raise TypeError(f"{entry!r} in the config of an object is {entries.get(entry)!r:.60}: no name.")
+    if entries["class_name"] == "function":
+        return _function_of(entries, custom_objects, where)
+    arguments: Any = entries.get("config")
+    if not isinstance(arguments, dict | None):
+        raise TypeError(f"The config of {entries['class_name']!r} is {arguments!r:.60}; expected a dictionary.")
+    return _class_of(entries, custom_objects, where).from_config(dict[str, Any](arguments or {}))
 
 
-def _found(
-    name: str, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, where: Mapping[str, Any] | None
-) -> Any:
-    for wanted in filter(None, (config.get("registered_name"), name)):
-        found = get_registered_object(wanted, custom_objects)
-        if found is not None:
-            return found
-    if where is not None and name in where:
-        return where[name]
-    module: str = config.get("module") or ""
-    if module.partition(".")[0] == "keras":
-        found = getattr(import_module(f"nbtf.{module}"), name, None)
-        if found is not None:
-            return found
+_TYPES: Mapping[str, Any] = {"class_name": str, "registered_name": str | None, "module": str | None}
+
+
+def _class_of(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, where: Any) -> Any:
+    name: str = config["class_name"]
+    custom = _custom(config, name, custom_objects)
+    if custom is not None:
+        if not isinstance(custom, type) or not hasattr(custom, "from_config"):
+            raise TypeError(f"{name!r} means {custom!r} here, which is no class with a method `from_config`.")
+        return custom
+    public = catalogue.public_classes(where or {}).get(name) or catalogue.class_of(config.get("module") or "", name)
+    return _located(public, name)
+
+
+def _function_of(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, where: Any) -> Any:
+    name: Any = config.get("config")
+    if not isinstance(name, str):
+        raise TypeError(f"The name of a function is {name!r:.60}.")
+    custom = _custom(config, name, custom_objects)
+    if custom is not None:
+        return custom
+    public = catalogue.public_functions(where or {}).get(name)
+    return _located(public or catalogue.function_of(config.get("module") or "", name), name)
+
+
+def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, Any] | None) -> Any:
+    names = filter(None, (config.get("registered_name"), name))
+    return next((value for known in names if (value := get_registered_object(known, custom_objects)) is not None), None)
+
+
+def _located(public: Any, name: str) -> Any:
+    """Returns what a name means, if it means anything.
+
+    Raises:
+      TypeError: it does not.
+    """
+    if public is not None:
+        return public
     if name == "<lambda>":
         raise TypeError(
             "A lambda was saved, which has no name to be found by; files keep no code. Write it with `def`, or give "
             "it back as custom_objects={'<lambda>': ...}."
         )
     raise TypeError(
-        f"Could not locate '{name}'. Make sure custom classes and functions are decorated with "
-        "`@keras.saving.register_keras_serializable()`, or given in `custom_objects`."
+        f"Could not locate '{name:.80}'. Make sure custom classes and functions are decorated with "
+        f"`@keras.saving.register_keras_serializable()`, or given in `custom_objects`: "
+        f"custom_objects={{{name[:80]!r}: ...}}."
     )
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from nbtf import nest
+from nbtf._devices.base import nbytes_of
 from nbtf._ops.op import Op
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.execute import FAILURES, _explained
 from nbtf._runtime.scopes import EMPTY, SCOPE, set_scope
 from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import DType, as_dtype
+from nbtf._types import DType, as_dtype, string
 from nbtf.keras.kinds import is_list
 from nbtf.keras.operation import replaced, symbolic_in
 
 _BATCHES = (2, 3)
 _LENGTHS = (16, 32)
 """What stands for lengths that are not known, once and once more: a length that differs then is not known either."""
+
+_MOST_BYTES = 2**24
+"""Of the inputs and results of an op that is really run."""
 
 
 class Trial:
@@ -37,6 +41,9 @@ class Trial:
         buffers = [[_on_host(one) for one in value] if is_list(value) else _on_host(value) for value in tensors]
         try:
             with np.errstate(all="ignore"):
+                sketch = None if op.data_dependent or op.resource else _sketched(op.specs(buffers, attrs), buffers)
+                if sketch is not None:
+                    return sketch if op.many else sketch[0]
                 made = host.run(op, buffers, attrs, None, None)
         except FAILURES as error:
             raise _explained(error, op, tensors, attrs, host, name) from error
@@ -52,6 +59,21 @@ class Trial:
 
 
 _TRIAL = Trial()
+
+
+def _sketched(specs: Sequence[Any] | None, inputs: Any) -> list[Tensor] | None:
+    """Returns results of which only shape and dtype are right, where an op would take much memory or makes text."""
+    nbytes = sum(tensor._array.nbytes for tensor in nest.flatten(inputs))
+    nbytes += sum(nbytes_of(shape, dtype) for shape, dtype in specs or ())
+    if not specs or (nbytes <= _MOST_BYTES and specs[0].dtype is not string):
+        return None
+    return [_TRIAL.constant(_repeated(dtype, shape), dtype) for shape, dtype in specs]
+
+
+def _repeated(dtype: DType, shape: Any) -> Any:
+    """Returns an array of one element that stands at every place: it takes no memory."""
+    element: Any = b"" if dtype is string else int(dtype.is_floating)
+    return np.broadcast_to(np.array(element, dtype.np_dtype), shape)
 
 
 def _on_host(tensor: Any) -> Any:
@@ -130,7 +152,6 @@ def _stand_in(which: int) -> Callable[[Any], Tensor]:
             for axis, length in enumerate(tensor.shape)
         ]
         dtype = as_dtype(str(tensor.dtype))
-        fill = np.ones if dtype.is_floating else np.zeros
-        return _TRIAL.constant(fill(shape, dtype.np_dtype), dtype)
+        return _TRIAL.constant(_repeated(dtype, shape), dtype)
 
     return make

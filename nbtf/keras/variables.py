@@ -13,6 +13,7 @@ from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronizatio
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
+from nbtf.keras import allowance
 from nbtf.keras.dtypes import autocast, standardized
 from nbtf.keras.naming import auto_name, path_of
 from nbtf.keras.operators import Operators
@@ -247,6 +248,7 @@ def _first_value(initializer: Any, shape: Any, dtype: Any) -> Any:
                 "When creating a Variable from an initializer, the `shape` argument should be specified. "
                 f"Received: initializer={initializer} and shape={shape}"
             )
+        allowance.take(shape, standardized(dtype))
         return lambda: make(tuple(shape), dtype=standardized(dtype))
     value = convert_to_tensor(initializer) if dtype is None else _cast(initializer, standardized(dtype))
     return value if shape is None else reshape(value, shape)

@@ -274,6 +274,23 @@ class Lambda(Layer):
         """Returns what it takes to make another; the function is written by name."""
         return {**super().get_config(), "function": serialized(self.function), "arguments": dict(self.arguments)}
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Makes one from what `get_config` gave.
+
+        Raises:
+          ValueError: the function is none of Keras' activations and none that the program has registered, or is
+            Keras' and has arguments.
+        """
+        function: Any = activations.deserialize(config["function"])
+        if not callable(function) or (config.get("arguments") and is_public_function(function)):
+            raise ValueError(
+                f"A config may name an activation for a Lambda layer, without arguments, or a function in "
+                f"`custom_objects`. Received: function={config['function']!r:.80}, "
+                f"arguments={config.get('arguments')!r:.80}"
+            )
+        return super().from_config({**config, "function": function})
+
 
 class Identity(Layer):
     """Returns its input as it is."""

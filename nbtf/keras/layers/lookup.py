@@ -75,6 +75,20 @@ class Lookup(Layer):
     _words: list[Any] | None
     _numbers: dict[Any, int]
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Makes one from what `get_config` gave.
+
+        Raises:
+          ValueError: the vocabulary is the name of a file: a config says nothing about other files.
+        """
+        if isinstance(config.get("vocabulary"), str):
+            raise ValueError(
+                f"The vocabulary in a config is a list of words, not the file {config['vocabulary']!r:.60}. Read it "
+                "with `set_vocabulary` after loading."
+            )
+        return super().from_config(config)
+
     def _word(self, value: Any) -> Any:
         """Returns a value as the vocabulary has it."""
         raise NotImplementedError

@@ -115,6 +115,8 @@ class Bidirectional(Wrapper):
         super().__init__(layer, **kwargs)
         if merge_mode not in _MODES:
             raise ValueError(f"Invalid merge mode. Received: {merge_mode}. Expected one of {set(_MODES)}.")
+        if not hasattr(layer, "go_backwards"):
+            raise ValueError(f"`layer` needs to have a `go_backwards` attribute, as recurrent layers have: {layer}")
         config = layer.get_config()
         del self.layer
         self.__dict__["_like"] = layer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf.keras.catalogue import public_classes, public_functions
 from nbtf.keras.losses.classes import BinaryCrossentropy as BinaryCrossentropy
 from nbtf.keras.losses.classes import BinaryFocalCrossentropy as BinaryFocalCrossentropy
 from nbtf.keras.losses.classes import CategoricalCrossentropy as CategoricalCrossentropy
@@ -53,7 +54,7 @@ kld = KLD = kullback_leibler_divergence = kl_divergence
 bce = BCE = binary_crossentropy
 logcosh = log_cosh
 
-_KNOWN: dict[str, Any] = {name: one for name, one in globals().items() if callable(one) and name[0] != "_"}
+_KNOWN: dict[str, Any] = {**public_classes(globals()), **public_functions(globals())}
 
 
 def get(identifier: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf.keras.catalogue import public_classes, public_functions
 from nbtf.keras.losses.functions import binary_crossentropy as binary_crossentropy
 from nbtf.keras.losses.functions import categorical_crossentropy as categorical_crossentropy
 from nbtf.keras.losses.functions import categorical_hinge as categorical_hinge
@@ -65,7 +66,8 @@ kld = KLD = kullback_leibler_divergence = kl_divergence
 logcosh = log_cosh
 
 _KNOWN: dict[str, Any] = {
-    **{name: one for name, one in globals().items() if callable(one) and name[0] != "_"},
+    **public_classes(globals()),
+    **public_functions(globals()),
     "accuracy": Accuracy,
     "mse": MeanSquaredError,
     "MSE": MeanSquaredError,

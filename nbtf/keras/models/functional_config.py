@@ -79,6 +79,8 @@ def functional_from_config(kind: Any, config: dict[str, Any], custom_objects: An
     todo: list[tuple[Any, Any]] = []
     for one in config["layers"]:
         layer = deserialized(one, custom_objects)
+        if not hasattr(layer, "_inbound_nodes"):
+            raise ValueError(f"{one['name']!r:.60} is {layer!r:.60}; expected a layer.")
         layers[one["name"]] = layer
         todo += [(layer, node) for node in one["inbound_nodes"]]
 
@@ -126,13 +128,23 @@ def _call_all(todo: list[tuple[Any, Any]], tensor_at: Any) -> None:
 
 
 def _call(layer: Any, args: Any, kwargs: Any) -> None:
-    from nbtf.keras.operation import Operator
-    from nbtf.keras.symbolic import applied
+    from nbtf.keras.operation import OPERATORS, Operator
+    from nbtf.keras.symbolic import applied, is_symbolic
 
     if isinstance(layer, Operator):
+        # Python's own operators do more with numbers and texts alone: 9**9**9 never ends.
+        if layer.kind in OPERATORS and not (any(map(is_symbolic, args)) and all(map(_is_numeric, args))):
+            raise ValueError(f"{layer.kind} takes tensors and numbers; its arguments are {args!r:.60}.")
         applied(layer, *args, **kwargs)
     else:
         layer(*args, **kwargs)
+
+
+def _is_numeric(value: Any) -> bool:
+    """Tells whether an argument is a tensor, numbers, or an index."""
+    if is_list(value):
+        return all(map(_is_numeric, value))
+    return not isinstance(value, str | dict)
 
 
 def _read(structure: Any, tensor_at: Any) -> Any:

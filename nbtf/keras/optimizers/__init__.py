@@ -40,7 +40,7 @@ def get(identifier: Any) -> Any:
         return deserialize(identifier)
     if isinstance(identifier, str):
         found = get_registered_object(identifier) or _BY_LOWER_NAME.get(identifier.lower())
-        if found is not None:
+        if isinstance(found, type):
             return found()
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 

@@ -16,8 +16,8 @@ MOST_LEVELS = 100
 
 Schema = Any
 """A class; None; a tuple of schemas, of which one holds; `[schema]` for a list; `[first, second]` for a list of
-that length; `{str: schema}` for a dictionary; `{"name": schema}` for a dictionary with at least these entries;
-`object` for anything. A `bool` is no `int` here."""
+that length; `{str: schema}` for a dictionary; `{"name": schema}` for a dictionary with at least these entries, but for
+those with a question mark, `"name?"`; `object` for anything. A `bool` is no `int` here."""
 
 
 def parse_document(content: bytes | str, source: object, schema: Schema = object) -> Any:
@@ -97,7 +97,10 @@ def _check_entries(value: dict[str, Any], schema: dict[Any, Schema], source: obj
         for name, entry in value.items():
             check(entry, schema[str], source, f"{path}.{name[:40]}")
         return
-    for name, of_entry in schema.items():
+    for marked, of_entry in schema.items():
+        name: str = marked.removesuffix("?")
+        if name not in value and name != marked:
+            continue
         if name not in value:
             raise RefusedFileError(f"{source} is damaged: {path or 'the document'} has no {name!r}.")
         check(value[name], of_entry, source, f"{path}.{name}" if path else name)

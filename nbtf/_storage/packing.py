@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from nbtf._storage import files, manifest
+from nbtf._storage.archives import member_names, read_members
 from nbtf._storage.manifest import Manifest
 
 
@@ -21,22 +23,19 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
             archive.writestr(name, content)
 
 
-def verify(contents: Mapping[str, bytes], source: str) -> None:
-    """Checks what was read from an archive against its manifest, if it has one: an older nbtf wrote none.
-
-    Args:
-      contents: the files that were read, and the manifest with them.
-      source: the archive, for the error.
+def read(path: files.StrPath, names: Iterable[str]) -> dict[str, bytes]:
+    """Returns files of an archive as they were saved; an older nbtf wrote no manifest, by which they are checked.
 
     Raises:
-      RefusedFileError: a file is not what was saved.
+      FileNotFoundError: there is no such archive.
+      RefusedFileError: it is damaged, would grow too large, or lacks a file.
     """
-    if manifest.NAME not in contents:
-        return
-    saved = manifest.parse(contents[manifest.NAME], source)
-    for name, content in contents.items():
-        if name == manifest.NAME:
-            continue
-        if name not in saved.files:
-            raise manifest.damage(source, f"{manifest.NAME} names no {name}")
-        saved.check(name, content, source)
+    described = {manifest.NAME}.intersection(member_names(path))
+    contents = read_members(path, (*names, *described))
+    if described:
+        saved = manifest.parse(contents.pop(manifest.NAME), os.fspath(path))
+        for name, content in contents.items():
+            if name not in saved.files:
+                raise manifest.damage(os.fspath(path), f"{manifest.NAME} names no {name}")
+            saved.check(name, content, os.fspath(path))
+    return contents

@@ -73,7 +73,7 @@ def _classes() -> Mapping[tuple[str, str], Any]:
     classes = {
         (module.__name__.removeprefix("nbtf."), name): value
         for module in modules
-        for name, value in public_classes(vars(module)).items()
+        for name, value in public_classes(module.__dict__).items()
     }
     policy: Any = dtype_policies.DTypePolicy
     more = {("keras", "DTypePolicy"): policy, ("keras.dtypes", "DTypePolicy"): policy}
@@ -88,5 +88,5 @@ def _functions() -> Mapping[tuple[str, str], Any]:
     return {
         (module.__name__.removeprefix("nbtf."), name): value
         for module in modules
-        for name, value in public_functions(vars(module)).items()
+        for name, value in public_functions(module.__dict__).items()
     }

@@ -126,10 +126,10 @@ def deserialized(
             raise TypeError(f"{entry!r} in the config of an object is {entries.get(entry)!r:.60}: no name.")
     if entries["class_name"] == "function":
         return _function_of(entries, custom_objects, where)
-    arguments: Any = entries.get("config")
-    if not isinstance(arguments, dict | None):
+    arguments: Any = entries.get("config") or {}
+    if not isinstance(arguments, dict):
         raise TypeError(f"The config of {entries['class_name']!r} is {arguments!r:.60}; expected a dictionary.")
-    return _class_of(entries, custom_objects, where).from_config(dict[str, Any](arguments or {}))
+    return _class_of(entries, custom_objects, where).from_config({**arguments})
 
 
 _TYPES: Mapping[str, Any] = {"class_name": str, "registered_name": str | None, "module": str | None}

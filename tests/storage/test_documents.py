@@ -10,7 +10,14 @@ from nbtf._storage import documents
 from nbtf._storage.documents import parse_document
 from nbtf._storage.refusal import RefusedFileError
 
-SCHEMA = {"name": str, "sizes": [(int, None)], "pair": [str, object], "by_name": {str: float}}
+SCHEMA = {
+    "name": str,
+    "sizes": [(int, None)],
+    "pair": [str, object],
+    "by_name": {str: float},
+    "more?": int,
+    "less?": int,
+}
 GOOD = '{"name": "a", "sizes": [1, null], "pair": ["x", [{}]], "by_name": {"x": 0.5}, "more": 1}'
 
 
@@ -34,9 +41,10 @@ def test_a_document_that_fits_is_returned() -> None:
         ("0.5", '"y"', r"by_name\.x is 'y'; expected float"),
         ('"name"', '"title"', "the document has no 'name'"),
         (GOOD, "[]", "the document is a list; expected dict"),
+        ('"more": 1', '"more": null', "more is None; expected int"),
         ("1}", "1", "Expecting ',' delimiter"),
     ],
-    ids=["scalar", "choice", "list", "pair", "entry", "missing", "whole", "cut"],
+    ids=["scalar", "choice", "list", "pair", "entry", "missing", "whole", "optional", "cut"],
 )
 def test_what_does_not_fit_is_named(before: str, after: str, message: str) -> None:
     with pytest.raises(RefusedFileError, match=f"f.json (is damaged|cannot be read): {message}"):

@@ -16,6 +16,7 @@ from nbtf._ops.truth import reduce_any
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int32, int64
 from nbtf.keras import activations
+from nbtf.keras.catalogue import is_public_function
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec

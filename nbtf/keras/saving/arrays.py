@@ -10,6 +10,9 @@ from typing import IO, Any
 import numpy as np
 
 from nbtf._storage import files
+from nbtf._storage.archives import read_arrays
+from nbtf._storage.refusal import RefusedFileError
+from nbtf._types import as_dtype
 from nbtf.keras.variables import Variable
 
 FileLike = Any
@@ -37,19 +40,22 @@ def _savez(file: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
     np.savez(file, allow_pickle=False, **dict(arrays))
 
 
-def read(file: FileLike | IO[bytes]) -> dict[str, np.ndarray[Any, Any]]:
+def read(file: FileLike | IO[bytes], source: object = None) -> dict[str, np.ndarray[Any, Any]]:
     """Returns the arrays of a file by name.
 
+    Args:
+      file: a path, or an open file.
+      source: what errors call it, where it is no path.
+
     Raises:
-      ValueError: it is no such file.
+      FileNotFoundError: there is no such file.
+      DataLossError: it is no such file, or damaged; a `ValueError`, too.
     """
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ValueError(f"{file} holds no weights that nbtf has written (NumPy's .npz): {error}") from None
+        return read_arrays(file, source)
+    except RefusedFileError as error:
+        text = f"{source or file} holds no weights that nbtf has written (NumPy's .npz): {error}"
+        raise RefusedFileError(text) from None
 
 
 def put(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
@@ -65,3 +71,19 @@ def put(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
         )
     value = array.astype(object) if array.dtype.kind == "S" else array
     (variable.handle if isinstance(variable, Variable) else variable).assign(value)
+
+
+_LIKE = {"S": "O", "f": "fV", "V": "V", "i": "iu", "u": "iu"}
+"""Which types of variables take values of a type, by NumPy's letters. Text is saved as bytes, bfloat16 as float32."""
+
+
+def check_dtype(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
+    """Compares the type of a value with that of its variable: numbers may have another precision.
+
+    Raises:
+      ValueError: it is another type.
+    """
+    dtype = as_dtype(variable.dtype)
+    saved: str = array.dtype.kind
+    if str(np.dtype(dtype.np_dtype).kind) not in _LIKE.get(saved, saved):
+        raise ValueError(f"{name} has the type {array.dtype}, the variable {dtype.name}.")

@@ -10,7 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nbtf._storage import files, folders, manifest, packing
+from nbtf._storage import files, folders, packing
+from nbtf._storage.archives import member_names
+from nbtf._storage.documents import parse_document
+from nbtf._storage.refusal import RefusedFileError, refusing
+from nbtf.keras.allowance import allowing
 from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
@@ -63,10 +67,11 @@ def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bo
 
     Raises:
       FileNotFoundError: there is no such file.
+      DataLossError: the file is damaged, or holds no weights.
       ValueError: the weights do not belong to such a model.
     """
     path = Path(os.fspath(filepath))
-    saved = arrays.read(io.BytesIO(_read(path)[WEIGHTS]) if _is_model(path) else path)
+    saved = arrays.read(io.BytesIO(_read(path)[WEIGHTS]), path) if _is_model(path) else arrays.read(path)
     saved = {name: one for name, one in saved.items() if not name.startswith(("optimizer/", "metrics/"))}
     _give(_weights(model), saved, skip_mismatch, str(filepath))
 
@@ -93,6 +98,7 @@ def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch:
             raise ValueError(
                 f"{where}: {name!r} has shape {tuple(saved[name].shape)}, the weight of the model {tuple(one.shape)}."
             )
+        arrays.check_dtype(one, saved[name], f"{where}: {name!r}")
     for name, one in fitting.items():
         arrays.put(one, saved[name], name)
 
@@ -170,6 +176,15 @@ def as_plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written into a model's file: {value!r}")
 
 
+_DOCUMENT = {
+    "class_name": str,
+    "config": {str: object},
+    "build_config?": ({"input_shape": object}, None),
+    "compile_config?": ({str: object}, None),
+    "seeds?": [[int, int]],
+}
+
+
 def load_model(
     filepath: str | os.PathLike[str],
     custom_objects: Mapping[str, Any] | None = None,
@@ -179,39 +194,62 @@ def load_model(
 ) -> Any:
     """Makes a model from a file; in the scope of a strategy its weights are mirrored.
 
+    A file from a stranger may be loaded: nothing in it is executed or imported. It names public classes of Keras,
+    activations, losses and metrics, those of the program that `register_keras_serializable` has registered, and
+    `custom_objects`. Classes are made by `from_config` of plain data. Weights for which the file has no values are
+    not made.
+
     Args:
       filepath: what `save_model` wrote.
       custom_objects: classes and functions of yours by name.
       compile: whether it is compiled as it was.
-      safe_mode: accepted; nothing in the file is ever executed.
+      safe_mode: accepted, and always on.
       **ignored: accepted for older programs.
 
     Raises:
-      ValueError: there is no such file, or it is none of ours.
+      ValueError: there is no such file.
+      DataLossError: it is none of ours, damaged, or names something else; a `ValueError` and a `TypeError`, too.
     """
-    parts = _read(Path(os.fspath(filepath)))
-    document: dict[str, Any] = json.loads(parts[CONFIG])
-    with custom_object_scope(custom_objects or {}):
-        model = deserialized(document)
-        build = document.get("build_config")
-        if build and not model.built:
-            model.build(_shapes(build["input_shape"]))
-        compiled = document.get("compile_config")
-        if compile and compiled:
-            model.compile_from_config(compiled)
-    saved = arrays.read(io.BytesIO(parts[WEIGHTS]))
+    path = Path(os.fspath(filepath))
+    parts = _read(path)
+    parse_document(parts[METADATA], path, {"format": str})
+    document: dict[str, Any] = parse_document(parts[CONFIG], path, _DOCUMENT)
+    saved = arrays.read(io.BytesIO(parts[WEIGHTS]), path)
+    with refusing(path), allowing(sum(array.nbytes for array in saved.values())):
+        with custom_object_scope(custom_objects or {}):
+            model = _model_of(document, compile)
+        _fill(model, saved, str(filepath))
+        go_on(model, document.get("seeds", []))
+    return model
+
+
+def _model_of(document: Mapping[str, Any], compile: bool) -> Any:
+    """Returns the model of a document, with weights of its own."""
+    from nbtf.keras.models import Model
+
+    model = deserialized(document)
+    if not isinstance(model, Model):
+        raise ValueError(f"{document['class_name']!r:.60} is no model.")
+    build = document.get("build_config")
+    if build and not model.built:
+        model.build(_shapes(build["input_shape"]))
+    compiled = document.get("compile_config")
+    if compile and compiled:
+        model.compile_from_config(compiled)
+    return model
+
+
+def _fill(model: Any, saved: Mapping[str, Any], where: str) -> None:
+    """Gives a model its values, those of optimizer and metrics as far as there are any."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and any(name.startswith("optimizer/") for name in saved):
         optimizer.build(model.trainable_variables)
-    present = {
-        name: one for name, one in variables_of(model).items() if not name.startswith(("optimizer/", "metrics/"))
-    }
-    _give(present, saved, False, str(filepath))
-    for name, one in variables_of(model).items():
-        if name not in present and name in saved and tuple(one.shape) == tuple(saved[name].shape):
-            arrays.put(one, saved[name], name)
-    go_on(model, document.get("seeds", []))
-    return model
+    present = _weights(model)
+    _give(present, saved, False, where)
+    for name, variable in variables_of(model).items():
+        if name not in present and name in saved and tuple(variable.shape) == tuple(saved[name].shape):
+            arrays.check_dtype(variable, saved[name], f"{where}: {name!r}")
+            arrays.put(variable, saved[name], name)
 
 
 def _shapes(value: Any) -> Any:
@@ -231,28 +269,19 @@ def _is_model(path: Path) -> bool:
     """Tells whether a whole model is there, not weights alone."""
     if path.is_dir():
         return folders.holds(path, METADATA)
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return METADATA in archive.namelist()
+    return zipfile.is_zipfile(path) and METADATA in member_names(path)
 
 
 def _read(path: Path) -> dict[str, bytes]:
     names = (METADATA, CONFIG, WEIGHTS)
     try:
-        if path.is_dir():
-            return folders.read(path, names)
-        with zipfile.ZipFile(path) as archive:
-            described = {manifest.NAME} & set(archive.namelist())
-            parts = {name: archive.read(name) for name in (*names, *described)}
-        packing.verify(parts, str(path))
-        return parts
+        return folders.read(path, names) if path.is_dir() else packing.read(path, names)
     except FileNotFoundError:
         raise ValueError(
             f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` zip file."
         ) from None
-    except (KeyError, zipfile.BadZipFile):
-        raise ValueError(
+    except RefusedFileError as error:
+        raise RefusedFileError(
             f"{path} is no model that nbtf has written: that is a zip (or a folder) with {', '.join(names)}. "
-            "Files of TensorFlow and HDF5 cannot be read."
+            f"Files of TensorFlow and HDF5 cannot be read. {error}"
         ) from None

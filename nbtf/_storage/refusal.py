@@ -16,14 +16,15 @@ class RefusedFileError(DataLossError, ValueError, TypeError):
 
 
 @contextmanager
-def refusing(source: object) -> Generator[None]:
+def refusing(source: object, verdict: str = "is damaged") -> Generator[None]:
     """Turns whatever a parser or a constructor raises about the content of a file into `RefusedFileError`.
 
     Args:
       source: the file, which the message names.
+      verdict: what is said of it, before the text of the error.
 
     Raises:
-      RefusedFileError: the block raised an error; this one names the file before the text of that one.
+      RefusedFileError: the block raised an error; this one names the file before that one's text.
     """
     try:
         yield
@@ -31,4 +32,4 @@ def refusing(source: object) -> Generator[None]:
         raise
     except Exception as error:  # zipfile alone raises nine classes about a damaged file
         text = str(error) if isinstance(error, ValueError | TypeError) else f"{type(error).__name__}: {error}"
-        raise RefusedFileError(f"{source} cannot be read: {text}") from error
+        raise RefusedFileError(f"{source} {verdict}: {text}") from error

@@ -215,7 +215,7 @@ def load_model(
     parse_document(parts[METADATA], path, {"format": str})
     document: dict[str, Any] = parse_document(parts[CONFIG], path, _DOCUMENT)
     saved = arrays.read(io.BytesIO(parts[WEIGHTS]), path)
-    with refusing(path), allowing(sum(array.nbytes for array in saved.values())):
+    with refusing(path, "cannot be loaded"), allowing(sum(array.nbytes for array in saved.values())):
         with custom_object_scope(custom_objects or {}):
             model = _model_of(document, compile)
         _fill(model, saved, str(filepath))

@@ -6,14 +6,14 @@ import sys
 from typing import Any
 
 from nbtf._ops.op import no_gradient, op
+from nbtf._storage import files
 
 
 @op("string ->", cpu_only=True)
 def PrintV2(xp: Any, input: Any, output_stream: str, end: str) -> tuple[()]:
     text = input[()].decode("utf-8", "replace") + end
     if output_stream.startswith("file://"):
-        with open(output_stream.removeprefix("file://"), "a", encoding="utf-8") as file:
-            file.write(text)
+        files.append(output_stream.removeprefix("file://"), text)
     else:
         stream = sys.stdout if output_stream == "stdout" else sys.stderr
         stream.write(text)

@@ -6,8 +6,9 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,10 @@ _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 def new_name() -> str:
     """Returns the name of a draft: hidden, and nobody else's."""
     return f".{os.urandom(8).hex()}.nbtf-draft"
+
+
+def _remove_tree(path: str) -> None:
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def claim(descriptor: int, path: str) -> bool:
@@ -49,15 +54,45 @@ def seize(path: str) -> Generator[bool]:
             os.close(descriptor)
 
 
+@contextlib.contextmanager
+def make_folder(
+    parent: str, new_name: Callable[[], str] = new_name, remove: Callable[[str], None] = _remove_tree
+) -> Generator[str]:
+    """Makes a folder that is locked as long as it is written.
+
+    Args:
+      parent: where.
+      new_name: gives it a name that nothing has.
+      remove: takes it away when the block ends with an error.
+    """
+    while True:
+        path = os.path.join(parent, new_name())
+        descriptor = None
+        try:
+            os.mkdir(path)
+            if os.name != "nt":  # Windows opens no folders
+                descriptor = os.open(path, os.O_RDONLY)
+                if not claim(descriptor, path):
+                    continue
+            yield path
+        except BaseException:
+            remove(path)
+            raise
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+        return
+
+
 @lru_cache(maxsize=1024)
 def sweep(folder: str) -> None:
     """Removes the drafts that killed writers left in a folder; once in a process, since each leaves at most a few."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            if _NAME.fullmatch(entry.name) and (entry.is_file(follow_symlinks=False) or entry.is_dir()):
                 with contextlib.suppress(OSError), seize(entry.path) as abandoned:
                     if abandoned:
-                        os.unlink(entry.path)
+                        _remove_tree(entry.path) if entry.is_dir() else os.unlink(entry.path)
 
 
 def sync_folder(folder: str) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import io
 import os
+import shutil
 import stat
 from collections.abc import Callable, Generator
 from typing import IO, Any
@@ -105,6 +106,16 @@ def append(path: StrPath, text: str) -> None:
             with contextlib.suppress(OSError):
                 os.ftruncate(file.fileno(), length)
             raise
+
+
+def copy(source: StrPath, target: StrPath) -> None:
+    """Gives a file the content of another one, in one step.
+
+    Raises:
+      OSError: the one cannot be read, or the other cannot be written.
+    """
+    with open(source, "rb") as content, open_draft(target) as stream:
+        shutil.copyfileobj(content, stream)
 
 
 def make_folder(path: StrPath) -> None:

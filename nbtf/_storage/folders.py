@@ -39,15 +39,16 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
     try:
         files.make_folder(folder)
         previous, flat = _generation_before(folder), _flat_files(folder, contents)
-        with _new_generation(folder) as generation:
+        with drafts.make_folder(folder, _new_generation, _remove) as generation:
             for name, content in contents.items():
-                file = inside(os.path.join(folder, generation), name, folder)
+                file = inside(generation, name, folder)
                 os.makedirs(os.path.dirname(file), exist_ok=True)
                 files.write_part(file, content)
-            for inner, _, _ in os.walk(os.path.join(folder, generation)):
+            for inner, _, _ in os.walk(generation):
                 drafts.sync_folder(inner)
             drafts.sync_folder(folder)
-            files.write(os.path.join(folder, manifest.NAME), replace(description, generation=generation).as_bytes())
+            current = replace(description, generation=os.path.basename(generation))
+            files.write(os.path.join(folder, manifest.NAME), current.as_bytes())
     except OSError as error:
         files.name_file(error, path)
         raise
@@ -81,6 +82,32 @@ def read(path: files.StrPath, names: Collection[str]) -> dict[str, bytes]:
                     raise
                 raise manifest.damage(folder, f"{error.filename} is missing") from None
             # A saver has removed this save meanwhile; the next one is read from its beginning.
+
+
+@contextlib.contextmanager
+def open_draft(path: files.StrPath) -> Generator[str]:
+    """Yields where another program is to make a folder, which takes its name when the block ends without an error.
+
+    Its files, which may be a thousand and can be made again, are not forced onto the disk.
+
+    Args:
+      path: the folder, which must be empty if it is there.
+
+    Raises:
+      OSError: it cannot be made, or is not empty.
+    """
+    folder = os.path.realpath(path)
+    parent = os.path.dirname(folder)
+    files.make_folder(parent)
+    drafts.sweep(parent)
+    with drafts.make_folder(parent) as draft:
+        content = os.path.join(draft, os.path.basename(folder))
+        yield content
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(folder)  # Windows replaces no folder
+        os.rename(content, folder)
+        os.rmdir(draft)
+    drafts.sync_folder(parent)
 
 
 def holds(path: files.StrPath, name: str) -> bool:
@@ -129,26 +156,8 @@ def _content(file: files.StrPath) -> bytes:
 # ---- generations
 
 
-@contextlib.contextmanager
-def _new_generation(folder: str) -> Generator[str]:
-    """Makes the subfolder of a generation, locked as long as it is written; removes it when that fails."""
-    while True:
-        name = f"generation-{os.urandom(8).hex()}"
-        descriptor = None
-        try:
-            os.mkdir(os.path.join(folder, name))
-            if os.name != "nt":  # Windows opens no folders
-                descriptor = os.open(os.path.join(folder, name), os.O_RDONLY)
-                if not drafts.claim(descriptor, os.path.join(folder, name)):
-                    continue
-            yield name
-        except BaseException:
-            _remove(folder, name)
-            raise
-        finally:
-            if descriptor is not None:
-                os.close(descriptor)
-        return
+def _new_generation() -> str:
+    return f"generation-{os.urandom(8).hex()}"
 
 
 def _generation_before(folder: str) -> str | None:
@@ -184,14 +193,15 @@ def _remove_other_generations(folder: str, previous: str | None) -> None:
             if manifest.GENERATION.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 with contextlib.suppress(OSError), drafts.seize(entry.path) as abandoned:
                     if abandoned or entry.name == previous:
-                        _remove(folder, entry.name)
+                        _remove(entry.path)
 
 
-def _remove(folder: str, generation: str) -> None:
+def _remove(generation: str) -> None:
     """Removes a generation, unless the manifest names it."""
+    folder, name = os.path.split(generation)
     try:
         current = manifest_of(folder)
     except (OSError, RefusedFileError):
         return  # it may be the one
-    if current is None or current.generation != generation:
-        shutil.rmtree(os.path.join(folder, generation), ignore_errors=True)
+    if current is None or current.generation != name:
+        shutil.rmtree(generation, ignore_errors=True)

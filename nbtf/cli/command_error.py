@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from pathlib import Path
 
 LAB = 'pip install "nbtf[lab]"'
 
@@ -26,3 +28,19 @@ def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise CommandError(f"`{command}` needs {' and '.join(missing)}. Install with: {install}")
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Turns what the system says about a file that cannot be written into a sentence.
+
+    Args:
+      path: the file or folder.
+
+    Raises:
+      CommandError: the block raised an `OSError`.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror}") from error

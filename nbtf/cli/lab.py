@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import nbtf
+from nbtf._storage import files
 from nbtf.cli.command_error import CommandError, require
 
 VARIABLE = "NBTF_LANG"
@@ -125,7 +126,6 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
       CommandError: the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         return [Copy(lesson.place, _copied(lesson.original, folder / lesson.place)) for lesson in originals]
     except OSError as error:
         raise CommandError(
@@ -134,12 +134,11 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
 
 
 def _copied(original: Path, path: Path) -> str:
-    """Its text goes in one piece, with mode `x`, so that nothing that is there can be overwritten."""
+    """Its text goes in one piece, and nothing that is there can be overwritten."""
     text = original.read_bytes()
-    path.parent.mkdir(exist_ok=True)
+    files.make_folder(path.parent)
     try:
-        with path.open("xb") as file:
-            file.write(text)
+        files.create(path, text)
     except FileExistsError:
         return "same" if path.read_bytes() == text else "yours"
     return "new"

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nbtf._storage import files
 from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import problems
-from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
-from nbtf.cli.recording import as_text, execute, tidy
+from nbtf.cli.notebook_file import write
+from nbtf.cli.recording import execute, tidy
 from nbtf.cli.run import read
 from nbtf.cli.student import student_copy, teacher_copy
 
@@ -105,10 +107,8 @@ def copy_all(chosen: argparse.Namespace) -> int:
         copy = chosen.output / path.name
         if copy.exists() and copy.samefile(path):
             raise CommandError(f"{copy} is the notebook itself, which is never changed. Choose another folder for -o.")
-        try:
-            chosen.output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CommandError(f"cannot write into {chosen.output}: {error.strerror}") from error
+        with writing(chosen.output):
+            files.make_folder(chosen.output)
         write(copy, made(read(path)))
         print(f"{copy}: written")
     return 0
@@ -123,9 +123,11 @@ def translate_all(chosen: argparse.Namespace) -> int:
     for path, notebook in _originals(chosen.paths):
         place = catalogue_of(path, chosen.language)
         catalogue = translation.updated(place, notebook, chosen.language)
-        translation.write(place, catalogue)
         made = translation_of(path, chosen.language)
-        made.parent.mkdir(parents=True, exist_ok=True)
+        with writing(place):
+            translation.write(place, catalogue)
+        with writing(made):
+            files.make_folder(made.parent)
         write(made, translation.translated(notebook, catalogue, chosen.language))
         lacks = translation.missing(catalogue, notebook)
         print(f"{made}: {len(lacks.untranslated)} texts without translation, {len(lacks.stale)} changed since")
@@ -178,15 +180,3 @@ def found(paths: Iterable[Path]) -> list[Path]:
             raise CommandError(f"found no notebook at {path}")
         notebooks += inside
     return list(dict.fromkeys(notebooks))
-
-
-def write(path: Path, notebook: Any) -> None:
-    """Writes a notebook.
-
-    Raises:
-      CommandError: the file cannot be written.
-    """
-    try:
-        path.write_text(as_text(notebook), encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import nbtf
+from nbtf._storage import files
 
 BROWSER_NEEDS = ("numpy>=2.0", "ipywidgets>=8.0", "anywidget>=0.9.0,<0.12")
 """What a page installs with nbtf: the live views are not an extra there. The bounds are those of the extra `lab`."""
@@ -39,7 +40,7 @@ def own_wheel(folder: Path, needs: Sequence[str] = BROWSER_NEEDS) -> Path:
     name = f"nbtf-{nbtf.__version__}"
     wheel = folder / f"{name}-py3-none-any.whl"
     records: list[str] = []
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+    with files.open_draft(wheel) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in [*_files(), *_digits(), *_information(name, needs)]:
             _add(archive, path, content)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
+from nbtf._storage import files
 from nbtf.cli.command_error import CommandError
 
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
@@ -41,10 +41,10 @@ def copy_pyodide(folder: Path, place: Path) -> list[str]:
     lacking = [name for name in NEEDED if name not in lock["packages"]]
     if lacking:
         raise CommandError(f"{folder} lacks wheels that its {LOCK} names: {_files(folder, lacking)}")
-    place.mkdir(parents=True)
+    files.make_folder(place)
     for name in [*CORE, *(package["file_name"] for package in lock["packages"].values())]:
-        shutil.copyfile(folder / name, place / name)
-    (place / LOCK).write_text(json.dumps(lock), encoding="utf-8")
+        files.copy(folder / name, place / name)
+    files.write(place / LOCK, json.dumps(lock))
     return sorted(lock["packages"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from subprocess import DEVNULL
@@ -10,6 +9,7 @@ from typing import Any
 
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.execution import kernel
+from nbtf.cli.notebook_file import as_text
 
 LARGEST = 200_000
 """Bytes; what is larger is slow to open and to compare."""
@@ -73,12 +73,6 @@ def tidy(notebook: Any) -> list[str]:
 def size(notebook: Any) -> int:
     """Returns how many bytes the notebook's file has."""
     return len(as_text(notebook).encode())
-
-
-def as_text(notebook: Any) -> str:
-    """Returns the text of the notebook's file."""
-    nbformat: Any = importlib.import_module("nbformat")  # has no types
-    return nbformat.writes(notebook) + "\n"
 
 
 def _views(notebook: Any) -> list[str]:

@@ -15,6 +15,7 @@ from nbtf import __version__
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
 from nbtf.cli.execution import CellRun, KernelDiedError, code_cells, run_cells
+from nbtf.cli.notebook_file import write
 
 VARIABLE = "NBTF_SIMULATED_GPUS"
 SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
@@ -49,10 +50,12 @@ def run(chosen: argparse.Namespace) -> int:
         run_cells(notebook, chosen.notebook.resolve().parent, environment(chosen.gpus), report.add)
     except KernelDiedError:
         pass  # the report has it, and counts the cells after it
-    if chosen.output is not None:
-        write(chosen.output, report.executed)
-        print(f"Wrote {chosen.output}")
-    print(report.summary())
+    try:
+        if chosen.output is not None:
+            write(chosen.output, report.executed)
+            print(f"Wrote {chosen.output}")
+    finally:
+        print(report.summary())
     return 1 if report.counts[FAILED] else 0
 
 
@@ -148,19 +151,6 @@ def read(path: Path) -> Any:
     if language.lower() != "python":
         raise CommandError(f"{path} is in {language}; nbtf runs Python notebooks")
     return notebook
-
-
-def write(path: Path, notebook: Any) -> None:
-    """Writes the executed notebook.
-
-    Raises:
-      CommandError: the file cannot be written.
-    """
-    nbformat: Any = importlib.import_module("nbformat")  # has no types
-    try:
-        nbformat.write(notebook, path)
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _check_output(output: Path | None, notebook: Path) -> None:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nbtf.cli.command_error import CommandError, require
+from nbtf._storage import files, folders
+from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.in_browser import in_browser
 from nbtf.cli.lab import Lesson, lessons
-from nbtf.cli.notebooks import found, write
+from nbtf.cli.notebook_file import write
+from nbtf.cli.notebooks import found
 from nbtf.cli.own_wheel import has_digits, own_wheel
 from nbtf.cli.pyodide_folder import copy_pyodide
 from nbtf.cli.run import read
@@ -76,12 +78,13 @@ def site(chosen: argparse.Namespace) -> int:
     )
     _check_output(chosen.output)
     contents = [Lesson(path, path.name) for path in found(chosen.notebooks)] if chosen.notebooks else lessons()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        packages = [] if chosen.pyodide is None else copy_pyodide(chosen.pyodide, folder / "static" / "pyodide")
-        prepare(folder, contents, offline=bool(packages))
-        build(folder, chosen.output)
-    (chosen.output / "index.html").write_text(OPEN.format(first=_address(contents[0].place)), encoding="utf-8")
+    with writing(chosen.output), folders.open_draft(chosen.output) as draft:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            packages = [] if chosen.pyodide is None else copy_pyodide(chosen.pyodide, folder / "static" / "pyodide")
+            prepare(folder, contents, offline=bool(packages))
+            build(folder, Path(draft))
+        files.write(Path(draft) / "index.html", OPEN.format(first=_address(contents[0].place)))
     print(told(chosen.output, len(contents), packages))
     return 0
 
@@ -106,7 +109,7 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
     own_wheel(wheels)
     settings = {"litePluginSettings": {SETTINGS: {"disablePyPIFallback": offline}}}
     config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": {"appName": "nbtf", **settings}}
-    (folder / "jupyter-lite.json").write_text(json.dumps(config), encoding="utf-8")
+    files.write(folder / "jupyter-lite.json", json.dumps(config))
 
 
 def fetch_wheels(folder: Path) -> None:

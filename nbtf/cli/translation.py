@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
+from nbtf._storage import files
 from nbtf.cli.languages import pieces
 
 _SAYS_NOTHING = (
@@ -62,11 +64,11 @@ def read(path: Path) -> Catalog:
 
 def write(path: Path, catalogue: Catalog) -> None:
     """Writes a catalogue; nothing in it changes with the day or the program's version."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        write_po(file, catalogue, width=0, ignore_obsolete=True)
-    lines = path.read_text(encoding="utf-8").split("\n")
-    path.write_text("\n".join(line for line in lines if not line.startswith(_SAYS_NOTHING)), encoding="utf-8")
+    stream = io.BytesIO()
+    write_po(stream, catalogue, width=0, ignore_obsolete=True)
+    lines = stream.getvalue().decode().split("\n")
+    files.make_folder(path.parent)
+    files.write(path, "\n".join(line for line in lines if not line.startswith(_SAYS_NOTHING)))
 
 
 def missing(catalogue: Catalog, notebook: Any) -> Missing:

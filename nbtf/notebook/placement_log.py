@@ -11,6 +11,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import debugging, runtime
+from nbtf._storage import files
 from nbtf.notebook.cell_magics import add_line_magic
 from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.export import FORMATS, exported
@@ -172,7 +173,10 @@ def _export(session: Session, chosen: argparse.Namespace) -> None:
         raise UsageError(f"%placement_log export: {file!r} ends neither in .csv nor in .json; add --format.")
     snapshot = session.recorder.snapshot()
     told = exported(snapshot, form, runtime.devices(), session.code_line)
-    Path(file).expanduser().write_text(told, encoding="utf-8", newline="")
+    try:
+        files.write(Path(file).expanduser(), told)
+    except OSError as error:
+        raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror}") from None
     older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""
     say(f"wrote {len(snapshot.events):,} events to {file}{older}")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nbtf._storage import files, folders
+from nbtf._storage import drafts, files, folders
 from nbtf.errors import DataLossError
 
 OLD, NEW = {"a.json": b"old", "assets/words.txt": b"old words"}, {"a.json": b"new", "assets/words.txt": b"new words"}
@@ -210,9 +210,9 @@ def test_a_reader_whose_save_is_replaced_reads_the_next(tmp_path: Path, monkeypa
 
 def test_a_generation_that_is_being_written_stays(tmp_path: Path) -> None:
     folders.write(tmp_path, OLD)
-    with folders._new_generation(str(tmp_path)) as begun:
+    with drafts.make_folder(str(tmp_path), folders._new_generation) as begun:
         folders.write(tmp_path, NEW)
-        assert begun in generations(tmp_path)
+        assert Path(begun).name in generations(tmp_path)
     folders.write(tmp_path, OLD)
 
     assert len(generations(tmp_path)) == 1

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from typing import IO, Any
 
+from nbtf._storage import files
 from nbtf.errors import AlreadyExistsError, NotFoundError
 
 __all__ = [
@@ -37,6 +38,8 @@ def __dir__() -> list[str]:
 
 def GFile(name: Any, mode: str = "r") -> IO[Any]:
     """Returns an open file, which a `with` closes.
+
+    As Python's `open`, and TensorFlow's: what is written can be read at once, so a file that was there is lost first.
 
     Args:
       name: its path.
@@ -116,7 +119,7 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     if os.path.exists(newpath) and not overwrite:
         raise AlreadyExistsError(None, None, "file already exists")
     try:
-        shutil.copyfile(oldpath, newpath)
+        files.copy(oldpath, newpath)
     except FileNotFoundError:
         raise _missing(oldpath) from None
 

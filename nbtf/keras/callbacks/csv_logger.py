@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable
 from typing import Any
 
+from nbtf._storage import files
 from nbtf.keras.callbacks.callback import Callback
 
 
 class CSVLogger(Callback):
     """Writes the results of each pass into a line of a file.
+
+    A table that is there is replaced when the first pass has ended, together with its line.
 
     Args:
       filename: the file.
@@ -23,14 +27,13 @@ class CSVLogger(Callback):
         """Takes the options."""
         self.filename: str = os.fspath(filename)
         self.sep, self.append = separator, append
-        self._file: Any = None
         self._names: list[str] | None = None
+        self._starts_anew = False
 
     def on_train_begin(self, logs: Any = None) -> None:
-        """Opens the file."""
+        """Looks whether there is a table to go on with."""
         has_names = self.append and os.path.exists(self.filename) and os.path.getsize(self.filename) > 0
-        self._file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")
-        self._header, self._names = not has_names, None
+        self._names, self._starts_anew = None, not has_names
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Writes a line."""
@@ -41,18 +44,14 @@ class CSVLogger(Callback):
             names = sorted(results)
             names += [] if any(name.startswith("val_") for name in names) else [f"val_{name}" for name in names]
             self._names = names
-        writer = csv.writer(self._file, delimiter=self.sep, lineterminator="\n")
-        if self._header:
+        lines = io.StringIO()
+        writer = csv.writer(lines, delimiter=self.sep, lineterminator="\n")
+        if self._starts_anew:
             writer.writerow(["epoch", *names])
-            self._header = False
         writer.writerow([epoch, *(_plain(results.get(name, "NA")) for name in names)])
-        self._file.flush()
-
-    def on_train_end(self, logs: Any = None) -> None:
-        """Closes the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        save = files.write if self._starts_anew else files.append
+        save(self.filename, lines.getvalue())
+        self._starts_anew = False
 
 
 def _plain(value: Any) -> Any:

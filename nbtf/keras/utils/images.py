@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nbtf._storage import files
 from nbtf.keras.dtypes import floatx
 
 Array = np.ndarray[Any, Any]
@@ -98,7 +101,25 @@ def save_img(
 ) -> None:
     """Writes an array as a picture.
 
+    Args:
+      path: a file, or an open one.
+      x: see `array_to_img`, as are the next and the last.
+      data_format: as above.
+      file_format: as Pillow calls it; the one that the file's ending stands for when None.
+      scale: as above.
+
     Raises:
       ImportError: Pillow is not installed.
+      ValueError: no format has the file's ending.
     """
-    array_to_img(x, data_format, scale).save(path, format=file_format)
+    picture = array_to_img(x, data_format, scale)
+    if not isinstance(path, str | os.PathLike):
+        picture.save(path, format=file_format)
+        return
+    if file_format is None:
+        ending = Path(os.fspath(path)).suffix.lower()  # pyright: ignore[reportUnknownArgumentType]
+        file_format = _pillow().registered_extensions().get(ending)
+        if file_format is None:
+            raise ValueError(f"unknown file extension: {ending}")
+    with files.open_draft(path) as stream:  # pyright: ignore[reportUnknownArgumentType]
+        picture.save(stream, format=file_format)

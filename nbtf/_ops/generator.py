@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -28,6 +29,7 @@ from nbtf._ops.stateless_random import (
     StatelessTruncatedNormalV2,
 )
 from nbtf._ops.variable import Variable
+from nbtf._ops.variable_making import alone
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -249,9 +251,13 @@ class Generator:
         Returns:
           The state as it was.
         """
+        copies = getattr(self._state, "_values", (self._state,))  # a strategy's, of which each device has one
+        return alone(partial(self._read_and_skip, cast(delta, uint64)), *copies)
+
+    def _read_and_skip(self, delta: Tensor) -> Tensor:
         variable = getattr(self._state, "__tf_variable__", self._state)
         before = tensor_of(variable, int64, variable._device)
-        self._state._update(RngReadAndSkip, cast(delta, uint64), alg=self._algorithm)
+        self._state._update(RngReadAndSkip, delta, alg=self._algorithm)
         return before
 
     def _key_and_counter(self, shape: Any, count: int | None = None) -> tuple[Tensor, Tensor]:
@@ -468,7 +474,9 @@ def get_global_generator() -> Generator:
     """
     kept = seeds()
     if kept.generator is None:
-        kept.generator = Generator.from_non_deterministic_state()
+        fresh = Generator.from_non_deterministic_state()
+        with kept.lock:
+            kept.generator = kept.generator or fresh
     return kept.generator
 
 

@@ -46,6 +46,7 @@ class Op:
         cpu_only: bool | frozenset[DType] = False,
         shares_memory: bool = False,
         resource: bool = False,
+        only_reads: bool = False,
         data_dependent: bool = False,
         function: str | None = None,
         sets: Mapping[str, frozenset[DType]],
@@ -66,6 +67,8 @@ class Op:
         self.host_outputs = host_outputs
         self.shares_memory = shares_memory
         self.resource = resource
+        self.updates = resource and not only_reads
+        """Whether the variable it takes gets another value."""
         self.data_dependent = data_dependent
         self.function = function
         self.sets = dict(sets)
@@ -347,8 +350,9 @@ def op(rule: str, **how: Any) -> Callable[[Callable[..., Any]], Op]:
       rule: see `Op`.
       **how: `host`: attributes that TensorFlow takes as tensors in host memory; `host_outputs`: the results are
         in host memory; `cpu_only`: True, or the dtypes for which there is no GPU kernel; `shares_memory`: the result
-        shows the input's memory; `resource`: the first input is a variable; `data_dependent`: the results' shape
-        depends on values; and for each letter of the rule the set of its dtypes.
+        shows the input's memory; `resource`: the first input is a variable, which gets another value unless the op
+        `only_reads` it; `data_dependent`: the results' shape depends on values; and for each letter of the rule the
+        set of its dtypes.
     """
 
     def record(kernel: Callable[..., Any]) -> Op:

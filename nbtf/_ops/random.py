@@ -10,7 +10,7 @@ from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
-from nbtf._runtime.context import CURRENT
+from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.seeds import Seeds, Stream
@@ -43,7 +43,8 @@ def seeds() -> Seeds:
     """Returns the random state of the current context."""
     context = CURRENT.context
     if context.seeds is None:
-        context.seeds = Seeds()
+        with Context._lock:
+            context.seeds = context.seeds or Seeds()
     return context.seeds
 
 

@@ -30,7 +30,7 @@ def _(dtype: DType) -> Spec:
     return Spec((0,), dtype)
 
 
-@op("T -> T", T=ALL, resource=True, shares_memory=True)
+@op("T -> T", T=ALL, resource=True, only_reads=True, shares_memory=True)
 def ReadVariableOp(xp: Any, resource: Any) -> Any:
     return resource
 

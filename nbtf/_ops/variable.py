@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.base import Device, Label
 from nbtf._devices.cpu import CPU
+from nbtf._locks import Lock
 from nbtf._ops.express import HANDED_OVER, constant_like
 from nbtf._ops.identity import identity
 from nbtf._ops.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, read_variable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
-from nbtf._ops.variable_making import made
+from nbtf._ops.variable_making import alone, made
 from nbtf._ops.variable_parts import VariableParts
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
@@ -63,10 +64,14 @@ class Variable(VariableParts):
     <tf.Variable 'Variable:0' shape=(2,) dtype=float32, numpy=array([2., 3.], dtype=float32)>
     """
 
-    __slots__ = ("_device", "_dtype")
+    __slots__ = ("_device", "_dtype", "_lock", "_updating")
 
     _device: Device
     _dtype: DType
+    _lock: Lock
+    """Held by whoever updates the variable on the road."""
+    _updating: bool
+    """Whether somebody does; then its lane is closed."""
 
     _watch: object = ALWAYS
     _host: bool = False
@@ -227,9 +232,11 @@ class Variable(VariableParts):
             )
         place = self._device
         if tensor._device is place and place is HERE.device and ((scope := SCOPE()) is None or scope.lane is place):
-            self._array = array
-        else:
-            self._take(AssignVariableOp(self, tensor, name=name))
+            # One statement, see `_updated`.
+            self._array = self._array if (busy := self._updating) else array
+            if not busy:
+                return self if read_value else NOTHING
+        alone(partial(self._replace, tensor, name), self)
         return self if read_value else NOTHING
 
     def assign_add(
@@ -287,25 +294,34 @@ class Variable(VariableParts):
     def _updated(self, ufunc: Any, delta: Any) -> bool:
         """Is the express lane of updates: tells whether it did one.
 
-        Written by hand, under the same conditions as the lanes that `express` generates.
+        Written by hand, under the same conditions as the lanes that `express` generates. It takes no lock: the value
+        is replaced if it is still the one that was read, in one statement without a call, between whose instructions
+        CPython lets neither another thread nor a signal in. Otherwise the road does the update.
         """
-        if delta.__class__ is float or delta.__class__ is int:
+        if delta.__class__ is not Tensor and (delta.__class__ is float or delta.__class__ is int):
             delta = constant_like(self, delta)
         try:
-            place = self._device
-            if place is delta._device is HERE.device and self._dtype is delta._dtype and self._dtype in NUMBERS:
+            place, dtype = self._device, self._dtype
+            if place is delta._device is HERE.device and dtype is delta._dtype and dtype in NUMBERS:
                 scope = SCOPE()
                 array, change = self._array, delta._array
                 if (scope is None or scope.lane is place) and array.shape == change.shape:
-                    array = ufunc(array, change)
-                    self._array = array if array.__class__ is _NDARRAY else _ASARRAY(array)
-                    return True
+                    if (new := ufunc(array, change)).__class__ is not _NDARRAY:
+                        new = _ASARRAY(new)
+                    self._array = new if (done := self._array is array and not self._updating) else self._array
+                    return done
         except HANDED_OVER:
             pass
         return False
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
         """Sends an update in place down the road."""
+        return alone(partial(self._change, op, inputs, name, attrs), self)
+
+    def _replace(self, value: Tensor, name: str | None) -> None:
+        self._take(AssignVariableOp(self, value, name=name))
+
+    def _change(self, op: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]) -> Variable:
         # Does a tensor show the same memory? Then TensorFlow copies before the update, and both are charged.
         # A real GPU writes updates elsewhere anyway.
         if self._hold is not None and sys.getrefcount(self._hold) > 2 and self._device.simulated:
@@ -316,11 +332,12 @@ class Variable(VariableParts):
 
     def _take(self, value: Any) -> None:
         """Shows the array of another buffer from now on, and shares its memory."""
-        self._array = value._array
-        if value._hold is not None:
-            self._hold = value._hold
-        elif self._hold is not None:
-            self._hold = None
+        if value._hold is self._hold:
+            self._array = value._array
+        else:
+            before = self._array, self._hold  # they die afterwards: nothing may happen between the two
+            self._array, self._hold = value._array, value._hold
+            del before
         if value.__class__ is Tensor and value._seq:
             self._seq = value._seq
 

@@ -1,4 +1,4 @@
-"""How a variable is made: what its arguments must be, where it goes, and how it gets its first value."""
+"""How a variable is made, and how updates of it wait for each other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbtf._devices.base import Buffer
+from nbtf._locks import new_lock
 from nbtf._ops.resource import AssignVariableOp, VarHandleOp
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.conversion import as_tensor
@@ -14,6 +15,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
 
+T = TypeVar("T")
 V = TypeVar("V", bound=Buffer)
 
 
@@ -44,8 +46,31 @@ def made(
         variable._shape = _wider(shape, value)
     handle = VarHandleOp(dtype=value._dtype, name=name)
     variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
+    begin(variable)
     variable._take(AssignVariableOp(variable, value, name=name))
     return variable
+
+
+def begin(variable: Any) -> None:
+    """Lets a new variable be updated by several threads."""
+    variable._lock, variable._updating = new_lock(), False
+
+
+def alone(update: Callable[[], T], *variables: Any) -> T:
+    """Calls what updates variables, while no other thread updates one of them; returns what it returns.
+
+    Readers do not wait: they see the value from before or the new one.
+    """
+    if not variables:
+        return update()
+    first, *others = sorted(variables, key=id)
+    with first._lock:
+        before = first._updating  # an observer of the update may update, too
+        try:
+            first._updating = True
+            return alone(update, *others)
+        finally:
+            first._updating = before
 
 
 def _check_arguments(

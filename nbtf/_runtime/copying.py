@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from nbtf._devices.base import Buffer, Device, Label
+from nbtf._devices.base import Buffer, Device, Label, buffer_of
 from nbtf._devices.sites import Where, warn, whereabouts
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import CopyKind
@@ -38,12 +38,18 @@ def moved(context: Context, op: Reader, tensor: Any, runner: Device, where: Wher
         return [moved(context, op, one, runner, where) for one in tensor]
     own = tensor._device
     if own is runner and not tensor._host:
-        return tensor
+        return tensor if tensor.__class__ is Tensor or runner.memory is None else _shown(tensor)
     check_current(context, op, own)
     place = context.host if tensor._host else own
     if place is runner or op.host_outputs:
         return tensor
     return copy(context, tensor, place, runner, where)
+
+
+def _shown(variable: Any) -> Buffer:
+    """Returns what a variable shows at this moment; another thread may update it before the op has run."""
+    array, hold = variable._array, variable._hold  # together: see `Variable._take`
+    return buffer_of(array, hold)
 
 
 def check_current(context: Context, op: Reader, device: Device) -> None:

@@ -8,10 +8,11 @@ any seed, numbers cannot be foretold.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Hashable
 from random import Random
 from typing import Any
+
+from nbtf._locks import new_lock
 
 LARGEST = 2**31 - 1
 """Seeds are taken modulo this number, as in TensorFlow's `random_seed.py`."""
@@ -22,20 +23,26 @@ SEED_OF_UNSEEDED = 87654321
 WORD = 2**64 - 1
 
 
-class Stream:
-    """Random numbers in one row: a key, and the counter of the next one. Safe to share between threads."""
+_TAKING = new_lock()
+"""One for all streams: most are read once, and a stream is plain data, which can be pickled."""
 
-    __slots__ = ("_counter", "_lock", "key")
+
+class Stream:
+    """Random numbers in one row: a key, and the counter of the next one. Safe to share between threads.
+
+    A pickled one goes on from where this one was.
+    """
+
+    __slots__ = ("_counter", "key")
 
     def __init__(self, key: int, high: int) -> None:
         """Starts at the counter whose upper word is `high`."""
         self.key = key
         self._counter = high << 64
-        self._lock = threading.Lock()
 
     def take(self, count: int) -> tuple[int, int]:
         """Returns the next counter as two words, low one first, and sets `count` counters aside."""
-        with self._lock:
+        with _TAKING:
             counter = self._counter
             self._counter += count
         return counter & WORD, counter >> 64 & WORD
@@ -47,12 +54,12 @@ class Seeds:
     def __init__(self) -> None:
         """Starts without a global seed."""
         self.generator: Any = None  # `tf.random.get_global_generator()`, once somebody has asked for it
-        self._lock = threading.Lock()
+        self.lock = new_lock()
         self.set_seed(None)
 
     def set_seed(self, seed: Any) -> None:
         """Sets the global seed and starts all streams again."""
-        with self._lock:
+        with self.lock:
             self._seed = seed
             self._op_seeds = Random(seed if isinstance(seed, str | int | float | None) else int(seed))
             self._streams: dict[Hashable, Stream] = {}
@@ -73,7 +80,7 @@ class Seeds:
 
     def stream(self, kind: Hashable, op_seed: int | None) -> Stream:
         """Returns the stream of a kind of op; with a seed of its own, the one it has read from before."""
-        with self._lock:
+        with self.lock:
             pair = self.pair(op_seed)
             if pair is None:
                 return self._unseeded

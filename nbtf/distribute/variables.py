@@ -13,6 +13,7 @@ from nbtf._ops.identity import identity
 from nbtf._ops.resource import read_variable
 from nbtf._ops.variable import NOTHING, Variable
 from nbtf._ops.variable_kinds import VariableAggregation
+from nbtf._ops.variable_making import alone
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
@@ -193,6 +194,9 @@ class DistributedVariable(Variable, DistributedValues):
         return PerReplica(self._values)
 
     def _everywhere(self, write: Callable[..., Any], *values: Any) -> None:
+        alone(partial(self._each, write, values), *self._values)
+
+    def _each(self, write: Callable[..., Any], values: tuple[Any, ...]) -> None:
         # What does not fit is refused by the first copy, before any has changed: copies must stay equal.
         for number, copy in enumerate(self._values):
             with device(copy.device):

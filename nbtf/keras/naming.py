@@ -8,7 +8,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from nbtf._locks import new_lock
+
 _USED: Counter[str] = Counter()
+_NAMING = new_lock()
 _PATH: ContextVar[tuple[str, ...]] = ContextVar("nbtf keras path", default=())
 
 
@@ -25,8 +28,9 @@ def snake_case(name: str) -> str:
 
 def auto_name(prefix: str) -> str:
     """Returns a name that no other object of this kind has: `dense`, `dense_1`."""
-    number = _USED[prefix]
-    _USED[prefix] += 1
+    with _NAMING:
+        number = _USED[prefix]
+        _USED[prefix] += 1
     return f"{prefix}_{number}" if number else prefix
 
 

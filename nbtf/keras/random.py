@@ -5,11 +5,15 @@ from __future__ import annotations
 import random as _random
 from typing import Any
 
+from nbtf._locks import new_lock
 from nbtf._ops import stateless_random
 from nbtf._ops.comparison import greater_equal, where
 from nbtf._ops.creation import constant
 from nbtf._ops.elementwise import cast
 from nbtf.keras.dtypes import standardized
+
+_DRAWING = new_lock()
+"""One for all generators, which can be copied and pickled."""
 
 
 class SeedGenerator:
@@ -44,8 +48,9 @@ class SeedGenerator:
 
     def next(self, ordered: bool = True) -> list[int]:
         """Returns a seed that was not there before."""
-        state = self.state
-        self._count += 1
+        with _DRAWING:
+            state = self.state
+            self._count += 1
         return state
 
     def get_config(self) -> dict[str, Any]:
@@ -63,9 +68,10 @@ _GLOBAL: list[SeedGenerator] = []
 
 def _pair(seed: Any) -> list[int]:
     if seed is None:
-        if not _GLOBAL:
-            _GLOBAL.append(SeedGenerator())
-        return _GLOBAL[0].next()
+        with _DRAWING:
+            if not _GLOBAL:
+                _GLOBAL.append(SeedGenerator())
+            return _GLOBAL[0].next()
     return seed.next() if isinstance(seed, SeedGenerator) else [int(seed) & 0x7FFFFFFF, 0]
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,7 @@ from nbtf._runtime.recorder import CAPACITY, Recorder
 from nbtf._runtime.scopes import SCOPE
 from nbtf.errors import ResourceExhaustedError
 from tests.machines import LOCAL, MIB, SCRATCH, machine
-
-
-def in_threads(work: Callable[[int], None], count: int = 8) -> None:
-    """Runs work in threads that start together; what one of them raises is raised here."""
-    errors, start = list[BaseException](), threading.Barrier(count)
-
-    def guarded(number: int) -> None:
-        start.wait()
-        try:
-            work(number)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=[number]) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+from tests.threads import in_threads
 
 
 def in_use() -> list[int | None]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import Op
 from nbtf._ops.places import joined_at
+from nbtf._ops.variable_making import alone
 from nbtf._runtime.execute import execute
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, int32, int64
@@ -51,11 +53,16 @@ class ApplyOp(Op):
 
         Args:
           variables: what keeps the values.
-          values: tensors of them.
+          values: what they are read as: tensors, or the variables again, which are read while nobody else updates them.
           others: the other inputs.
           attrs: the attributes.
           name: of the node.
         """
+        alone(partial(self._apply, variables, values, others, attrs, name), *variables)
+
+    def _apply(
+        self, variables: Sequence[Any], values: Sequence[Any], others: Sequence[Any], attrs: Any, name: str
+    ) -> None:
         made = execute(self, [variables[0], *values[1:], *others], attrs, name)
         for variable, value in zip(variables, made if self.many else [made], strict=True):
             hold, shared = variable._hold, value._hold is variables[0]._hold

@@ -56,7 +56,7 @@ def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
 
 def _asking(type: str, name: str) -> Op:
     """Returns an op that tells whether a variable has a value: it never looks at the value."""
-    record = Op(type, _truth, "T -> bool", [name], resource=True, sets={"T": ALL})
+    record = Op(type, _truth, "T -> bool", [name], resource=True, only_reads=True, sets={"T": ALL})
     record.no_gradient = True
     return record
 
@@ -98,6 +98,7 @@ INITIALIZED_VALUE = Op(
     "T T bool -> T",
     ["ref", "initial", "is_there"],
     resource=True,
+    only_reads=True,
     shares_memory=True,
     sets={"T": ALL},
 )

@@ -7,12 +7,14 @@ well, as in TensorFlow, where both show the same memory: a later node of the sam
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Buffer
 from nbtf._ops.identity import Identity
 from nbtf._ops.specs import bracketed
 from nbtf._ops.variable import Variable
+from nbtf._ops.variable_making import alone, begin
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.execute import execute
 from nbtf._runtime.host_values import host_array
@@ -142,18 +144,24 @@ def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Value
     if isinstance(record, ApplyOp):
         kept = [made[one] for one in node.inputs[: record.refs]]
         others = [value_of(made[one], node.name) for one in node.inputs[record.refs :]]
-        record.apply(kept, [one.tensor(node.name) for one in kept], others, node.attrs, node.name)
+        alone(partial(_apply, record, kept, others, node), *kept)
     elif record in ASSIGNS:
-        variable.assign_value(value_of(made[node.inputs[1]], node.name), node)
+        alone(partial(variable.assign_value, value_of(made[node.inputs[1]], node.name), node), variable)
     elif record is COUNT_UP_TO:
-        return [variable.count(node)]
+        return [alone(partial(variable.count, node), variable)]
     elif record in UPDATES:
-        variable.update_value([value_of(made[one], node.name) for one in node.inputs[1:]], node)
+        changes = [value_of(made[one], node.name) for one in node.inputs[1:]]
+        alone(partial(variable.update_value, changes, node), variable)
     else:
         variable.tensor(node.name)
         others = [value_of(made[one], node.name) for one in node.inputs[1:]]
         return [execute(record, [variable, *others], node.attrs, node.name)]
     return [variable] if node.outputs else []
+
+
+def _apply(record: ApplyOp, variables: list[SessionVariable], others: list[Tensor], node: Operation) -> None:
+    values = [one.tensor(node.name) for one in variables]
+    record.apply(variables, values, others, node.attrs, node.name)
 
 
 def inputs_of_deferred(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
@@ -173,11 +181,12 @@ def _not_a_variable(node: Operation) -> str:
 
 def _variable(node: Operation, values: Values) -> SessionVariable:
     handle = execute(node.record, [], {"dtype": node.attrs["dtype"]}, node.name)
-    variable = values[node] = Buffer.__new__(SessionVariable)
+    variable = Buffer.__new__(SessionVariable)
+    begin(variable)
     variable.node, variable.initialized = node, False
     variable._name = node.outputs[0].name
     variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
-    return variable
+    return values.setdefault(node, variable)  # that of another run, if it came first
 
 
 def _read(node: Operation, made: Mapping[Any, Any]) -> list[Any]:

@@ -257,10 +257,9 @@ class Optimizer:
         record = self.update.op(not is_of_graph(variable) or isinstance(variable, ResourceVariable), rows)
         given = [*self._with_settings(variable), *others]
         if not is_of_graph(variable):
-            tensors = [as_tensor(one) for one in given]
             kept = [variable, *given[: record.refs - 1]]
-            slots, others = tensors[: record.refs - 1], tensors[record.refs - 1 :]
-            return record.apply(kept, [variable, *slots], others, self._attrs(), record.type)
+            others = [as_tensor(one) for one in given[record.refs - 1 :]]
+            return record.apply(kept, kept, others, self._attrs(), record.type)
         given = [own_tensor(one) for one in given]
         target = variable.op.outputs[0]
         return changing_node(variable.graph, record, target, given, record.type, self._attrs())

@@ -1,0 +1,77 @@
+"""Which locks there are: a forked process must find all of them free, and nothing half done behind them.
+
+Only the thread that forks goes on in the child. What another thread had begun under a lock would stay half done there
+for ever, and the lock taken. So a fork first waits until it holds every lock, and lets them all go afterwards, in
+both processes.
+
+Who holds several takes them in this order: a session's, those of variables (by `id`), the context's, those of
+observers and recorders, those of devices, a card's. Only updates of variables call the user's code, observers, under
+a lock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from time import monotonic
+from typing import Any
+from weakref import ref
+
+Lock = Any
+"""A `threading.RLock`: whoever has it may take it again, so that code called by the garbage collector cannot wait for
+its own thread."""
+
+_LOCKS: set[ref[Lock]] = set()
+_TAKEN: dict[int, list[Lock]] = {}
+"""What the threads that are about to fork hold."""
+
+_PATIENCE, _STEP = 2.0, 0.02
+"""Seconds that a fork waits for all locks, and for each: the thread that has one may be waiting for this one."""
+
+
+def new_lock() -> Lock:
+    """Returns a lock for `with`, which a forked process finds free."""
+    lock = threading.RLock()
+    _LOCKS.add(ref(lock, _LOCKS.discard))
+    return lock
+
+
+def _all_locks() -> list[Lock]:
+    return [lock for one in tuple(_LOCKS) if (lock := one()) is not None]
+
+
+def _take_all() -> None:
+    """Takes all locks; after some time goes on without: a child with one thing half done is better than a deadlock."""
+    taken = _TAKEN[threading.get_ident()] = []
+    until = monotonic() + _PATIENCE
+    while True:
+        for lock in _all_locks():
+            if not lock.acquire(timeout=_STEP):
+                break
+            taken.append(lock)
+        else:
+            return
+        if monotonic() > until:
+            return
+        while taken:
+            taken.pop().release()
+
+
+def _let_go() -> None:
+    for lock in _TAKEN.pop(threading.get_ident(), ()):
+        lock.release()
+
+
+def _begin_child() -> None:
+    """Lets go of all locks; those of threads that are no longer there are made anew."""
+    _let_go()
+    _TAKEN.clear()
+    for lock in _all_locks():
+        if lock.acquire(blocking=False):
+            lock.release()
+        else:
+            lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(before=_take_all, after_in_parent=_let_go, after_in_child=_begin_child)

@@ -10,6 +10,7 @@ from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
+from nbtf._ops.trial import current_trial
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
@@ -40,7 +41,10 @@ def set_seed(seed: Any) -> None:
 
 
 def seeds() -> Seeds:
-    """Returns the random state of the current context."""
+    """Returns the random state of the current context; inside a trial that of the trial."""
+    trial = current_trial()
+    if trial is not None:
+        return trial.seeds
     context = CURRENT.context
     if context.seeds is None:
         with Context._lock:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 from nbtf._devices.sites import warn
 from nbtf._runtime.events import Event
 from nbtf._runtime.notes import NUMBER, SUBJECT, Note, next_number
+from nbtf._runtime.scopes import SCOPE
 
 Observer: TypeAlias = Callable[[Event], object]
 
@@ -92,8 +93,11 @@ class Observers:
 
     @property
     def listening(self) -> bool:
-        """Whether notes should be taken: somebody is there, and this thread is not inside an observer."""
-        return not self.telling if self.functions else bool(self.note_takers)
+        """Whether notes should be taken: somebody is there, and this thread is inside no observer and no trial."""
+        if not self.takers or (self.functions and self.telling):
+            return False
+        scope = SCOPE()
+        return scope is None or not getattr(scope.graph, "silent", False)
 
     def take(self, note: Note) -> None:
         """Has note takers keep a note, and functions told of what happened after the op had begun."""

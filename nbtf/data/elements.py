@@ -13,6 +13,7 @@ from nbtf._ops.op import Op
 from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.sparse import SparseTensor
 from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
+from nbtf._ops.trial import current_trial
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.copying import copied_to
@@ -36,15 +37,8 @@ class _AtOnce(Scope):
         return _AtOnce(**({name: getattr(self, name) for name in names} | changes))
 
 
-class Trying(_AtOnce):
-    """The scope in which a function is only tried; functions of pipelines called in it stay in it."""
-
-    __slots__ = ()
-
-
-def scope_of_trying(listener: Any) -> Trying:
-    """Returns a scope like that of `host_scope`, in which something hears of every op as a tape does."""
-    return Trying(_ON_HOST, tapes=(listener,))
+BARE_HOST = _AtOnce(_ON_HOST)
+"""The scope in which functions are tried."""
 
 
 class HostScope:
@@ -54,7 +48,7 @@ class HostScope:
 
     def __init__(self) -> None:
         """Starts with the lane closed."""
-        self._lane, self._scope = None, _AtOnce(_ON_HOST)
+        self._lane, self._scope = None, BARE_HOST
 
     def __call__(self) -> Scope:
         """Returns the scope; another one once the express lane of the CPU has opened or closed."""
@@ -76,7 +70,7 @@ def here() -> Device:
 def on_host(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of the user's where TensorFlow runs the functions of datasets."""
     before = SCOPE()
-    set_scope(before if before.__class__ is Trying else host_scope())
+    set_scope(host_scope() if current_trial() is None else before)
     try:
         return function(*args)
     finally:
@@ -91,7 +85,7 @@ def called(function: Callable[..., Any], element: Any) -> Any:
 def mapped(function: Callable[..., Any], element: Any) -> Any:
     """Returns what a function of the user's makes of an element, as an element."""
     before = SCOPE()
-    set_scope(before if before.__class__ is Trying else host_scope())
+    set_scope(host_scope() if current_trial() is None else before)
     try:
         made = function(*element) if isinstance(element, tuple) else function(element)
         return made if made.__class__ is Tensor and made._device is here() else _returned(made)

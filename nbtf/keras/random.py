@@ -10,6 +10,7 @@ from nbtf._ops import stateless_random
 from nbtf._ops.comparison import greater_equal, where
 from nbtf._ops.creation import constant
 from nbtf._ops.elementwise import cast
+from nbtf._ops.trial import current_trial
 from nbtf.keras.dtypes import standardized
 
 _DRAWING = new_lock()
@@ -50,7 +51,7 @@ class SeedGenerator:
         """Returns a seed that was not there before."""
         with _DRAWING:
             state = self.state
-            self._count += 1
+            self._count += current_trial() is None
         return state
 
     def get_config(self) -> dict[str, Any]:

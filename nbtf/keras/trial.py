@@ -1,9 +1,8 @@
-"""Which shapes a function gives: found out with small stand-ins that no device, log or view hears of."""
+"""Which shapes a function gives: found out with small stand-ins, in a trial."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,110 +10,38 @@ import numpy as np
 from nbtf import nest
 from nbtf._devices.base import nbytes_of
 from nbtf._ops.op import Op
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.execute import FAILURES, _explained
-from nbtf._runtime.scopes import EMPTY, SCOPE, set_scope
-from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._ops.trial import Trial, host_tensor, trying
+from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, as_dtype, string
-from nbtf.keras.kinds import is_list
 from nbtf.keras.operation import replaced, symbolic_in
 
 _BATCHES = (2, 3)
 _LENGTHS = (16, 32)
 """What stands for lengths that are not known, once and once more: a length that differs then is not known either."""
 
+
 _MOST_BYTES = 2**24
 """Of the inputs and results of an op that is really run."""
 
 
-class Trial:
-    """Takes the place of a graph: each op is run on the host at once, and nothing but its result comes of it."""
+class _Sketches(Trial):
+    """A trial in which an op that would take much memory, or makes text, gives only shape and dtype."""
 
-    def add(self, op: Op, inputs: Any, attrs: dict[str, Any], name: str | None = None) -> Any:
-        """Runs an op; variables are read, but not changed."""
-        tensors = op.convert(inputs)
-        attrs = op.normalised(attrs)
-        dtypes = op.check(tensors, attrs)
-        if op.resource and op.type.startswith("Assign"):
-            return tensors[0]
-        host = CURRENT.context.host
-        buffers = [[_on_host(one) for one in value] if is_list(value) else _on_host(value) for value in tensors]
-        try:
-            with np.errstate(all="ignore"):
-                sketch = None if op.data_dependent or op.resource else _sketched(op.specs(buffers, attrs), buffers)
-                if sketch is not None:
-                    return sketch if op.many else sketch[0]
-                made = host.run(op, buffers, attrs, None, None)
-        except FAILURES as error:
-            raise _explained(error, op, tensors, attrs, host, name) from error
-        results = op.output_dtypes(dtypes, attrs, len(made))
-        outputs = [tensor_of(buffer, dtype, host) for buffer, dtype in zip(made, results, strict=True)]
-        return outputs if op.many else outputs[0]
-
-    def constant(self, array: Any, dtype: DType) -> Tensor:
-        """Returns a tensor of a host array."""
-        tensor = Tensor()
-        tensor._array, tensor._dtype, tensor._device, tensor._watch = array, dtype, CURRENT.context.host, None
-        return tensor
-
-
-_TRIAL = Trial()
-
-
-def _sketched(specs: Sequence[Any] | None, inputs: Any) -> list[Tensor] | None:
-    """Returns results of which only shape and dtype are right, where an op would take much memory or makes text."""
-    nbytes = sum(tensor._array.nbytes for tensor in nest.flatten(inputs))
-    nbytes += sum(nbytes_of(shape, dtype) for shape, dtype in specs or ())
-    if not specs or (nbytes <= _MOST_BYTES and specs[0].dtype is not string):
-        return None
-    return [_TRIAL.constant(_repeated(dtype, shape), dtype) for shape, dtype in specs]
+    def run(self, op: Op, buffers: Any, attrs: Any, dtypes: Any) -> list[Tensor]:
+        """Returns the results of an op."""
+        if not op.data_dependent and not op.resource:
+            specs = op.specs(buffers, attrs)
+            nbytes = sum(tensor._array.nbytes for tensor in nest.flatten(buffers))
+            nbytes += sum(nbytes_of(shape, dtype) for shape, dtype in specs or ())
+            if specs and (nbytes > _MOST_BYTES or specs[0].dtype is string):
+                return [host_tensor(_repeated(dtype, shape), dtype) for shape, dtype in specs]
+        return super().run(op, buffers, attrs, dtypes)
 
 
 def _repeated(dtype: DType, shape: Any) -> Any:
     """Returns an array of one element that stands at every place: it takes no memory."""
     element: Any = b"" if dtype is string else int(dtype.is_floating)
     return np.broadcast_to(np.array(element, dtype.np_dtype), shape)
-
-
-def _on_host(tensor: Any) -> Any:
-    variable = getattr(tensor, "__tf_variable__", None)  # a strategy's, of which each device has a copy
-    tensor = tensor if variable is None else variable
-    host = CURRENT.context.host
-    if tensor._device is host or tensor._host:
-        return tensor
-    return _TRIAL.constant(tensor._device.get(tensor), tensor._dtype)
-
-
-@contextmanager
-def trying() -> Generator[None]:
-    """Has the ops of a block run as trials."""
-    outer = SCOPE()
-    set_scope((EMPTY if outer is None else outer).with_(graph=_TRIAL))
-    try:
-        yield
-    finally:
-        set_scope(outer)
-
-
-def is_on() -> bool:
-    """Tells whether ops are run as trials here."""
-    scope = SCOPE()
-    return scope is not None and scope.graph is _TRIAL
-
-
-@contextmanager
-def in_earnest() -> Generator[None]:
-    """Has the ops of a block run as they should, also inside a trial: weights are made there."""
-    outer = SCOPE()
-    if outer is None or outer.graph is not _TRIAL:
-        yield
-        return
-    inner = outer.with_(graph=None)
-    set_scope(inner)
-    try:
-        yield
-    finally:
-        set_scope(outer)
 
 
 def outputs_of(
@@ -139,7 +66,7 @@ def outputs_of(
 
 
 def _shapes(function: Callable[..., Any], args: Any, kwargs: Any, which: int) -> tuple[list[Any], Any]:
-    with trying():
+    with trying(_Sketches()):
         outputs = function(*replaced(args, _stand_in(which)), **replaced(kwargs, _stand_in(which)))
         flat: list[Any] = nest.flatten(outputs)
         return [(tuple(one.shape), as_dtype(one.dtype).name) for one in flat], outputs
@@ -152,6 +79,7 @@ def _stand_in(which: int) -> Callable[[Any], Tensor]:
             for axis, length in enumerate(tensor.shape)
         ]
         dtype = as_dtype(str(tensor.dtype))
-        return _TRIAL.constant(_repeated(dtype, shape), dtype)
+        fill = np.ones if dtype.is_floating else np.zeros
+        return host_tensor(fill(shape, dtype.np_dtype), dtype)
 
     return make

@@ -8,6 +8,7 @@ from typing import Any
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import cast
+from nbtf._ops.trial import in_earnest
 from nbtf._ops.variable import Variable as TensorVariable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.scopes import SCOPE
@@ -17,7 +18,6 @@ from nbtf.keras import allowance
 from nbtf.keras.dtypes import autocast, standardized
 from nbtf.keras.naming import auto_name, path_of
 from nbtf.keras.operators import Operators
-from nbtf.keras.trial import in_earnest
 
 _FLOATS = ("float16", "float32", "float64")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbtf.compat.v1 as tf
-from nbtf.compat.v1._variables.ops import RESOURCE_OPS, UPDATES
+from nbtf.compat._v1._variables.ops import RESOURCE_OPS, UPDATES
 from tests.threads import in_threads, switching_often
 
 THREADS, TIMES = 8, 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -15,35 +15,12 @@ import nbtf._ops
 from nbtf._devices.discovery import simulated_machine
 from nbtf._ops.op import OPS
 from nbtf._runtime.context import Context, use_context
+from tests.ops.updates import ROWS, THREADS, TIMES, UPDATES
 from tests.threads import in_threads, switching_often
 
 for _module in pkgutil.iter_modules(nbtf._ops.__path__):
     importlib.import_module(f"nbtf._ops.{_module.name}")
 
-THREADS, TIMES = 8, 60
-ROWS = [0.0] * THREADS
-
-Update = Callable[[Any, int, int], object]
-"""Takes the variable, the number of the thread, and how often it has done so."""
-
-
-def _rows(number: int, value: float = 1.0) -> Any:
-    return tf.IndexedSlices([value], [number])
-
-
-# Each thread adds 1 to a row of its own, or 1 to all; where a value is written, it is the count. So in the end every
-# row has either TIMES, or TIMES of each thread, and any update that was lost or done twice shows.
-UPDATES: dict[str, tuple[Update, float]] = {
-    "AssignAddVariableOp": (lambda v, number, i: v.assign_add([1.0] * THREADS), THREADS * TIMES),
-    "AssignSubVariableOp": (lambda v, number, i: v.assign_sub([-1.0] * THREADS), THREADS * TIMES),
-    "ResourceStridedSliceAssign": (lambda v, number, i: v[number].assign(i + 1.0), TIMES),
-    "ResourceScatterNdUpdate": (lambda v, number, i: v.scatter_nd_update([[number]], [i + 1.0]), TIMES),
-    "ResourceScatterNdAdd": (lambda v, number, i: v.scatter_nd_add([[number]], [1.0]), TIMES),
-    "ResourceScatterNdSub": (lambda v, number, i: v.scatter_nd_sub([[number]], [-1.0]), TIMES),
-    "ResourceScatterUpdate": (lambda v, number, i: v.scatter_update(_rows(number, i + 1.0)), TIMES),
-    "ResourceScatterAdd": (lambda v, number, i: v.scatter_add(_rows(number)), TIMES),
-    "ResourceScatterSub": (lambda v, number, i: v.scatter_sub(_rows(number, -1.0)), TIMES),
-}
 ELSEWHERE = {"AssignVariableOp", "RngReadAndSkip"}
 """What has a test of its own below."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbtf import nest
 from nbtf._ops.trackable import restore_parts
+from nbtf._ops.trial import in_earnest
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers, trial
@@ -315,7 +316,7 @@ class Layer(Described, Weights):
             if name not in ("training", "mask") and _has_shape(one)
         }
         wanted = self._facts.build_names
-        with trial.in_earnest():
+        with in_earnest():
             if len(wanted) > 1:
                 named = {f"{name}_shape": shape for name, shape in shapes.items()}
                 self.build(**{name: shape for name, shape in named.items() if name in wanted})

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.trackable import Trackable
-from nbtf.keras import naming, trial
+from nbtf._ops.trial import in_earnest
+from nbtf.keras import naming
 from nbtf.keras.dtypes import DTypePolicy, standardized
 from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.kinds import is_list
@@ -79,7 +80,7 @@ class Weights(Belonging, Trackable):
         if initializer is None:
             initializer = "glorot_uniform" if "float" in dtype else "zeros"
         lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(int(one) for one in shape)
-        with trial.in_earnest(), naming.inside(self.path):
+        with in_earnest(), naming.inside(self.path):
             made = Variable(
                 initializer_of(initializer),
                 lengths,

@@ -30,7 +30,7 @@ class _Sketches(Trial):
     def run(self, op: Op, buffers: Any, attrs: Any, dtypes: Any) -> list[Tensor]:
         """Returns the results of an op."""
         if not op.data_dependent and not op.resource:
-            specs: Sequence[Any] | None = op.specs(buffers, attrs)
+            specs: Any = op.specs(buffers, attrs)
             nbytes = sum(tensor._array.nbytes for tensor in nest.flatten(buffers))
             nbytes += sum(nbytes_of(shape, dtype) for shape, dtype in specs or ())
             if specs and (nbytes > _MOST_BYTES or specs[0].dtype is string):

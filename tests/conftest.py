@@ -60,7 +60,7 @@ def forget_tensorflow_1(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if f"{name}.".startswith("nbtf.compat.v1.")]:
         monkeypatch.delitem(sys.modules, name)
     if "nbtf.compat" in sys.modules:
-        monkeypatch.delattr(sys.modules["nbtf.compat"], "v1", raising=False)
+        monkeypatch.delitem(vars(sys.modules["nbtf.compat"]), "v1", raising=False)
 
 
 class ForTestsAndDoctests:

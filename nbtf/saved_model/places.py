@@ -1,57 +1,146 @@
-"""Where is a class or a function found again: by module and name, or because this process still knows it?"""
+"""Which class or function does a name in a folder mean? One that this program has; nothing is imported for it."""
 
 from __future__ import annotations
 
 import sys
 import weakref
-from importlib import import_module
+from collections.abc import Iterator
+from functools import cache
+from types import FunctionType
 from typing import Any
 
+from nbtf import math, nn
+from nbtf._ops.generator import Generator
+from nbtf._ops.module import Module
+from nbtf._ops.trackable import Trackable
+from nbtf.keras import activations, losses
+from nbtf.keras.catalogue import public_functions
+from nbtf.keras.constraints import Constraint
+from nbtf.keras.initializers import Initializer
+from nbtf.keras.losses import Loss
+from nbtf.keras.optimizers.schedules import LearningRateSchedule
+from nbtf.keras.registry import get_custom_objects, get_registered_object
+from nbtf.keras.regularizers import Regularizer
+from nbtf.train.checkpoint import Checkpoint
+
+_OURS = (Module, Checkpoint, Generator)
+"""The classes of nbtf that are saved by their attributes."""
+
+_BASES: tuple[type, ...] = (Trackable, Loss, LearningRateSchedule, Initializer, Regularizer, Constraint)
+"""A program's classes that derive from these are found by module and name."""
+
 _SAVED_HERE: weakref.WeakValueDictionary[tuple[str, str], Any] = weakref.WeakValueDictionary()
-"""Classes that this process saved objects of: those made in a function have no name by which they can be found."""
+"""Classes and functions that this process saved."""
 
 FORMAT_KEEPS = (
     "The folder keeps values, variables, and the names of classes and functions, no code: define or import {name} "
-    "before loading, in a module or in the notebook."
+    "before loading, in a module or in the notebook. A function, or a class that derives from none of nbtf's, is "
+    "registered with `tf.keras.utils.register_keras_serializable()`, or given by `with tf.keras.utils."
+    "custom_object_scope({{{last!r}: ...}})`."
 )
 
 
-def place_of(one: Any) -> list[str] | None:
+def is_saved_by_attributes(kind: type) -> bool:
+    """Tells whether objects of a class are saved as their attributes: those of programs, and three of ours."""
+    is_ours = kind.__module__.startswith("nbtf.") and _looked_up(kind.__module__, kind.__qualname__) is kind
+    return kind in _OURS or not is_ours  # a doctest's class says that it is the module's
+
+
+def place_of(value: Any) -> list[str] | None:
     """Returns module and qualified name of a class or function; None if it is not to be found there."""
-    module, name = getattr(one, "__module__", None), getattr(one, "__qualname__", None)
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    if isinstance(one, type):
-        _SAVED_HERE[module, name] = one
-        return [module, name]
-    return [module, name] if _looked_up(module, name) is one else None
+    if not isinstance(value, type) and _looked_up(module, name) is not value:
+        return None
+    _SAVED_HERE[module, name] = value
+    return [module, name]
 
 
-def found_at(place: list[str]) -> Any:
-    """Returns the class or function of a place.
-
-    Raises:
-      ValueError: it is not there.
-    """
-    module, name = place
-    found = _looked_up(module, name)
-    if found is None:
-        found = _SAVED_HERE.get((module, name))
-    if found is None:
-        whole = f"{module}.{name}"
-        raise ValueError(f"{whole} cannot be found. {FORMAT_KEEPS.format(name=whole)}")
-    return found
+def remember_functions(config: Any) -> None:
+    """Notes the functions of this program that a config names, so that this process can load what it saved."""
+    for module, name, is_class in custom_names(config):
+        function = None if is_class else _looked_up(module, name)
+        if function is not None:
+            _SAVED_HERE[module, name] = function
 
 
 def _looked_up(module: str, name: str) -> Any:
-    found: Any = sys.modules.get(module)
-    if found is None:
-        try:
-            found = import_module(module)
-        except ImportError:
-            return None
+    """Returns what stands under a name in a module; only for names that this program's objects have."""
+    value: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-        if found is None:
-            return None
-    return found
+        value = getattr(value, part, None)
+    return value
+
+
+def custom_names(config: Any) -> Iterator[tuple[str, str, bool]]:
+    """Yields module, name, and whether it is a class, of all in a config that is none of Keras'."""
+    if isinstance(config, list):
+        items: list[Any] = config  # pyright: ignore[reportUnknownVariableType]
+        for item in items:
+            yield from custom_names(item)
+    elif isinstance(config, dict):
+        entries: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
+        module, name = entries.get("module"), entries.get("class_name")
+        if isinstance(module, str) and isinstance(name, str) and entries.get("registered_name"):
+            is_class = name != "function"
+            yield module, name if is_class else str(entries.get("config")), is_class
+        for entry in entries.values():
+            yield from custom_names(entry)
+
+
+def class_at(place: list[str]) -> type:
+    """Returns the class of a place: one of ours, one that is registered, or one of the program's.
+
+    Raises:
+      ValueError: there is none.
+    """
+    module, name = place
+    for kind in (*_OURS, *_subclasses(*_BASES)):
+        if (kind.__module__, kind.__qualname__) == (module, name) and is_saved_by_attributes(kind):
+            return kind
+    value = found_at(place)
+    if not isinstance(value, type):
+        raise ValueError(f"{module}.{name} means {value!r:.80} here, which is no class.")
+    return value
+
+
+def found_at(place: list[str]) -> Any:
+    """Returns the registered class or function of a place, one that this process saved, or a public function of ours.
+
+    Raises:
+      ValueError: there is none.
+    """
+    module, name = place
+    last = name.rpartition(".")[2]
+    registered = [value for value in get_custom_objects().values() if _place(value) == (module, name)]
+    choices = (*registered, _SAVED_HERE.get((module, name)), _functions().get((module, name)))
+    value = next((choice for choice in choices if choice is not None), get_registered_object(last))
+    if value is None:
+        whole = f"{module}.{name}"[:160]
+        raise ValueError(f"{whole} cannot be found. {FORMAT_KEEPS.format(name=whole, last=last[:80])}")
+    return value
+
+
+@cache
+def _functions() -> dict[tuple[Any, Any], Any]:
+    """Returns the public functions of ours that modules keep in attributes: `tf.nn.relu`."""
+    functions: list[Any] = [value for value in {**vars(math), **vars(nn)}.values() if _is_op(value)]
+    functions += [*public_functions(vars(activations)).values(), *public_functions(vars(losses)).values()]
+    return {_place(function): function for function in functions}
+
+
+def _is_op(value: Any) -> bool:
+    return isinstance(value, FunctionType) and value.__module__.startswith("nbtf._ops.")
+
+
+def _place(value: Any) -> tuple[Any, Any]:
+    return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+
+
+def _subclasses(*bases: type) -> Iterator[type]:
+    """Yields the classes that derive from others, the latest first: a notebook may define one again."""
+    for base in bases:
+        for kind in reversed(base.__subclasses__()):
+            yield kind
+            yield from _subclasses(kind)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,23 @@ from nbtf._ops.variable import Variable
 from nbtf._runtime.names import name_scope
 from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._storage import folders
+from nbtf._storage.archives import read_arrays
+from nbtf._storage.documents import check, parse_document
+from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf._types import as_dtype
+from nbtf.keras.allowance import allowing
 from nbtf.keras.registry import custom_object_scope, deserialized, get_registered_object
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
 from nbtf.keras.saving.models import go_on
 from nbtf.keras.variables import Variable as KerasVariable
-from nbtf.saved_model.places import found_at
+from nbtf.saved_model.places import class_at, custom_names, found_at
+from nbtf.saved_model.schema import DESCRIBED, DOCUMENT, NODES
 from nbtf.saved_model.signatures import Signature, SignatureMap
-from nbtf.saved_model.writing import OBJECTS, VALUES
+from nbtf.saved_model.writing import FORMAT, OBJECTS, VALUES
+
+_CALLS = ("call", "__call__")
+"""Methods of Keras models and layers that may be a signature."""
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
@@ -40,8 +48,11 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
 def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = None, **ignored: Any) -> Any:
     """Makes an object of what `tf.saved_model.save` wrote; in the scope of a strategy its variables are mirrored.
 
-    Classes are found by module and name, and no `__init__` is called; Keras models and layers are made from their
-    configs. The object has `signatures`, functions by name that return dictionaries.
+    A folder from a stranger may be loaded: nothing in it is executed or imported. It names classes of this program
+    that derive from nbtf's (`tf.Module`, Keras layers and so on), public classes of Keras, and what
+    `register_keras_serializable` or `custom_object_scope` have registered. No `__init__` is called but that of Keras
+    models and layers, which are made from their configs. The object has `signatures`, functions by name that return
+    dictionaries: `tf.function`s of its class.
 
     Args:
       export_dir: the folder.
@@ -51,18 +62,23 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
 
     Raises:
       OSError: nothing was saved there.
-      ValueError: a class or function cannot be found.
+      DataLossError: the folder is damaged, or names a class or function that this program does not have; a
+        `ValueError` and a `TypeError`, too.
     """
     folder = Path(os.fspath(export_dir))
     if not contains_saved_model(folder):
         theirs = " TensorFlow's own format cannot be read." if (folder / "saved_model.pb").exists() else ""
         raise OSError(f"SavedModel file does not exist at: {folder / OBJECTS}.{theirs}")
-    parts = folders.read(folder, (OBJECTS, VALUES))
-    document: dict[str, Any] = json.loads(parts[OBJECTS])
-    reader = Reader(document["nodes"], arrays.read(io.BytesIO(parts[VALUES])))
-    root = reader.made(document["root"])
-    signatures = {name: reader.signature(name, root, one) for name, one in document["signatures"].items()}
-    object.__setattr__(root, "signatures", SignatureMap(signatures))  # a layer would look for weights in it
+    contents = folders.read(folder, (OBJECTS, VALUES))
+    document: dict[str, Any] = parse_document(contents[OBJECTS], folder / OBJECTS, DOCUMENT)
+    if document["format"] != FORMAT:
+        raise RefusedFileError(f"{folder} has the format {document['format']!r:.60}; this nbtf reads {FORMAT!r}.")
+    values = read_arrays(io.BytesIO(contents[VALUES]), folder / VALUES)
+    reader = Reader(document["nodes"], values)
+    with refusing(folder, "cannot be loaded"), allowing(sum(array.nbytes for array in values.values())):
+        root = reader.root(document["root"])
+        signatures = {name: reader.signature(name, root, entry) for name, entry in document["signatures"].items()}
+        object.__setattr__(root, "signatures", SignatureMap(signatures))  # a layer would look for weights in it
     return root
 
 
@@ -73,56 +89,92 @@ class Reader:
         """Takes what was read."""
         self._nodes, self._values = nodes, values
         self._made: dict[int, Any] = {}
+        self._begun: set[int] = set()
         self._described: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "node": lambda one: self._node(one["node"]),
-            "tuple": lambda one: tuple(self.made(part) for part in one["tuple"]),
-            "set": lambda one: {self.made(part) for part in one["set"]},
-            "frozenset": lambda one: frozenset(self.made(part) for part in one["frozenset"]),
-            "dtype": lambda one: as_dtype(one["dtype"]),
-            "shape": lambda one: TensorShape(one["shape"]),
-            "spec": lambda one: TensorSpec(self.made(one["spec"][0]), as_dtype(one["spec"][1]), one["spec"][2]),
+            "node": lambda entry: self._node(entry["node"]),
+            "tuple": lambda entry: tuple(self.made(item) for item in entry["tuple"]),
+            "set": lambda entry: {self.made(item) for item in entry["set"]},
+            "frozenset": lambda entry: frozenset(self.made(item) for item in entry["frozenset"]),
+            "dtype": lambda entry: as_dtype(entry["dtype"]),
+            "shape": lambda entry: TensorShape(entry["shape"]),
+            "spec": lambda entry: TensorSpec(self.made(entry["spec"][0]), as_dtype(entry["spec"][1]), entry["spec"][2]),
             "array": self._array,
-            "name_scope": lambda one: name_scope(one["name_scope"]),
-            "bytes": lambda one: bytes.fromhex(one["bytes"]),
-            "place": lambda one: found_at(one["place"]),
-            "method": lambda one: getattr(self.made(one["method"][0]), one["method"][1]),
-            "function": lambda one: Function(self.made(one["function"]), self.made(one["signature"])),
+            "tensor": lambda entry: constant(self._values[entry["tensor"]], as_dtype(entry["dtype"])),
+            "name_scope": lambda entry: name_scope(entry["name_scope"]),
+            "bytes": lambda entry: bytes.fromhex(entry["bytes"]),
+            "place": lambda entry: _class_or_function(entry["place"]),
+            "method": lambda entry: _method(self.made(entry["method"][0]), entry["method"][1]),
+            "function": self._function,
         }
         self._kinds: dict[str, Callable[[int, dict[str, Any]], Any]] = {
             "variable": self._variable,
-            "keras_variable": lambda _, node: KerasVariable(self.made(node["of"]), name=node["name"]),
+            "keras_variable": self._keras_variable,
             "list": self._list,
             "dict": self._dict,
-            "function": lambda _, node: self.made({key: one for key, one in node.items() if key != "kind"}),
+            "function": lambda _, node: self.made({key: entry for key, entry in node.items() if key != "kind"}),
             "keras": self._keras,
             "object": self._object,
         }
 
+    def root(self, entry: dict[str, Any]) -> Any:
+        """Returns the object that was saved.
+
+        Raises:
+          ValueError: it is none with attributes.
+        """
+        root = self.made(entry)
+        if self._nodes[entry["node"]]["kind"] not in ("keras", "object"):
+            raise ValueError(f"what was saved is {root!r:.60}: no module, model or layer.")
+        return root
+
     def made(self, value: Any) -> Any:
         """Returns the value that JSON stands for."""
+        if isinstance(value, list):
+            raise ValueError(f"a list, {value!r:.60}, stands where a value is described.")
         if not isinstance(value, dict):
             return value
         described: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        if "tensor" in described:
-            return constant(self._values[described["tensor"]], as_dtype(described["dtype"]))
-        return self._described[next(iter(described))](described)
+        name = next(iter(described), "")
+        if name not in DESCRIBED:
+            raise ValueError(f"{name!r:.60} describes no value.")
+        check(described, DESCRIBED[name], "a value")
+        return self._described[name](described)
+
+    def _function(self, described: dict[str, Any]) -> Function:
+        function = self.made(described["function"])
+        if not isinstance(function, FunctionType | MethodType):
+            raise ValueError(f"a function is {function!r:.60}")
+        return Function(function, self.made(described["signature"]))
 
     def _array(self, described: dict[str, Any]) -> Any:
         array = self._values[described["array"]]
         return array[()] if described["scalar"] else array
 
     def _node(self, number: int) -> Any:
-        if number not in self._made:
-            node = self._nodes[number]
-            self._made[number] = self._kinds[node["kind"]](number, node)
-        return self._made[number]
+        if number in self._made:
+            return self._made[number]
+        if not 0 <= number < len(self._nodes) or number in self._begun:
+            raise ValueError(f"there is no node {number}, or it is a part of itself.")
+        node = self._nodes[number]
+        if node["kind"] not in NODES:
+            raise ValueError(f"node {number} is a {node['kind']!r:.60}, which nothing can be made of.")
+        check(node, NODES[node["kind"]], f"node {number}")
+        self._begun.add(number)
+        self._made[number] = value = self._kinds[node["kind"]](number, node)
+        return value
 
     def _variable(self, _: int, node: dict[str, Any]) -> Any:
-        value = self._values[node["value"]]
+        value, dtype = self._values[node["value"]], as_dtype(node["dtype"])
+        arrays.check_dtype(dtype, value, f"the value of {node['name']!r:.60}")
         value = value.astype(object) if value.dtype.kind == "S" else value
         shape = None if node["shape"] == list(value.shape) else TensorShape(node["shape"])
-        dtype = as_dtype(node["dtype"])
         return Variable(value, trainable=node["trainable"], name=node["name"], dtype=dtype, shape=shape)
+
+    def _keras_variable(self, _: int, node: dict[str, Any]) -> KerasVariable:
+        value = self.made(node["of"])
+        if not isinstance(value, Variable):
+            raise ValueError(f"the weight {node['name']!r:.60} is {value!r:.60}: no variable.")
+        return KerasVariable(value, name=node["name"])
 
     def _list(self, number: int, node: dict[str, Any]) -> list[Any]:
         made: list[Any] = []
@@ -137,7 +189,7 @@ class Reader:
         return made
 
     def _object(self, number: int, node: dict[str, Any]) -> Any:
-        kind = found_at(node["class"])
+        kind: Any = class_at(node["class"])
         made = kind.__new__(kind)
         self._made[number] = made
         for name, value in node["attributes"]:
@@ -146,8 +198,8 @@ class Reader:
 
     def _keras(self, _: int, node: dict[str, Any]) -> Any:
         """Returns a model, layer, optimizer, metric or loss, with its values."""
-        own = {name: found_at(place) for name, place in node["classes"].items()}
-        with custom_object_scope({**own, **dict(_own_functions([node["config"], node["compile"]], own))}):
+        classes = {name: class_at(place) for name, place in node["classes"].items()}
+        with custom_object_scope({**classes, **_custom_objects([node["config"], node["compile"]], classes)}):
             made = deserialized(node["config"])
             if node["build"] is not None and not made.built:
                 made.build(_as_shape(node["build"]))
@@ -158,17 +210,51 @@ class Reader:
             optimizer.build(made.trainable_variables)
         for name, variable in (variables_of(made) if node["values"] else {}).items():
             if name in node["values"]:
-                arrays.put(variable, self._values[node["values"][name]], name)
+                value = self._values[node["values"][name]]
+                arrays.check_dtype(variable.dtype, value, name)
+                arrays.put(variable, value, name)
         go_on(made, node["seeds"])
         return made
 
     def signature(self, name: str, root: Any, described: dict[str, Any]) -> Signature:
-        """Returns a signature of the object."""
-        if "root" in described:
+        """Returns a signature of the object.
+
+        Raises:
+          ValueError: it is no function.
+        """
+        if "root" in described and callable(root):
             return Signature(name, _without_training(root))
         if "attribute" in described:
-            return Signature(name, getattr(root, described["attribute"]))
-        return Signature(name, self.made(described))
+            attribute: Any = described["attribute"]
+            function = root.__dict__.get(attribute) or _method(root, attribute)
+        else:
+            function = self.made(described)
+        is_call = isinstance(function, MethodType) and function.__name__ in _CALLS
+        if not isinstance(function, Function | FunctionType) and not is_call:
+            raise ValueError(f"the signature {name!r:.60} is {function!r:.60}; expected a `tf.function`.")
+        return Signature(name, function)
+
+
+def _class_or_function(place: list[str]) -> Any:
+    try:
+        return found_at(place)
+    except ValueError:
+        return class_at(place)
+
+
+def _method(owner: Any, name: str) -> Any:
+    """Returns a method of an object, if a class of the program defines it as a function.
+
+    Raises:
+      ValueError: it does not.
+    """
+    kind = next((kind for kind in type(owner).__mro__ if name in vars(kind)), object)
+    function = vars(kind).get(name)
+    is_ours = kind.__module__.startswith("nbtf.") and name not in _CALLS
+    if isinstance(function, Function) or (isinstance(function, FunctionType) and not is_ours):
+        bound: Any = function
+        return bound.__get__(owner)
+    raise ValueError(f"{name!r:.60} is no function of the class {type(owner).__qualname__}.")
 
 
 def _without_training(model: Any) -> Callable[..., Any]:
@@ -192,21 +278,14 @@ def _as_shape(value: Any) -> Any:
     return tuple(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _own_functions(config: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yields the functions in a config that are none of Keras', under the name by which they are looked up.
+def _custom_objects(config: Any, classes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the classes and functions in a config that are none of Keras', under their names in it.
 
     Raises:
-      ValueError: one cannot be found.
+      ValueError: there is no such class or function.
     """
-    if isinstance(config, list):
-        items: list[Any] = config  # pyright: ignore[reportUnknownVariableType]
-        for one in items:
-            yield from _own_functions(one, known)
-    elif isinstance(config, dict):
-        entries: dict[str, Any] = config  # pyright: ignore[reportUnknownVariableType]
-        name, place = entries.get("registered_name"), entries.get("module")
-        if name and place and name not in known and get_registered_object(name) is None:
-            is_function = entries["class_name"] == "function"
-            yield name, found_at([place, entries["config"] if is_function else entries["class_name"]])
-        for one in entries.values():
-            yield from _own_functions(one, known)
+    return {
+        name: class_at([module, name]) if is_class else found_at([module, name])
+        for module, name, is_class in custom_names(config)
+        if name not in classes and get_registered_object(name) is None
+    }

@@ -25,7 +25,7 @@ from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
 from nbtf.keras.saving.models import as_plain, seeds_of
 from nbtf.keras.variables import Variable as KerasVariable
-from nbtf.saved_model.places import FORMAT_KEEPS, place_of
+from nbtf.saved_model.places import FORMAT_KEEPS, is_saved_by_attributes, place_of, remember_functions
 
 FORMAT = "nbtf-saved-model/1"
 OBJECTS, VALUES = "saved_model.json", "values.npz"
@@ -79,7 +79,13 @@ def save(
             f"for export. Got {obj} with type {type(obj)}."
         )
     writer = Writer()
-    root = writer.kept(obj)
+    try:
+        root = writer.kept(obj)
+    except UnkeptError:
+        raise ValueError(
+            f"Expected an object of type `Trackable`, such as `tf.Module`. Got {obj} with type {type(obj)}, which the "
+            "format has no place for."
+        ) from None
     document = {"format": FORMAT, "root": root, "signatures": writer.signatures_of(obj, signatures)}
     document["nodes"] = writer.nodes
     if writer.left_out:
@@ -211,12 +217,15 @@ class Writer:
     def _keras(self, value: Any) -> dict[str, Any]:
         """Returns a model, layer, optimizer, metric or loss as its config, and its values by their names in it."""
         variables = variables_of(value) if hasattr(value, "variables") else {}
+        config = json.loads(json.dumps(serialized(value), default=as_plain))
+        compiled = _compile_config(value)
+        remember_functions([config, compiled])
         return {
             "kind": "keras",
             "classes": _own_classes(value),
-            "config": json.loads(json.dumps(serialized(value), default=as_plain)),
+            "config": config,
             "build": getattr(value, "_build_shape", None) if getattr(value, "built", False) else None,
-            "compile": _compile_config(value),
+            "compile": compiled,
             "seeds": [[one.seed, one._count] for one in seeds_of(value)],
             "values": {name: self._array(one) for name, one in variables.items()},
         }
@@ -227,6 +236,8 @@ class Writer:
             raise UnkeptError
         if isinstance(value, Function):
             return {"kind": "function", **self._callable(value)}
+        if not is_saved_by_attributes(kind):
+            raise UnkeptError
         own = {name: one for name, one in value.__dict__.items() if name != "signatures"}
         return {"kind": "object", "class": place_of(kind), "attributes": self._items(own.items(), kind.__name__)}
 
@@ -286,7 +297,7 @@ class Writer:
             whole = getattr(method, "__qualname__", str(method))
             raise ValueError(
                 f"The signature {name!r} is {whole}, which is neither a method of the object nor found in a module. "
-                + FORMAT_KEEPS.format(name=whole)
+                + FORMAT_KEEPS.format(name=whole, last=name)
             ) from None
 
 

@@ -77,13 +77,13 @@ _LIKE = {"S": "O", "f": "fV", "V": "V", "i": "iu", "u": "iu"}
 """Which types of variables take values of a type, by NumPy's letters. Text is saved as bytes, bfloat16 as float32."""
 
 
-def check_dtype(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
+def check_dtype(dtype: Any, array: np.ndarray[Any, Any], name: str) -> None:
     """Compares the type of a value with that of its variable: numbers may have another precision.
 
     Raises:
       ValueError: it is another type.
     """
-    dtype = as_dtype(variable.dtype)
+    dtype = as_dtype(dtype)
     saved: str = array.dtype.kind
     if str(np.dtype(dtype.np_dtype).kind) not in _LIKE.get(saved, saved):
-        raise ValueError(f"{name} has the type {array.dtype}, the variable {dtype.name}.")
+        raise ValueError(f"{name} has the type {array.dtype}, its variable {dtype.name}.")

@@ -98,7 +98,7 @@ def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch:
             raise ValueError(
                 f"{where}: {name!r} has shape {tuple(saved[name].shape)}, the weight of the model {tuple(one.shape)}."
             )
-        arrays.check_dtype(one, saved[name], f"{where}: {name!r}")
+        arrays.check_dtype(one.dtype, saved[name], f"{where}: {name!r}")
     for name, one in fitting.items():
         arrays.put(one, saved[name], name)
 
@@ -248,7 +248,7 @@ def _fill(model: Any, saved: Mapping[str, Any], where: str) -> None:
     _give(present, saved, False, where)
     for name, variable in variables_of(model).items():
         if name not in present and name in saved and tuple(variable.shape) == tuple(saved[name].shape):
-            arrays.check_dtype(variable, saved[name], f"{where}: {name!r}")
+            arrays.check_dtype(variable.dtype, saved[name], f"{where}: {name!r}")
             arrays.put(variable, saved[name], name)
 
 

@@ -204,10 +204,14 @@ class Feed:
         began = time.monotonic()
         if began < self._holders_again:
             return
-        names = _holder_names(self._session, seconds)
+        names, complete = _holder_names(self._session, seconds)
+        missing = None if complete else ""  # what there was no time for has no holder yet; it is not without one
         maps = self._look_at_maps([one.name for one in runtime.devices() if one.in_use is not None], fresh=True)
         holders = {
-            (device, region.region, chunk.offset): (chunk.label, names.get((device, region.region, chunk.offset)))
+            (device, region.region, chunk.offset): (
+                chunk.label,
+                names.get((device, region.region, chunk.offset), missing),
+            )
             for device, regions in maps.items()
             for region in regions
             for chunk in region.chunks
@@ -220,11 +224,11 @@ class Feed:
             self._holders_again = began + took + MAP_PART * took
 
 
-def _holder_names(session: Session, seconds: float) -> dict[tuple[str, int, int], str]:
+def _holder_names(session: Session, seconds: float) -> tuple[dict[tuple[str, int, int], str], bool]:
     try:
         holders = importlib.import_module("nbtf.notebook.holders")
     except ModuleNotFoundError:
-        return {}
+        return {}, True
     return holders.holder_names(session, seconds)
 
 

@@ -125,24 +125,24 @@ class Holders:
         return all(self._graph.counts[number] == len(self._graph.into[number]) for number in numbers)
 
 
-def holder_names(session: Session, seconds: float) -> dict[Piece, str]:
-    """Returns who holds each piece of GPU memory, in few words: `x, Out[7]`.
+def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bool]:
+    """Returns who holds each piece of GPU memory, in few words: `x, Out[7]`, and whether the time was enough for all.
 
     Args:
       session: whose shell's variables are looked at.
       seconds: how long it may take; what was not found by then is left out.
     """
     if not any(device.in_use for device in runtime.devices()):
-        return {}
+        return {}, True
     found, labels = Holders(session, seconds), dict[Piece, str]()
     for piece in found.largest_first:
         if found.late:
-            break
+            return labels, False
         names = found.names(piece)
         if any(place.rank == OUTPUTS for place in names):
             names = [place for place in names if place.rank != UNDERSCORES]
         labels[piece] = in_few_words([place.text for place in names])
-    return labels
+    return labels, found.finished
 
 
 def in_few_words(names: list[str], most: int = 3) -> str:

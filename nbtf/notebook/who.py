@@ -117,8 +117,10 @@ def _held(
         return [], []
     holders = Holders(session, seconds, [(one.kind, one.held) for one in kinds])
     rows = _rows(session, gpus, holders)
-    notes = _notes(gpus, rows, holders, seconds)
+    notes = _notes(gpus, rows)
     rows += others(holders, kinds, cards)
+    if not holders.finished or holders.late:  # asked last: also the lines of other libraries' arrays take time
+        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
     return sorted(rows, key=lambda row: -row["nbytes"]), notes
 
 
@@ -210,15 +212,13 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
 
 
-def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]], holders: Holders, seconds: float) -> list[str]:
+def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]]) -> list[str]:
     notes: list[str] = []
     for gpu in gpus:
         pieces = sum(row["pieces"] for row in rows if row["device"] == gpu.name)
         if gpu.in_use:
             told = f"{runtime.exact(gpu.in_use)} in use in {pieces:,} {'piece' if pieces == 1 else 'pieces'}"
             notes.append(f"{gpu.label}: {told}.")
-    if not holders.finished or holders.late:
-        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
     if any(not row["code"] and row["op"] != "scratch" for row in rows):
         notes.append("Code lines are known of what was made while a recorder was on, as it is from %load_ext nbtf on.")
     return notes

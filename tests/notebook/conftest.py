@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
-import gc
-import importlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +12,13 @@ from typing import Any, NamedTuple
 import pytest
 
 import nbtf as tf
+from nbtf.notebook import reach
 from tests.machines import machine
+
+ENOUGH = 600.0
+"""Seconds that no search takes, however busy the machine is: what is looked for is found, or is not there."""
+
+INSTALLED = (*reach._installed(), f"{Path(__file__).parents[1]}{os.sep}")
 
 
 class Ran(NamedTuple):
@@ -37,16 +42,6 @@ class Shell:
         return Ran(done.result, said.out + said.err, done.error_in_exec or done.error_before_exec)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quick_collections() -> Iterator[None]:
-    """Leaves what is there now out of garbage collections: IPython makes one for every shell that is reset."""
-    importlib.import_module("IPython.core.interactiveshell")
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.fixture
 def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A shell that has not loaded the extension."""
@@ -54,6 +49,8 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
+    # A person's modules lead to a person's objects; those of the tests lead to all tests of the run.
+    monkeypatch.setattr(reach, "_installed", lambda: INSTALLED)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.chdir(tmp_path)
     before = set(vars(builtins))

@@ -347,7 +347,7 @@ def test_free_memory_and_its_largest_piece_are_told(shell: Shell, feed: Feed) ->
 def test_holders_are_named_until_another_tensor_takes_the_place(
     shell: Shell, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed_module, "_holder_names", lambda session, seconds: {("GPU:0", 0, SCRATCH): "a"})
+    monkeypatch.setattr(feed_module, "_holder_names", lambda session, seconds: ({("GPU:0", 0, SCRATCH): "a"}, True))
     shell.run("a = tf.constant([1.0] * 64)", "b = tf.constant([2.0] * 64)")
 
     def names() -> list[str | None]:
@@ -361,9 +361,22 @@ def test_holders_are_named_until_another_tensor_takes_the_place(
     assert (["a", None], ["", None]) == (looked, names())
 
 
+@pytest.mark.parametrize(("complete", "holder"), [(True, None), (False, "")])
+def test_chunk_is_without_a_holder_only_where_there_was_time_to_look(
+    shell: Shell, feed: Feed, monkeypatch: pytest.MonkeyPatch, complete: bool, holder: str | None
+) -> None:
+    monkeypatch.setattr(feed_module, "_holder_names", lambda session, seconds: ({}, complete))
+    shell.run("a = tf.constant([1.0] * 64)")
+
+    feed.name_holders(1.0)
+    state = feed.with_maps(feed.state(busy=False), fresh=True)
+
+    assert [holder] == [None if row[7] < 0 else state["words"][row[7]] for row in chunks(state) if row[3] == 256]
+
+
 def test_long_look_for_holders_is_not_made_again_at_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
-    monkeypatch.setattr(feed_module, "_holder_names", lambda _, seconds: looks.append(seconds) or {})
+    monkeypatch.setattr(feed_module, "_holder_names", lambda _, seconds: looks.append(seconds) or ({}, True))
     clock = iter([10.0, 11.0, 12.0, 30.0, 32.0, 32.1, 32.2, 32.3])  # a look takes a second: the next one comes 20 later
     monkeypatch.setattr(feed_module.time, "monotonic", lambda: next(clock))
 

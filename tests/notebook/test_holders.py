@@ -15,7 +15,7 @@ from nbtf.notebook.holders import Holders, holder_names, in_few_words
 from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.who import who
 from tests.machines import SCRATCH
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import ENOUGH, Shell
 
 
 @pytest.fixture
@@ -34,22 +34,26 @@ def names(session: Session, *lines: str) -> list[str]:
     for line in lines:
         result = session.shell.run_cell(line)
         assert result.error_in_exec is None
-    found = Holders(session, 5.0)
+    found = Holders(session, ENOUGH)
     return [place.text for piece in found.by_piece for place in found.names(piece)]
+
+
+def labels(session: Session) -> list[str]:
+    return [*holder_names(session, ENOUGH)[0].values()]
 
 
 def test_labels_are_short(session: Session, shell: Shell) -> None:
     shell.run("x = tf.ones([10]); y = x; z = tf.reshape(x, [2, 5]); w = [x]")
     shell.run("x")
 
-    assert {piece_of(shell.ip.user_ns["x"]): "x, y, w[0] and 2 more"} == holder_names(session, 1.0)
+    assert ({piece_of(shell.ip.user_ns["x"]): "x, y, w[0] and 2 more"}, True) == holder_names(session, ENOUGH)
 
 
 def test_output_is_named_once_in_a_label(session: Session, shell: Shell) -> None:
     shell.run("x = tf.ones([10])")
     shell.run("x")
 
-    assert ["x, Out[2]"] == list(holder_names(session, 1.0).values())
+    assert ["x, Out[2]"] == labels(session)
 
 
 def test_long_name_is_cut_in_a_label() -> None:
@@ -59,7 +63,7 @@ def test_long_name_is_cut_in_a_label() -> None:
 def test_nothing_is_looked_at_while_nothing_is_in_use(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nbtf.notebook.holders.Holders", None)
 
-    assert {} == holder_names(session, 1.0)
+    assert ({}, True) == holder_names(session, ENOUGH)
 
 
 def test_shortest_name_is_told_first(session: Session) -> None:
@@ -129,7 +133,7 @@ def test_no_code_of_what_holds_it_runs(session: Session, shell: Shell, name: str
 
     assert None is table.error
     assert name in [row["holder"] for row in table.result.to_dict()["rows"]]
-    assert [name] == list(holder_names(session, 5.0).values())
+    assert [name] == labels(session)
 
 
 def test_nothing_is_kept_alive(session: Session, shell: Shell) -> None:
@@ -138,7 +142,7 @@ def test_nothing_is_kept_alive(session: Session, shell: Shell) -> None:
     gc.disable()
     try:
         assert None is shell.run("%gpu_memory --who").error
-        assert ["owner.x"] == list(holder_names(session, 5.0).values())
+        assert ["owner.x"] == labels(session)
         shell.run("del owner")
 
         assert None is gone()
@@ -163,6 +167,7 @@ def test_search_that_is_cut_says_how_far_it_came(session: Session, shell: Shell)
 
     assert not found.finished
     assert 0 < found.looked < 10_000
+    assert not holder_names(session, 0.0)[1]
     table = who(session, ["GPU:0"], seconds=0.0)
     assert "The search stopped after 0 s and" in repr(table)
     assert "not found in time" in [row["holder"] for row in table.rows]

@@ -15,7 +15,7 @@ from nbtf.notebook.session import SESSIONS
 from tests import fake_cupy
 from tests.fake_cupy import FakeMachine
 from tests.fake_nvml import FakeCard, FakeNVML
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import ENOUGH, Shell
 
 LOOKS = (
     "%load_ext nbtf",
@@ -78,7 +78,7 @@ def test_op_does_open_one(bare: Shell, cards: FakeMachine) -> None:
 
 
 def test_tensors_on_a_card_are_found_by_name(bare: Shell, cards: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 60.0)  # a busy computer searches for longer than people wait
+    monkeypatch.setattr("nbtf.notebook.who.SECONDS", ENOUGH)  # a busy computer searches for longer than people wait
     bare.run("%load_ext nbtf", "")
     bare.run("x = tf.ones([1000])")
 

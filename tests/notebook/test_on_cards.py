@@ -15,7 +15,7 @@ from nbtf import runtime
 from nbtf.notebook import libraries, on_cards
 from nbtf.notebook.processes import Owner
 from tests.fake_nvml import GIB, MIB, FakeCard
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import ENOUGH, Shell
 from tests.notebook.real_cards import gpu, one_busy_card, use_cards
 
 
@@ -57,7 +57,7 @@ def rows(table: Any) -> dict[str, tuple[str, int]]:
 def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("torch", "cupy"):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 60.0)  # a busy computer searches for longer than people wait
+    monkeypatch.setattr("nbtf.notebook.who.SECONDS", ENOUGH)  # a busy computer searches for longer than people wait
     known = {700_001: Owner(700_001, "bob"), 700_002: Owner(700_002, "ada", True, "python", "a.ipynb", True, 750.0)}
     monkeypatch.setattr(on_cards, "owner", known.__getitem__)
 

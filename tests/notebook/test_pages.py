@@ -13,7 +13,7 @@ import nbtf as tf
 from nbtf._runtime.placement import KINDS
 from nbtf.notebook import who
 from nbtf.notebook.export import FIELDS, SCHEMA
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import ENOUGH, Shell
 
 GITHUB = Path(__file__).parents[2] / ".github"
 MAGICS = (GITHUB / "MAGICS.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def test_all_examples_of_magics_print_what_the_page_says(bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(who, "SECONDS", 60.0)  # a process of many tests has many objects
+    monkeypatch.setattr(who, "SECONDS", ENOUGH)  # a process of many tests has many objects
     tf.runtime.restart()
     for code, said in blocks(MAGICS):
         ran = bare.run(code)

@@ -380,7 +380,7 @@ def test_holders_are_looked_for_only_when_a_memory_view_is_looked_at(
 def test_memory_view_is_told_nothing_new_when_the_holders_are_the_same(
     start: Start, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "_holder_names", lambda session, seconds: {("GPU:0", 0, SCRATCH): "a"})
+    monkeypatch.setattr(feed, "_holder_names", lambda session, seconds: ({("GPU:0", 0, SCRATCH): "a"}, True))
     pump = start("inline")
     model = view(pump, maps=True)
     pump.shown(model)

@@ -15,15 +15,15 @@ import nbtf as tf
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook.who import GARBAGE
 from tests.machines import SCRATCH
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import ENOUGH, Shell
 
 BIG = 4 * 500 * 100
 
 
 @pytest.fixture(autouse=True)
 def time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process of a test run has millions of objects, and a machine may be busy."""
-    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 60.0)
+    """A machine may be busy."""
+    monkeypatch.setattr("nbtf.notebook.who.SECONDS", ENOUGH)
 
 
 def in_use() -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import os
@@ -23,7 +24,6 @@ ROOT = Path(__file__).parents[1]
 
 # The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
 
 # What starts kernels, pages and other programs takes longest: workers begin with it, and end with what is short.
 SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu", "notebooks"))
@@ -61,6 +61,12 @@ def forget_tensorflow_1(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     if "nbtf.compat" in sys.modules:
         monkeypatch.delitem(vars(sys.modules["nbtf.compat"]), "v1", raising=False)
+
+
+def pytest_collection_finish() -> None:
+    """Leaves all that is there before the first test out of garbage collections, which many tests ask for."""
+    gc.collect()
+    gc.freeze()
 
 
 class ForTestsAndDoctests:

@@ -18,8 +18,7 @@ from typing import Any
 from weakref import ref
 
 Lock = Any
-"""A `threading.RLock`: whoever has it may take it again, so that code called by the garbage collector cannot wait for
-its own thread."""
+"""A `threading.Lock` or `RLock`, whose class has no name."""
 
 _LOCKS: set[ref[Lock]] = set()
 _TAKEN: dict[int, list[Lock]] = {}
@@ -29,9 +28,13 @@ _PATIENCE, _STEP = 2.0, 0.02
 """Seconds that a fork waits for all locks, and for each: the thread that has one may be waiting for this one."""
 
 
-def new_lock() -> Lock:
-    """Returns a lock for `with`, which a forked process finds free."""
-    lock = threading.RLock()
+def new_lock(reentrant: bool = False) -> Lock:
+    """Returns a lock that a forked process finds free.
+
+    Args:
+      reentrant: whether the thread that has it may take it again.
+    """
+    lock = threading.RLock() if reentrant else threading.Lock()
     _LOCKS.add(ref(lock, _LOCKS.discard))
     return lock
 

@@ -123,6 +123,10 @@ def simulate_gpus(
     Placement, memory accounts and error messages are those of the cards; nothing runs faster. Devices must not be
     in use yet. `CUDA_VISIBLE_DEVICES` is obeyed.
 
+    What this process starts from then on, such as the workers of `multiprocessing`, finds the same machine, unless it
+    calls this function itself: it is handed on in `NBTF_SIMULATED_GPUS`. A fork server keeps the machine of the moment
+    when it started.
+
     Args:
       n: how many; 0 removes them.
       model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.

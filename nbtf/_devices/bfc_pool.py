@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import threading
 from weakref import WeakSet
 
 import numpy as np
 
 from nbtf._devices.bfc_chunks import MIN_CHUNK, Hole, OldHandles, Region, Tile, rounded
+from nbtf._locks import new_lock
 
 # Every rule and constant of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _FIRST_REGION = 2 << 20
@@ -25,7 +25,7 @@ class Driver:
         """Makes a card with all of its memory free."""
         self.total = total_bytes
         self.pools: WeakSet[Pool] = WeakSet()
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         """Held from a request until the pool has mapped what it got."""
 
     @property
@@ -55,7 +55,7 @@ class Pool:
         self._regions: list[Region] = []
         self._regions_made = 0
         self._free: list[tuple[int, int, Tile]] = []
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._old_handles: OldHandles | None = None
         self._handles_made = 0
         self._pool = self._peak_pool = 0

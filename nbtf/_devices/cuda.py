@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from nbtf._devices.discovery import PhysicalGPU
 from nbtf._devices.exhausted import Request
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site, Where
+from nbtf._locks import new_lock
 from nbtf._types import as_dtype
 from nbtf.errors import FailedPreconditionError, OpError, ResourceExhaustedError
 
@@ -74,7 +74,7 @@ class CudaGPU(Device):
         self._functions: dict[Any, tuple[Callable[..., Any], What]] = {}
         self._guard: Guard | None = None
         self._lost: OpError | None = None
-        self._opening = threading.RLock()
+        self._opening = new_lock(reentrant=True)
 
     # Opening
 

@@ -6,7 +6,6 @@ import ctypes
 import os
 import re
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.catalog import CARDS, Card
 from nbtf._devices.discovery import PhysicalGPU
+from nbtf._locks import new_lock
 
 SWITCH = "NBTF_GPU"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -69,7 +69,7 @@ class _Found:
 
 
 _FOUND = _Found()
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 def forget() -> None:

@@ -38,6 +38,17 @@ class SimulatedMachine(NamedTuple):
         what = f"1 simulated GPU ({each})" if self.count == 1 else f"{self.count} simulated GPUs ({each} each)"
         return f"{what}: NumPy on this computer's CPU. No GPU is used."
 
+    def text(self) -> str:
+        """Returns what NBTF_SIMULATED_GPUS says to ask for this machine.
+
+        >>> simulated_machine(2, "K20m").text(), simulated_machine(2, "K20m", "512MiB").text()
+        ('2xTesla K20m', '2xTesla K20m@512.0MiB')
+        """
+        if self.count == 0:
+            return "0"
+        own = "" if self.memory_bytes == self.card.memory_bytes else f"@{self.memory_bytes / _MIB}MiB"
+        return f"{self.count}x{self.card.name}{own}"
+
 
 class PhysicalGPU(NamedTuple):
     """One card that the process sees.
@@ -109,16 +120,16 @@ def machine_from_environment(environ: Mapping[str, str]) -> SimulatedMachine | N
     "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
     """
     text = environ.get(SIMULATED_GPUS, "").strip()
-    parts = re.fullmatch(r"([0-9]+)(?:\s*[xX]\s*(\S.*))?", text, re.ASCII)
+    parts = re.fullmatch(r"([0-9]+)(?:\s*[xX]\s*([^\s@][^@]*))?(?:@(.*))?", text, re.ASCII)
     if not text or (parts and int(parts[1]) == 0):
         return None
     if not parts:
         raise ValueError(
             f"{SIMULATED_GPUS} is {text!r}; expected a number of GPUs such as 4, a number and a card such as "
-            "4xTesla K20m, or 0 or nothing for none."
+            "4xTesla K20m or 4xTesla K20m@512MiB, or 0 or nothing for none."
         )
     try:
-        return simulated_machine(int(parts[1]), parts[2])
+        return simulated_machine(int(parts[1]), parts[2], parts[3])
     except ValueError as error:
         raise ValueError(f"{SIMULATED_GPUS} is {text!r}. {error}") from None
 

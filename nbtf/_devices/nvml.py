@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
+
+from nbtf._locks import new_lock
 
 INSTALL = 'pip install "nbtf[nvml]"'
 
@@ -76,7 +77,7 @@ class CardMonitor:
           clock: tells seconds.
         """
         self._load, self._clock = load, clock
-        self._lock = threading.RLock()
+        self._lock = new_lock(reentrant=True)
         self._forget()
 
     def _forget(self) -> None:

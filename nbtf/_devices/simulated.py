@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -33,6 +32,7 @@ from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site, Where
+from nbtf._locks import new_lock
 from nbtf._types import as_dtype, float32
 from nbtf.errors import ResourceExhaustedError
 
@@ -119,7 +119,7 @@ class SimulatedGPU(Device):
         self._scratch: Chunk | None = None
         self._unlooked = 0
         self._look_again = 0.0
-        self._starting = threading.Lock()
+        self._starting = new_lock()
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""

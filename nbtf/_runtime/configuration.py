@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nbtf._devices.discovery import PhysicalGPU, SimulatedMachine, gpus, machine_from_environment
+from nbtf._devices.discovery import SIMULATED_GPUS, PhysicalGPU, SimulatedMachine, gpus, machine_from_environment
 
 
 class PhysicalDevice(NamedTuple):
@@ -71,8 +72,13 @@ class Configuration:
         return self._physical
 
     def use(self, machine: SimulatedMachine) -> None:
-        """Takes another simulated machine; what was configured for the old one is forgotten."""
+        """Takes another simulated machine; what was configured for the old one is forgotten.
+
+        Programs that this process starts, such as the workers of `multiprocessing`, find the same one.
+        """
         self.machine = machine
+        if self.environ is os.environ:
+            os.environ[SIMULATED_GPUS] = machine.text()
         self.machine_from_environment = False
         self._physical = None
         self.logical, self.growth = {}, {}

@@ -15,6 +15,7 @@ from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import SimulatedMachine
 from nbtf._devices.names import full_name, without_cuda
 from nbtf._devices.sites import whereabouts
+from nbtf._locks import new_lock
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
 from nbtf._runtime.events import Reason
 from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
@@ -61,7 +62,7 @@ class Context:
     """
 
     # One for all contexts: one that is being replaced must not open a lane after the next one has settled.
-    _lock = threading.RLock()
+    _lock = new_lock(reentrant=True)
 
     def __init__(
         self,
@@ -209,6 +210,9 @@ class Context:
 
     def _announce(self) -> None:
         """GPUs that only the environment asked for say once what they are."""
+        processes = sys.modules.get("multiprocessing")
+        if processes is not None and processes.parent_process() is not None:
+            return  # a worker: what it works for has said so
         if self.configuration.machine_from_environment and self.configuration.machine is not None:
             print(f"nbtf: {self.configuration.machine.sentence()}", file=sys.stderr)  # noqa: T201  # the announcement
 

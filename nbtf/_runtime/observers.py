@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from nbtf._devices.sites import warn
+from nbtf._locks import new_lock
 from nbtf._runtime.events import Event
 from nbtf._runtime.notes import NUMBER, SUBJECT, Note, next_number
 from nbtf._runtime.scopes import SCOPE
@@ -43,7 +44,7 @@ class Observers:
         self.due = 0
         """After which number the notes must be counted: there is one for every note, so their list stays short."""
         self._changed = changed
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._telling = threading.local()
 
     def belong_to(self, changed: Callable[[], None]) -> None:

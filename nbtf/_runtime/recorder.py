@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
+from nbtf._locks import new_lock
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import IN_USE, NUMBER, PART, SUBJECT, Note, Subject, note_of_event
 
@@ -141,7 +141,7 @@ class Recorder:
         if capacity < 0:
             raise ValueError(f"capacity must be 0 events or more, got {capacity}")
         self._capacity = capacity
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.taken: list[Note] = []  # not counted yet
         self._kept: deque[tuple[int, list[Note]]] = deque()  # counted, each with the number of its events
         self._kept_events = 0

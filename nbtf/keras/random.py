@@ -13,7 +13,7 @@ from nbtf._ops.elementwise import cast
 from nbtf._ops.trial import current_trial
 from nbtf.keras.dtypes import standardized
 
-_DRAWING = new_lock()
+_DRAWING = new_lock(reentrant=True)
 """One for all generators, which can be copied and pickled."""
 
 

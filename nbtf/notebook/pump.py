@@ -12,9 +12,10 @@ from time import monotonic
 from typing import Any, Protocol
 
 from nbtf import runtime
+from nbtf._locks import new_lock
 from nbtf.notebook.audience import Audience, Patience, request_date
 from nbtf.notebook.feed import HEARTBEAT, Feed, State
-from nbtf.notebook.session import Session, say
+from nbtf.notebook.session import SESSIONS, Session, say
 
 INTERVAL = 0.1
 """Seconds between two messages to one view while a cell runs; so many times longer where several views are open."""
@@ -70,7 +71,7 @@ class Pump:
         self.feed = Feed(session)
         self._models: list[Model] = []
         self._state: State = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._due = self._sent = 0.0
         self._failures = 0
         self.failure: Exception | None = None
@@ -250,6 +251,11 @@ class Pump:
         self._patience.cell_ends()
         self.tick(wait=True, holders=True)
 
+    def begin_child(self) -> None:
+        """Feeds nobody in a forked process: the views are those of the other one, and so was the thread."""
+        self._stopped, self._thread, self._models = True, None, []
+        self._listen(False)
+
     def stop(self) -> None:
         """Ends the thread, and says so to all views."""
         self._end_thread()
@@ -263,6 +269,16 @@ class Pump:
                         self._tell(model, fresh=True)
         except Exception as error:  # a view that cannot be told says by itself that it is not live
             self.failure = error
+
+
+def _begin_child() -> None:
+    for session in list(SESSIONS.values()):
+        if session.pump is not None:
+            session.pump.begin_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_child)
 
 
 def pump_of(session: Session) -> Pump:

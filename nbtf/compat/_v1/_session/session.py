@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from copy import deepcopy
 from typing import Any
 
+from nbtf._locks import new_lock
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.placement import Machine
 from nbtf.compat._v1._config.config_proto import ConfigProto
@@ -65,7 +65,7 @@ class Session:
         self._placed: dict[Operation, Placement] = {}
         self._version = 0
         """How many nodes the graph had when they were placed."""
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._runner = Runner()
         self._open: ExitStack | None = None
         self._context: Context = CURRENT.context

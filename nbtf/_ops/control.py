@@ -9,8 +9,8 @@ from typing import Any
 from nbtf._ops.creation import executing_eagerly
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.structure import assert_same_structure, map_structure
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Reference, Tensor
 from nbtf.errors import InvalidArgumentError
 
@@ -263,6 +263,5 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {','.join(kwargs)}.")
-    scope = SCOPE()
-    together = None if scope is None else getattr(scope.graph, "together", None)
+    together = getattr(open_graph(), "together", None)
     return None if together is None else together(inputs, name)

@@ -11,8 +11,8 @@ from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.shape import shape as shape_of
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor, host_array, list_as_tensor
-from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
@@ -332,8 +332,7 @@ def executing_eagerly() -> bool:
     >>> tf.executing_eagerly()
     True
     """
-    scope = SCOPE()
-    return scope is None or scope.graph is None
+    return open_graph() is None
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
@@ -351,4 +350,6 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """
     if isinstance(tensor, Tensor):
         return tensor.numpy()
+    if hasattr(tensor, "static_value"):
+        return tensor.static_value()  # a graph's: it may know
     return None if is_tensor(tensor) else tensor

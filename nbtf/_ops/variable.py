@@ -16,7 +16,7 @@ from nbtf._ops.resource import AssignAddVariableOp, AssignSubVariableOp, AssignV
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._ops.variable_making import alone, made
 from nbtf._ops.variable_parts import VariableParts
-from nbtf._runtime.context import CURRENT
+from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import HERE, SCOPE
@@ -107,9 +107,9 @@ class Variable(VariableParts):
         arguments = {key: value for key, value in locals().items() if key not in ("cls", "__class__")}
         scope = SCOPE()
         make: Callable[..., Variable] = partial(made, cls)
-        if cls is Variable and scope is not None:
-            make = getattr(scope.graph, "variable", make)  # a graph has its own
-            for creator in scope.creators:
+        if cls is Variable:
+            make = getattr(open_graph(), "variable", make)  # a graph has its own
+            for creator in () if scope is None else scope.creators:
                 make = partial(creator, make)
         return make(**arguments)
 

@@ -87,6 +87,7 @@ class Context:
         self.last_recorder: Recorder | None = None
         self.made_from: dict[str, PhysicalDevice] = {}
         self._more_cpus: dict[str, Device] = {}  # that only sessions have
+        self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
         self._opened_cells: list[tuple[int, Request]] = []
@@ -385,6 +386,15 @@ class _Current:
 
 CURRENT = _Current()
 CURRENT.context = Context()
+
+
+def open_graph() -> Any:
+    """Returns the graph of the innermost open block, or the default one; None where ops run at once."""
+    scope = SCOPE()
+    if scope is not None and (scope.graph is not None or scope.at_once):
+        return None if getattr(scope.graph, "runs_at_once", False) else scope.graph
+    default = CURRENT.context.default_graph
+    return None if default is None else default()
 
 
 def install(context: Context) -> None:

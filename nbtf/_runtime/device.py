@@ -6,8 +6,8 @@ from typing import Any
 
 from nbtf._devices.names import DeviceSpec
 from nbtf._runtime.configuration import LogicalDevice
-from nbtf._runtime.context import CURRENT
-from nbtf._runtime.scopes import SCOPE, ScopeStack
+from nbtf._runtime.context import CURRENT, open_graph
+from nbtf._runtime.scopes import ScopeStack
 
 
 class device(ScopeStack):  # noqa: N801  # TensorFlow's name
@@ -37,10 +37,10 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
 
     def __init__(self, device_name: Any) -> None:
         """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
-        scope = SCOPE()
-        if scope is not None and hasattr(scope.graph, "device"):
+        graph = open_graph()
+        if hasattr(graph, "device"):
             self._entered = []
-            self._name = scope.graph.device(device_name)
+            self._name = graph.device(device_name)
             return
         if device_name.__class__ is not str:
             device_name = _as_text(device_name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._runtime.context import CURRENT
+from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, ScopeStack
 
 
@@ -44,8 +44,9 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
         """Opens the block; returns the whole of what stands in front."""
         outer = SCOPE() or EMPTY
         name = self._name
-        if hasattr(outer.graph, "name_scope"):
-            self._block = outer.graph.name_scope(name)
+        graph = open_graph()
+        if hasattr(graph, "name_scope"):
+            self._block = graph.name_scope(name)
             return self._block.__enter__()
         whole = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
         inner = outer.with_(names=whole)

@@ -55,7 +55,7 @@ class Scope:
     placed: tuple[Device, Reason] | None = None
     """Where that node was placed, and why; ops are placed one by one where this is None."""
     at_once: bool = False
-    """Whether ops run at once here though functions of `tf.compat.v1` otherwise build the default graph."""
+    """Whether ops run at once here though elsewhere they are added to the default graph."""
 
     def __init__(
         self,
@@ -112,6 +112,8 @@ class NodeScope(Scope):
     """The scope in which a session runs one node: where it runs is decided already."""
 
     __slots__ = ("node", "placed")
+
+    at_once = True
 
     def __init__(self, node: str, device: Device, reason: Reason) -> None:
         """Takes the name of the node, and where it was placed."""

@@ -346,9 +346,9 @@ def own_version(name: str, value: _Any) -> _Any:
       value: what `nbtf` has under it; what is no function comes back as it is.
     """
     import nbtf
-    from nbtf.compat._v1._surface.wrapping import wrapped
+    from nbtf.compat._v1._surface.wrapping import eager, wrapped
 
-    if name in _FROM and getattr(nbtf, name, None) is value:
+    if name in _FROM and eager(getattr(nbtf, name, value)) is eager(value):
         return getattr(_sys.modules[__name__], name)
     return wrapped(value)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nbtf import distribute
 from nbtf._ops.random import seeds
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.values import mapped
 from nbtf.keras.dtypes import floatx
@@ -160,6 +161,13 @@ class Weighted(Feed):
 # Making one
 
 
+NOT_IN_GRAPHS = (
+    "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function. Keras trains eagerly: "
+    "leave tf.compat.v1.disable_eager_execution() and `with graph.as_default():` out."
+)
+"""What TensorFlow 2.21 says, and what to do."""
+
+
 def feed_of(
     x: Any,
     y: Any = None,
@@ -179,8 +187,11 @@ def feed_of(
       class_weight: weights of the classes.
 
     Raises:
+      RuntimeError: a graph is built, in which Keras does not train.
       ValueError: arrays of different lengths, targets beside a data set, data of a kind that is not known.
     """
+    if open_graph() is not None:
+        raise RuntimeError(NOT_IN_GRAPHS)
     if class_weight is not None:
         if sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")

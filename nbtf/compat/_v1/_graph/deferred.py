@@ -111,6 +111,7 @@ class _Running:
     """Stands where a graph stands in a scope, and runs the ops that come on the device and under the name of a node."""
 
     building_function = False
+    runs_at_once = True
 
     __slots__ = ("_names", "_placed", "_prefix")
 

@@ -62,6 +62,14 @@ class Graph(Collections, Requests):
     @contextmanager
     def as_default(self) -> Generator[Graph]:
         """Makes this graph the one that ops are added to, inside a `with`."""
+        from nbtf.compat._v1._surface.everywhere import build_everywhere
+
+        build_everywhere()
+        with self._opened():
+            yield self
+
+    @contextmanager
+    def _opened(self) -> Generator[Graph]:
         stack = ScopeStack()
         stack.enter((SCOPE() or EMPTY).with_(graph=self))
         try:
@@ -73,7 +81,7 @@ class Graph(Collections, Requests):
     def inside(self) -> AbstractContextManager[Any]:
         """Returns `as_default()`, or a block that does nothing where this is the default already."""
         scope = SCOPE()
-        return nullcontext() if scope is not None and scope.graph is self else self.as_default()
+        return nullcontext() if scope is not None and scope.graph is self else self._opened()
 
     def reaches(self, graph: Graph) -> bool:
         """Tells whether nodes here may take tensors of a graph: of this one alone; a branch is inside another."""

@@ -34,7 +34,6 @@ class Process:
 
     eager = Switch()
     v2_shapes = Switch()
-    tensor_equality = Switch()
     resource_variables = Switch()
 
     def __init__(self, context: Any) -> None:

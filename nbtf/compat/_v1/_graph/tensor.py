@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nbtf._ops.operators import OPERATORS
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
@@ -124,6 +123,12 @@ class GraphTensor:
             self._graph.name_constant(self, name or "Const")
         return self
 
+    def static_value(self) -> Any:
+        """Returns its value where no feed or variable decides it, else None."""
+        from nbtf.compat._v1._graph.static import constant_value
+
+        return constant_value(self)
+
     def consumers(self) -> list[Operation]:
         """Returns the nodes that take it."""
         self._graph.settle()
@@ -192,27 +197,10 @@ class GraphTensor:
         if scope is not None and scope.graph is not None:
             raise AttributeError("not_yet")
         return TypeError(
-            f"{self!r} belongs to a graph: it has no value before a session runs. Functions of `nbtf` run at once; "
-            "those of `import nbtf.compat.v1 as tf` add ops to the graph, as does `with graph.as_default():`."
+            f"{self!r} belongs to a graph: it has no value before a session runs. Ops run at once here; they are "
+            "added to the graph inside `with graph.as_default():`, after `disable_eager_execution()`, or with "
+            "`import nbtf.compat.v1 as tf`."
         )
-
-    def __eq__(self, other: object) -> Any:
-        """Tells whether it is the same tensor; compares elements after `enable_tensor_equality`."""
-        if not process().tensor_equality:
-            return self is other
-        return self._compared("__eq__", other)
-
-    def __ne__(self, other: object) -> Any:
-        """Tells whether it is another tensor; compares elements after `enable_tensor_equality`."""
-        if not process().tensor_equality:
-            return self is not other
-        return self._compared("__ne__", other)
-
-    __hash__ = object.__hash__
-
-    def _compared(self, how: str, other: object) -> Any:
-        with self.here().inside():
-            return OPERATORS[how](self, other)
 
     if TYPE_CHECKING:  # set by operators.py, which needs this class
         __add__: Any

@@ -69,12 +69,24 @@ def _array(part: Any) -> Any:
     return None if part is None else np.array(list(part), np.int32)
 
 
+_TO_BUILD = (
+    "To build a graph instead, call `tf.compat.v1.disable_eager_execution()` first, or write "
+    "`import nbtf.compat.v1 as tf`, without tf.enable_eager_execution()."
+)
+
+
+def empty(fetches: Any) -> RuntimeError:
+    """Returns what is raised where the graph has no nodes, with the way out for tensors that have their values."""
+    text = "The Session graph is empty. Add operations to the graph before calling run()."
+    hint = f" {_told(fetches)} was made eagerly, outside a graph. {_TO_BUILD}" if isinstance(fetches, Tensor) else ""
+    return RuntimeError(text + hint)
+
+
 def check_not_eager(fetch: Any) -> None:
     """Raises `TypeError` for a tensor that has its value already."""
     if isinstance(fetch, Tensor):
         raise TypeError(
-            f"Argument `fetch` = {fetch} was made eagerly, outside a graph: it has its value already, call `.numpy()`. "
-            "To build a graph instead, write `import nbtf.compat.v1 as tf`, without tf.enable_eager_execution()."
+            f"{_told(fetch)} was made eagerly, outside a graph: it has its value already, call `.numpy()`. {_TO_BUILD}"
         )
 
 

@@ -19,7 +19,7 @@ from nbtf.compat._v1._session.colocation import is_generator
 from nbtf.compat._v1._session.defaults import as_default_session
 from nbtf.compat._v1._session.device_attributes import DeviceAttributes, devices_of
 from nbtf.compat._v1._session.feeds import fed_values
-from nbtf.compat._v1._session.fetches import check_not_eager, elements_in, values_like
+from nbtf.compat._v1._session.fetches import elements_in, empty, values_like
 from nbtf.compat._v1._session.log import Placed, SessionLog
 from nbtf.compat._v1._session.machine import config_of, machine_of
 from nbtf.compat._v1._session.placer import Placement, place_nodes
@@ -106,8 +106,7 @@ class Session:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         if not self._graph.version:
-            check_not_eager(fetches)
-            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+            raise empty(fetches)
         elements = elements_in(fetches, self._graph)
         self._graph.check_fetchable(elements)
         fed = fed_values(feed_dict, self._graph)

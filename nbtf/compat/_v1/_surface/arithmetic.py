@@ -135,8 +135,8 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
       name: what the node is called.
     """
     with inside():
-        factor: Any = tensor_called("scalar", scalar, x._dtype if isinstance(x, GraphTensor) else None)
-        operand: Any = x
+        operand: Any = as_tensor(x)
+        factor: Any = tensor_called("scalar", scalar, operand._dtype)
         return nbtf.scalar_mul(factor, operand, name)
 
 

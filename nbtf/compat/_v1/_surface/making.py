@@ -69,7 +69,7 @@ def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> An
     """
     kind = as_dtype(dtype)
     with opened("zeros", name) as scope:
-        return _filled(shape, "" if kind is string else False if kind is bool_ else 0, kind, scope)
+        return _filled(shape, b"" if kind is string else False if kind is bool_ else 0, kind, scope)
 
 
 def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
@@ -128,7 +128,7 @@ def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = N
         if scope is None:
             return nbtf.zeros_like(values, kind)
         if optimize and values.shape.is_fully_defined():
-            return _filled(values.shape, "" if kind is string else False if kind is bool_ else 0, kind, scope)
+            return _filled(values.shape, b"" if kind is string else False if kind is bool_ else 0, kind, scope)
         if kind is values._dtype:
             return ZerosLike(values, name=scope)
         return _filled(Shape(values, out_type=int32), False if kind is bool_ else 0, kind, scope)

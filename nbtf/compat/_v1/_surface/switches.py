@@ -7,8 +7,9 @@ from typing import Any
 
 from nbtf._runtime.context import CURRENT
 from nbtf.compat._v1._config.config_proto import ConfigProto
-from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.process import process
+from nbtf.compat._v1._surface.everywhere import build_everywhere, run_at_once
 
 # Source: contrib/eager of TensorFlow 1.15, whose numbers stand for the policies of `tf.config.experimental` today.
 _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
@@ -56,6 +57,8 @@ def enable_eager_execution(
     if config is not None:
         _apply(config)
     now.eager = True
+    CURRENT.context.default_graph = None
+    run_at_once()
     _forget_names()
 
 
@@ -72,12 +75,15 @@ def _apply(config: ConfigProto) -> None:
 
 
 def disable_eager_execution() -> None:
-    """Makes ops of `compat.v1` build graphs again, as they do from import on.
+    """Makes ops of all of `tf` build graphs, for the rest of the process or until `tf.runtime.restart`.
 
-    Raises:
-      ValueError: a block of a graph, a device or the like is open.
+    >>> tf.compat.v1.disable_eager_execution()
+    >>> tf.executing_eagerly()
+    False
     """
     process().eager = False
+    CURRENT.context.default_graph = get_default_graph
+    build_everywhere()
     _forget_names()
 
 
@@ -114,13 +120,11 @@ def disable_v2_tensorshape() -> None:
 
 
 def enable_tensor_equality() -> None:
-    """Makes `==` between graph tensors an op that compares their elements."""
-    process().tensor_equality = True
+    """Does nothing: `==` compares elements of eager tensors, and tells of graph tensors whether they are the same."""
 
 
 def disable_tensor_equality() -> None:
-    """Makes `==` between graph tensors tell whether they are the same one, as in TensorFlow 1."""
-    process().tensor_equality = False
+    """Does nothing, as `enable_tensor_equality`."""
 
 
 def _forget_names() -> None:

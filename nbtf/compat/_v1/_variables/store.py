@@ -88,7 +88,7 @@ class VariableStore:
             raise ValueError("If initializer is a constant, do not specify shape.")
         if name in self._made:
             return self._found(name, known, kind, reuse)
-        if reuse is True:
+        if reuse is True and building() is not None:
             raise ValueError(
                 f"Variable {name} does not exist, or was not created with tf.get_variable(). "
                 "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"

@@ -1,0 +1,104 @@
+"""How all of `tf.*` builds a graph where one is open: from a program's first graph on.
+
+Public functions of `nbtf` are replaced, in its namespaces, by ones that look whether a graph is open. If so, the
+function of TensorFlow 1 takes over, which knows graphs; if not, nothing has changed. Code of nbtf itself goes on
+calling what it called before.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nbtf._runtime.context import open_graph
+from nbtf.compat import _v1
+from nbtf.compat._v1._surface.wrapping import wrapped
+
+_NAMESPACES = (
+    "nbtf",
+    *(f"nbtf.{name}" for name in "bitwise debugging linalg math nn random sparse strings".split()),
+)
+_SAME_IN_BOTH = frozenset(
+    {"as_dtype", "executing_eagerly", "function", "get_logger", "get_static_value", "group", "is_tensor"}
+    | {"broadcast_static_shape", "custom_gradient", "grad_pass_through", "no_op", "recompute_grad"}
+    | {"set_log_device_placement", "variable_creator_scope"}
+)
+"""Functions that make no nodes, or that know graphs themselves."""
+
+_TODAY = frozenset({"constant"})
+"""Functions that TensorFlow 1 has with the same arguments and another meaning: it repeats the last element."""
+
+_RENAMED = {"softmax_cross_entropy_with_logits": "softmax_cross_entropy_with_logits_v2", "where": "where_v2"}
+"""Functions that TensorFlow 1 has under another name: under theirs it has older ones, which do something else."""
+
+
+def build_everywhere() -> None:
+    """Makes the functions of all namespaces look for an open graph; called again it does nothing."""
+    if hasattr(sys.modules["nbtf"].reshape, "eager"):
+        return
+    replaced: dict[Any, Any] = {}
+    for namespace in _NAMESPACES:
+        module = import_module(namespace)
+        for name in set(dir(module)) - _SAME_IN_BOTH:
+            function = getattr(module, name)
+            if isinstance(function, FunctionType) and function not in replaced:
+                replaced[function] = _looking_for_a_graph(function, _counterpart(module, name, function))
+            if isinstance(function, FunctionType):
+                setattr(module, name, replaced[function])
+
+
+def run_at_once() -> None:
+    """Takes back what `build_everywhere` did: eager programs do without the look."""
+    for namespace in _NAMESPACES:
+        module = sys.modules.get(namespace, ModuleType(namespace))
+        for name, function in vars(module).copy().items():
+            if hasattr(function, "eager"):
+                setattr(module, name, function.eager)
+
+
+def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns what builds nodes in the place of a function."""
+    namespace = module.__name__.removeprefix("nbtf").removeprefix(".")
+    source = getattr(_v1, namespace) if namespace else _v1
+    own = getattr(source, _RENAMED.get(name, name))
+    return wrapped(function) if name in _TODAY or own is wrapped(function) else _translated(function, own)
+
+
+def _translated(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of TensorFlow 1 that takes the arguments of TensorFlow 2's.
+
+    Arguments go by their names; one whose name TensorFlow 1 does not have, to the parameter in its place. Where an
+    argument has no counterpart there, the function of TensorFlow 2 runs inside the graph.
+    """
+    today, before = inspect.signature(function), [*inspect.signature(own).parameters]
+    if any(one.kind is one.VAR_POSITIONAL for one in today.parameters.values()):
+        return own
+    names = {
+        name: name if name in before else before[number]
+        for number, name in enumerate(today.parameters)
+        if name in before or (number < len(before) and before[number] not in today.parameters)
+    }
+
+    def build(*args: Any, **kwargs: Any) -> Any:
+        given = today.bind(*args, **kwargs).arguments
+        if not given.keys() <= names.keys():
+            return wrapped(function)(*args, **kwargs)
+        return own(**{names[name]: value for name, value in given.items()})
+
+    return build
+
+
+def _looking_for_a_graph(function: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if open_graph() is None or sys._getframe(1).f_globals.get("__name__", "").startswith("nbtf."):
+            return function(*args, **kwargs)
+        return build(*args, **kwargs)
+
+    vars(either)["eager"] = function
+    return either

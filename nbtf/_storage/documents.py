@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -41,6 +42,17 @@ def parse_document(content: bytes | str, source: object, schema: Schema = object
     _check_depth(document, source)
     check(document, schema, source)
     return document
+
+
+def read_document(path: str | os.PathLike[str], schema: Schema = object) -> Any:
+    """Returns what a JSON file says; see `parse_document`.
+
+    Raises:
+      OSError: it cannot be opened.
+      RefusedFileError: it is too large or too deep, no JSON, or looks different.
+    """
+    with open(path, "rb") as file:
+        return parse_document(file.read(MOST_BYTES + 1), os.fspath(path), schema)
 
 
 def _check_depth(document: Any, source: object) -> None:

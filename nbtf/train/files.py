@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nbtf._storage.archives import read_array_specs, read_arrays
+from nbtf._types import as_dtype
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.latest import STATE
 from nbtf.keras.saving.latest import note_latest as note_latest
+from nbtf.keras.saving.latest import read_state
 from nbtf.train.object_graph import GRAPH_KEY, Node, from_text
 
 ENDING = ".npz"
@@ -28,9 +31,17 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
 
     Raises:
       NotFoundError: there is none.
+      DataLossError: it is damaged.
     """
-    try:
+    with _finding(prefix):
         return arrays.read(path_of(prefix))
+
+
+@contextmanager
+def _finding(prefix: str | os.PathLike[str]) -> Generator[None]:
+    """Says in TensorFlow's words that there is no such checkpoint."""
+    try:
+        yield
     except FileNotFoundError:
         text = f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {os.fspath(prefix)}"
         raise NotFoundError(None, None, text) from None
@@ -63,18 +74,18 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
       checkpoint_dir: the folder.
       latest_filename: the file that says which it is; `checkpoint` when None.
 
+    Raises:
+      DataLossError: that file is damaged, or names a checkpoint outside the folder.
+
     >>> tf.train.latest_checkpoint("no_such_folder") is None
     True
     """
-    folder = Path(os.fspath(checkpoint_dir))
-    try:
-        state: dict[str, Any] = json.loads((folder / (latest_filename or STATE)).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        weights = [(one.stat().st_mtime_ns, one.name) for one in folder.glob("*.weights.h5")]
+    state = read_state(checkpoint_dir, latest_filename)
+    if state is None:
+        weights = [(file.stat().st_mtime_ns, file.name) for file in Path(checkpoint_dir).glob("*.weights.h5")]
         return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
-    prefix = os.path.join(os.fspath(checkpoint_dir), state["model_checkpoint_path"])
     # Weights of a model have no `.npz` behind their name.
-    return prefix if path_of(prefix).exists() or Path(prefix).exists() else None
+    return state.latest if path_of(state.latest).exists() or Path(state.latest).exists() else None
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
@@ -96,9 +107,9 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
     Raises:
       ValueError: there is no checkpoint in the folder.
       NotFoundError: there is no such checkpoint.
+      DataLossError: it is damaged.
     """
-    found = read_checkpoint(_prefix(ckpt_dir_or_file))
-    return [(name, list(array.shape)) for name, array in sorted(found.items())]
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
@@ -107,36 +118,46 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
 
 
 class CheckpointReader:
-    """Looks into a checkpoint."""
+    """Looks into a checkpoint: at the shapes and types of its values first, and at a value when it is asked for.
 
-    def __init__(self, found: dict[str, np.ndarray[Any, Any]]) -> None:
-        """Takes what was read."""
-        self._arrays = found
+    Args:
+      prefix: the checkpoint.
+
+    Raises:
+      NotFoundError: there is no such checkpoint.
+      DataLossError: it is damaged.
+    """
+
+    def __init__(self, prefix: str | os.PathLike[str]) -> None:
+        """Reads shapes and types."""
+        self._prefix = os.fspath(prefix)
+        with _finding(prefix):
+            self._specs = read_array_specs(path_of(prefix))
 
     def get_tensor(self, name: str) -> Any:
         """Returns a value.
 
         Raises:
           NotFoundError: there is none of that name.
+          DataLossError: it is damaged.
         """
-        if name not in self._arrays:
-            raise NotFoundError(None, None, f"Key {name} not found in checkpoint; it has {sorted(self._arrays)}")
-        value = self._arrays[name]
+        if name not in self._specs:
+            raise NotFoundError(None, None, f"Key {name} not found in checkpoint; it has {sorted(self._specs)}")
+        with _finding(self._prefix):
+            value = read_arrays(path_of(self._prefix), names=[name])[name]
         return value.item() if value.dtype.kind == "S" and not value.shape else value[()]
 
     def has_tensor(self, name: str) -> bool:
         """Tells whether there is a value of a name."""
-        return name in self._arrays
+        return name in self._specs
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Returns the shape of each value."""
-        return {name: list(array.shape) for name, array in self._arrays.items()}
+        return {name: list(spec.shape) for name, spec in self._specs.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, Any]:
         """Returns the dtype of each value."""
-        from nbtf.dtypes import as_dtype
-
-        return {name: as_dtype(array.dtype) for name, array in self._arrays.items()}
+        return {name: as_dtype(spec.dtype) for name, spec in self._specs.items()}
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
@@ -145,5 +166,6 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     Raises:
       ValueError: there is no checkpoint in the folder.
       NotFoundError: there is no such checkpoint.
+      DataLossError: it is damaged.
     """
-    return CheckpointReader(read_checkpoint(_prefix(ckpt_dir_or_file)))
+    return CheckpointReader(_prefix(ckpt_dir_or_file))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.trackable import Trackable
+from nbtf._ops.trial import in_earnest
 from nbtf._ops.variable import Variable
 from nbtf._runtime.logger import get_logger
 from nbtf.data.iterators import Iterator
 from nbtf.dtypes import as_dtype
 from nbtf.errors import InvalidArgumentError
-from nbtf.keras import trial
 from nbtf.keras.layers.tracking import TrackedDict, TrackedList, tracked
 from nbtf.keras.saving import arrays
 from nbtf.train.object_graph import Node, children_of, names_in
@@ -165,7 +165,7 @@ def _give(variable: Any, value: np.ndarray[Any, Any], key: str) -> None:
     if isinstance(variable, Iterator):
         variable.position = int(value)
         return
-    with trial.in_earnest():
+    with in_earnest():
         arrays.put(variable, value, key)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._storage.documents import parse_document
+from nbtf._storage.refusal import refusing
 from nbtf.keras.callbacks.callback import Callback
 from nbtf.keras.saving import arrays
 
@@ -52,9 +54,12 @@ class BackupAndRestore(Callback):
         if not self.model.built or not self.model.optimizer.built:
             self.model.optimizer.build(self.model.trainable_variables)
         backup = arrays.read(self._path)
-        state = json.loads(str(backup["state"]))
-        for number, variable in enumerate(self._variables()):
-            arrays.put(variable, backup[str(number)], str(number))
+        with refusing(self._path, "is no backup of this model"):
+            state = parse_document(str(backup["state"]), self._path, {"epoch": int})
+            values = [(variable, backup[str(number)]) for number, variable in enumerate(self._variables())]
+            for number, (variable, value) in enumerate(values):
+                arrays.check_dtype(variable.dtype, value, str(number))
+                arrays.put(variable, value, str(number))
         self.model.__dict__["_initial_epoch"] = state["epoch"]
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._storage.archives import read_arrays
+
 Split = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 """Examples and labels."""
 
@@ -33,6 +35,10 @@ def found(name: str) -> Path:
 
 
 def arrays(name: str) -> dict[str, np.ndarray[Any, Any]]:
-    """Returns the arrays of a `.npz` file."""
-    with np.load(found(name), allow_pickle=False) as opened:
-        return {key: opened[key] for key in opened.files}
+    """Returns the arrays of a `.npz` file.
+
+    Raises:
+      FileNotFoundError: it is not there.
+      DataLossError: it is damaged, or holds pickled objects.
+    """
+    return read_arrays(found(name))

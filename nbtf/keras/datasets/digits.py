@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._storage.archives import read_arrays
 from nbtf.keras.datasets.cache import Split
 
 _FILE = Path(__file__).with_name("digits.npz")
@@ -42,8 +43,8 @@ def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
 def _digits() -> tuple[Any, Any]:
     """Returns the pictures and their digits in scikit-learn's order."""
     if _FILE.exists():
-        with np.load(_FILE) as found:
-            return found["images"], found["target"]
+        found = read_arrays(_FILE)
+        return found["images"], found["target"]
     try:
         datasets: Any = import_module("sklearn.datasets")  # an extra: `pip install "nbtf[lab]"`
     except ModuleNotFoundError:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nbtf._storage import files
+from nbtf._storage.archives import inside
+from nbtf._storage.documents import Schema, read_document
 
 STATE = "checkpoint"
 """The file in each folder that says which checkpoint is the last."""
@@ -29,19 +31,33 @@ class FolderState:
     preserved: float
 
 
+_SECONDS: Schema = (float, int)
+_SCHEMA: Schema = {
+    "model_checkpoint_path": str,
+    "all_model_checkpoint_paths": [str],
+    "all_model_checkpoint_timestamps?": [_SECONDS],
+    "last_preserved_timestamp?": _SECONDS,
+}
+
+
 def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> FolderState | None:
-    """Returns what is written down about the checkpoints of a folder; None if nothing is."""
+    """Returns what is written down about the checkpoints of a folder; None if there is no such file.
+
+    Raises:
+      RefusedFileError: the file is damaged, or names checkpoints outside the folder.
+    """
     directory = os.fspath(folder)
+    file = os.path.join(directory, file_name or STATE)
     try:
-        state: dict[str, Any] = json.loads((Path(directory) / (file_name or STATE)).read_text(encoding="utf-8"))
-        return FolderState(
-            os.path.join(directory, state["model_checkpoint_path"]),
-            [os.path.join(directory, name) for name in state["all_model_checkpoint_paths"]],
-            [float(seconds) for seconds in state.get("all_model_checkpoint_timestamps", [])],
-            float(state.get("last_preserved_timestamp", 0.0)),
-        )
-    except (OSError, ValueError, KeyError, TypeError):
+        state: dict[str, Any] = read_document(file, _SCHEMA)
+    except OSError:
         return None
+    names: list[str] = [state["model_checkpoint_path"], *state["all_model_checkpoint_paths"]]
+    for name in names:
+        inside(directory, name, file)
+    latest, *paths = [os.path.join(directory, name) for name in names]
+    times = [float(seconds) for seconds in state.get("all_model_checkpoint_timestamps", [])]
+    return FolderState(latest, paths, times, float(state.get("last_preserved_timestamp", 0.0)))
 
 
 def note_latest(

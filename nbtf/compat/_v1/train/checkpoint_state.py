@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from nbtf.keras.saving.latest import STATE, note_latest
+from nbtf.keras.saving.latest import STATE, note_latest, read_state
 from nbtf.train.files import path_of
 
 
@@ -29,14 +27,12 @@ def get_checkpoint_state(
     Args:
       checkpoint_dir: the folder.
       latest_filename: the file that says so; `checkpoint` when None.
+
+    Raises:
+      DataLossError: the file is damaged, or names checkpoints outside the folder.
     """
-    folder = os.fspath(checkpoint_dir)
-    try:
-        state: dict[str, Any] = json.loads((Path(folder) / (latest_filename or STATE)).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    paths = [os.path.join(folder, name) for name in state["all_model_checkpoint_paths"]]
-    return CheckpointState(os.path.join(folder, state["model_checkpoint_path"]), paths)
+    state = read_state(checkpoint_dir, latest_filename)
+    return None if state is None else CheckpointState(state.latest, state.paths)
 
 
 def update_checkpoint_state(

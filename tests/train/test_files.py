@@ -1,0 +1,122 @@
+"""Are the files of checkpoints read within limits, and is a damaged file refused by its name?"""
+
+from __future__ import annotations
+
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nbtf as tf
+from nbtf.errors import DataLossError
+
+
+def _saved(folder: Path) -> str:
+    return tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).save(folder / "ckpt")
+
+
+READERS = {
+    "latest_checkpoint": tf.train.latest_checkpoint,
+    "load_checkpoint": tf.train.load_checkpoint,
+    "get_checkpoint_state": tf.compat.v1.train.get_checkpoint_state,
+    "CheckpointManager": lambda folder: tf.train.CheckpointManager(tf.train.Checkpoint(), folder, 2),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"ckpt-1"', '"../ckpt-1"'),
+        ('"ckpt-1"', '"/etc/passwd"'),
+        ('"ckpt-1"', '"a\\\\..\\\\..\\\\b"'),
+        ('"ckpt-1"', "3"),
+        ('"ckpt-1"', "null"),
+        ("[\n", '["../../x",\n'),
+        ("[\n", "[[],\n"),
+        ("timestamps", "timestamps_"),
+        ('"all_model_checkpoint_paths"', '"paths"'),
+        ("{", ""),
+        ('{\n "model_checkpoint_path":', "model_checkpoint_path:"),
+    ],
+)
+def test_a_state_file_that_is_damaged_or_leads_elsewhere_is_refused(
+    reader: str, before: str, after: str, tmp_path: Path
+) -> None:
+    _saved(tmp_path)
+    state = tmp_path / "checkpoint"
+    assert before in state.read_text()
+    state.write_text(state.read_text().replace(before, after))
+    if before == "timestamps":  # an older nbtf wrote none
+        READERS[reader](tmp_path)
+        return
+
+    with pytest.raises(DataLossError, match=r"checkpoint (is damaged|names)"):
+        READERS[reader](tmp_path)
+
+
+def test_names_and_shapes_are_read_without_values(tmp_path: Path) -> None:
+    values = np.zeros(20_000_000, np.float32)
+    np.savez(tmp_path / "big.npz", a=values, b=np.float32(1))
+    del values
+    tracemalloc.start()
+    try:
+        assert tf.train.list_variables(tmp_path / "big") == [("a", [20_000_000]), ("b", [])]
+        assert tf.train.load_variable(tmp_path / "big", "b") == 1
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(40_000_000))
+    assert (tmp_path / "bomb.npz").stat().st_size < 2**20
+    tracemalloc.start()
+    try:
+        for read in (tf.train.list_variables, tf.train.load_checkpoint, tf.train.Checkpoint(v=tf.Variable(1.0)).read):
+            with pytest.raises(DataLossError, match=r"bomb\.npz.*bytes are said to come of"):
+                read(tmp_path / "bomb")
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("size", [0, 10, 100, 300, -30])
+def test_a_cut_checkpoint_is_refused(size: int, tmp_path: Path) -> None:
+    path = _saved(tmp_path)
+    file = Path(f"{path}.npz")
+    file.write_bytes(file.read_bytes()[:size])
+
+    for read in (
+        tf.train.list_variables,
+        tf.train.load_checkpoint,
+        tf.train.Checkpoint(v=tf.Variable([0.0, 0.0])).read,
+    ):
+        with pytest.raises(DataLossError, match=r"ckpt-1\.npz"):
+            read(path)
+
+
+def test_a_changed_value_is_noticed_when_it_is_read(tmp_path: Path) -> None:
+    path = _saved(tmp_path)
+    file = Path(f"{path}.npz")
+    content = file.read_bytes()
+    assert content.count(np.array([1, 2], np.float32).tobytes()) == 1
+    file.write_bytes(content.replace(np.array([1, 2], np.float32).tobytes(), np.array([1, 3], np.float32).tobytes()))
+
+    with pytest.raises(DataLossError, match="Bad CRC-32"):
+        tf.train.load_variable(path, "v/.ATTRIBUTES/VARIABLE_VALUE")
+    v = tf.Variable([5.0, 5.0])
+    with pytest.raises(DataLossError, match="Bad CRC-32"):
+        tf.train.Checkpoint(v=v).restore(path)
+    assert v.numpy().tolist() == [5.0, 5.0]
+
+
+def test_objects_that_would_need_a_pickle_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "objects.npz", a=np.array([{}], object))
+    with zipfile.ZipFile(tmp_path / "objects.npz") as archive:
+        assert archive.namelist() == ["a.npy"]
+
+    with pytest.raises(DataLossError, match="a type or a header that is not read"):
+        tf.train.list_variables(tmp_path / "objects")

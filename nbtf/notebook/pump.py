@@ -61,13 +61,14 @@ class Model(Protocol):
 class Pump:
     """Feeds the views of a session: at most every tenth of a second, only what has changed, only while someone looks.
 
-    Whatever goes wrong in here does not reach the user's cell, and nothing is printed from the thread.
+    Whatever goes wrong in here does not reach the user's cell, and nothing is printed from the thread. What goes wrong
+    again and again is tried between ops, and then left until the next cell, which says so.
     """
 
     def __init__(self, session: Session) -> None:
         """Chooses the mode; starts nothing before someone looks."""
         self.session = session
-        self.mode, self.why_off = _mode(session.shell)
+        self.mode, self.why_off = self._chosen = _mode(session.shell)
         self.feed = Feed(session)
         self._models: list[Model] = []
         self._state: State = {}
@@ -76,6 +77,7 @@ class Pump:
         self._failures = 0
         self.failure: Exception | None = None
         """What went wrong last."""
+        self._unsaid = self._said = ""
         self.shared: dict[tuple[str, tuple[str, ...]], Any] = {}
         """The models that magics show, by kind and devices: each is shown again, not made again."""
         self._wake = threading.Event()
@@ -148,12 +150,33 @@ class Pump:
         try:
             self._due = monotonic() + INTERVAL  # also when it fails
             self._send(holders)
-            self._failures = 0
+            self._failures, self._said = 0, ""
         except Exception as error:
             self._failures += 1
             self.failure = error
         finally:
             self._lock.release()
+        if self._failures >= MOST_FAILURES:
+            self._give_way()
+
+    def _give_way(self) -> None:
+        """Goes on between ops where the thread has failed, and not before the next cell where that has failed, too."""
+        self.mode, self._thread, self._failures = "inline" if self.mode == "thread" else "off", None, 0
+        self._unsaid = f"{type(self.failure).__name__}: {self.failure}"
+        self.why_off = f"they failed until the next cell ({self._unsaid})"
+        if self.mode == "off":
+            self._listen(False)
+        self._audience_changed()
+
+    def _come_back(self) -> None:
+        """Feeds again as was chosen; says so once for each thing that went wrong."""
+        if not self._unsaid:
+            return
+        if self._unsaid != self._said:
+            say(f"Live views have failed: {self._unsaid}. They go on from this cell.")
+        self._said, self._unsaid, self._failures = self._unsaid, "", 0
+        self.mode, self.why_off = self._chosen
+        self._audience_changed()
 
     def _send(self, holders: bool) -> None:
         self._models = [model for model in self._models if not model.gone]
@@ -193,15 +216,12 @@ class Pump:
             self._thread, self.mode = None, "inline"
 
     def _run(self) -> None:
-        while not self._stopped:
+        own = self._thread
+        while not self._stopped and self._thread is own:  # another one comes after failures
             self._wake.wait(self._pause())
             self._wake.clear()
-            if not self._stopped and monotonic() >= self._due:
+            if not self._stopped and self._thread is own and monotonic() >= self._due:
                 self.tick()
-            if self._failures >= MOST_FAILURES:
-                self.mode, self._thread, self._failures = "inline", None, 0
-                self._audience_changed()
-                return
 
     def _pause(self) -> float | None:
         if self._due == NEVER:
@@ -228,9 +248,6 @@ class Pump:
     def _hear(self, _: runtime.Event) -> None:
         if monotonic() >= self._due and threading.current_thread() is threading.main_thread():
             self.tick()
-            if self._failures >= MOST_FAILURES:
-                self.mode = "off"
-                self._listen(False)
 
     # Cells
 
@@ -238,6 +255,7 @@ class Pump:
         if self.session.nested:
             return
         self.feed.cell_begins()
+        self._come_back()
         if self._patience.cell_begins(request_date(self.session.shell)):
             for model in [model for model in self._models if model.audience.give_up()]:
                 model.did_not_load()

@@ -333,6 +333,55 @@ def test_error_in_a_tick_does_not_reach_the_cell(
     assert (2, "", None, "off") == (ran.result, ran.out.replace("Out[1]: 2\n", ""), ran.error, pump.mode)
 
 
+@pytest.mark.parametrize("mode", ["thread", "inline"])
+def test_views_that_failed_come_back_at_the_next_cell_and_say_so_once(
+    mode: str, start: Start, shell: Shell, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pump = start(mode)
+    monkeypatch.setattr(pump, "_start_thread", lambda: None)
+    model = view(pump)
+    pump.shown(model)
+
+    def fail(_: bool) -> bool:
+        raise ValueError("broken")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(pump.feed, "changed", fail)
+        for _ in range(2 * MOST_FAILURES):
+            pump.tick(wait=True)
+        stood_still = pump.mode
+        first = shell.run("1").out
+        again = [shell.run("2").out for _ in range(2 * MOST_FAILURES)]
+    model.told.clear()
+    back = shell.run("a = tf.ones([2])").out
+    later = shell.run("3").out
+
+    line = "Live views have failed: ValueError: broken. They go on from this cell."
+    assert ("off", mode, 1) == (stood_still, pump.mode, sum(text.count(line) for text in [first, *again, back, later]))
+    assert line in first
+    assert model.told
+
+
+def test_views_that_fail_once_more_say_so_once_more(
+    start: Start, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pump = start("inline")
+    pump.shown(view(pump))
+
+    def fail(_: bool) -> bool:
+        raise ValueError("broken")
+
+    said: list[int] = []
+    for _ in range(2):
+        with monkeypatch.context() as broken:
+            broken.setattr(pump.feed, "changed", fail)
+            for _ in range(MOST_FAILURES):
+                pump.tick(wait=True)
+        said.append(shell.run("1").out.count("have failed"))
+
+    assert [1, 1] == said
+
+
 def test_ops_of_other_threads_do_not_send_inline(start: Start, clock: Clock) -> None:
     pump = start("inline")
     model = view(pump)

@@ -7,11 +7,13 @@ from typing import Any
 
 from nbtf import nn
 from nbtf._ops.comparison import greater, where
+from nbtf._ops.creation import zeros_like
 from nbtf._ops.elementwise import multiply
 from nbtf._ops.functions import exp
 from nbtf._ops.functions import sigmoid as _sigmoid
 from nbtf._ops.functions import tanh as _tanh
 from nbtf._ops.magnitude import clip_by_value
+from nbtf.keras.dtypes import as_floats
 from nbtf.keras.registry import deserialized, looked_up, serialized
 
 
@@ -35,7 +37,7 @@ def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, th
     if not negative_slope and max_value is None and not threshold:
         return nn.relu(x)
     if threshold:
-        above = where(greater(x, threshold), x, 0.0 * x)
+        above = where(greater(x, threshold), x, zeros_like(x))
         below = multiply(nn.relu(threshold - x), -negative_slope)
     else:
         above, below = nn.relu(x), multiply(nn.relu(-x), -negative_slope)
@@ -102,7 +104,7 @@ def gelu(x: Any, approximate: bool = False) -> Any:
 
 def tanh(x: Any) -> Any:
     """Returns the hyperbolic tangent."""
-    return _tanh(x)
+    return _tanh(as_floats(x))
 
 
 def sigmoid(x: Any) -> Any:
@@ -112,7 +114,7 @@ def sigmoid(x: Any) -> Any:
 
 def exponential(x: Any) -> Any:
     """Returns `exp(x)`."""
-    return exp(x)
+    return exp(as_floats(x))
 
 
 def hard_sigmoid(x: Any) -> Any:

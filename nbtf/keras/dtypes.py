@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from nbtf._ops.elementwise import cast
+from nbtf._runtime.conversion import as_tensor
 from nbtf.dtypes import as_dtype
 
 _AUTOCAST: ContextVar[str | None] = ContextVar("nbtf keras autocast", default=None)
@@ -27,6 +29,15 @@ def floatx() -> str:
     'float32'
     """
     return _Settings.floatx
+
+
+def as_floats(value: Any) -> Any:
+    """Returns integers as floats, as Keras computes with them; other values as they are."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        value = as_tensor(value)
+        dtype = value.dtype
+    return cast(value, floatx()) if as_dtype(dtype).is_integer else value
 
 
 def set_floatx(value: str) -> None:

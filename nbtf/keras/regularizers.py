@@ -118,7 +118,7 @@ class OrthogonalRegularizer(Regularizer):
         return {"factor": self.factor, "mode": self.mode}
 
 
-def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
+def l1_l2(l1: float = 0.0, l2: float = 0.0) -> L1L2:
     """Returns `L1L2(l1, l2)`."""
     return L1L2(l1, l2)
 

@@ -342,3 +342,25 @@ def test_what_compile_was_given_can_be_written_down_and_used_again() -> None:
 
     assert other.get_compile_config() == one.get_compile_config()
     assert type(other.optimizer) is optimizers.SGD
+
+
+def test_each_batch_has_a_loss_and_metrics_of_its_own() -> None:
+    layers = tf.keras.layers
+    model = tf.keras.Sequential([tf.keras.Input((2,)), layers.Dense(1, kernel_initializer="ones")])
+    model.compile(tf.keras.optimizers.SGD(0.01), "mse", metrics=["mae"])
+    x, y = np.ones((2, 2)), np.ones((2, 1))
+    other, zeros = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]]), np.zeros((3, 1))
+
+    # the numbers are those of Keras on TensorFlow 2.21
+    assert [model.train_on_batch(x, y) for _ in range(3)] == [
+        pytest.approx(row, rel=1e-4) for row in ([1.0, 1.0], [0.8836, 0.94], [0.78075, 0.8836])
+    ]
+    for _ in range(2):
+        assert model.test_on_batch(x, y) == pytest.approx([0.68987, 0.83058], rel=1e-4)
+        assert model.test_on_batch(other, zeros, return_dict=True) == pytest.approx(
+            {"loss": 7.43447, "mae": 2.4596}, rel=1e-4
+        )
+    assert model.evaluate(x, y, verbose=0) == pytest.approx([0.68987, 0.83058], rel=1e-4)
+    assert {name: float(value) for name, value in model.get_metrics_result().items()} == pytest.approx(
+        {"loss": 0.68987, "mae": 0.83058}, rel=1e-4
+    )

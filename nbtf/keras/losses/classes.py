@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf.keras.losses import functions
-from nbtf.keras.losses.loss import Loss, LossFunctionWrapper
+from nbtf.keras.losses.loss import LossFunctionWrapper
 
 
 class MeanSquaredError(LossFunctionWrapper):
@@ -373,7 +373,7 @@ class Dice(LossFunctionWrapper):
         super().__init__(functions.dice, reduction, name, dtype, axis=axis)
 
 
-class CosineSimilarity(Loss):
+class CosineSimilarity(LossFunctionWrapper):
     """Minus the cosine of the angle between labels and predictions: -1 where they point the same way.
 
     Args:
@@ -387,9 +387,4 @@ class CosineSimilarity(Loss):
         self, axis: int = -1, reduction: Any = "sum_over_batch_size", name: str = "cosine_similarity", dtype: Any = None
     ) -> None:
         """Takes the options."""
-        super().__init__(name, reduction, dtype)
-        self.axis = axis
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Returns a loss for each example."""
-        return -functions.cosine_similarity(y_true, y_pred, self.axis)
+        super().__init__(functions.cosine_similarity, reduction, name, dtype, axis=axis)

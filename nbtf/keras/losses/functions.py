@@ -13,37 +13,40 @@ from nbtf._ops.functions import log, log1p, pow, sigmoid
 from nbtf._ops.magnitude import abs, clip_by_value, maximum, square
 from nbtf._ops.norms import l2_normalize
 from nbtf._ops.reduction import reduce_max, reduce_mean
-from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._ops.shape import squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import epsilon, floatx
+from nbtf.keras.losses.loss import same_rank as same_rank
 
-
-def same_rank(x: Tensor, y: Tensor, expand_vectors: bool = True) -> tuple[Tensor, Tensor]:
-    """Returns both with as many axes, if a last axis of length 1 is what one has more.
-
-    Args:
-      x: a tensor.
-      y: another.
-      expand_vectors: whether a vector gets an axis, instead of the other losing one.
-    """
-    more = len(x.shape) - len(y.shape)
-    if more == 1 and x.shape[-1] == 1:
-        return (x, expand_dims(y, -1)) if expand_vectors and len(y.shape) == 1 else (squeeze(x, [-1]), y)
-    if more == -1 and y.shape[-1] == 1:
-        return (expand_dims(x, -1), y) if expand_vectors and len(x.shape) == 1 else (x, squeeze(y, [-1]))
-    return x, y
+_LOG_OF_2 = 0.6931471805599453
 
 
 def _pair(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """Returns both as floats of one dtype and rank."""
+    return same_rank(*_floats(y_true, y_pred))
+
+
+def _pair_of_a_shape(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+    """Returns both as floats of one dtype and shape."""
+    y_true, y_pred = _pair(y_true, y_pred)
+    if tuple(y_true.shape) != tuple(y_pred.shape):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape. Received: "
+            f"target.shape={y_true.shape}, output.shape={y_pred.shape}"
+        )
+    return y_true, y_pred
+
+
+def _floats(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+    """Returns both as floats of one dtype; where Keras says no more of ranks, they broadcast."""
     predicted = as_tensor(y_pred)
     if not predicted.dtype.is_floating:
         predicted = cast(predicted, floatx())
     wanted = as_tensor(y_true)
     if wanted.dtype is not predicted.dtype:
         wanted = cast(wanted, predicted.dtype)
-    return same_rank(wanted, predicted)
+    return wanted, predicted
 
 
 # ---- of numbers
@@ -79,34 +82,44 @@ def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """Returns the cosine of the angle between vectors: 1 where they point the same way."""
+    """Returns minus the cosine of the angle between vectors: -1 where they point the same way, 1 where opposite.
+
+    >>> tf.keras.losses.cosine_similarity([[1.0, 0.0]], [[2.0, 0.0]]).numpy()
+    array([-1.], dtype=float32)
+    """
     y_true, y_pred = _pair(y_true, y_pred)
-    return reduce_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
+    return -reduce_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
 
 
 def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Returns half the squared error where it is below `delta`, beyond it grows straight; the mean of the last axis."""
-    y_true, y_pred = _pair(y_true, y_pred)
-    error = abs(y_pred - y_true)
-    return reduce_mean(where(less_equal(error, delta), 0.5 * square(error), delta * error - 0.5 * delta**2), axis=-1)
+    """Returns half the squared error where it is below `delta`, beyond it grows straight; the mean of the last axis.
+
+    Of integers half is 0, as in Keras: give floats.
+    """
+    predicted = as_tensor(y_pred)
+    wanted, predicted = same_rank(cast(as_tensor(y_true), predicted.dtype), predicted)
+    error = abs(predicted - wanted)
+    limit, half = cast(delta, error.dtype), cast(0.5, error.dtype)
+    costs = where(less_equal(error, limit), half * square(error), limit * error - half * square(limit))
+    return reduce_mean(costs if costs.dtype.is_floating else cast(costs, floatx()), axis=-1)
 
 
 def log_cosh(y_true: Any, y_pred: Any) -> Tensor:
     """Returns the mean of the last axis of `log(cosh(y_pred - y_true))`."""
     y_true, y_pred = _pair(y_true, y_pred)
     error = y_pred - y_true
-    return reduce_mean(error + nn.softplus(error * -2.0) - log(2.0), axis=-1)
+    return reduce_mean(error + nn.softplus(error * -2.0) - _LOG_OF_2, axis=-1)
 
 
 def poisson(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `mean(y_pred - y_true * log(y_pred))` over the last axis."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     return reduce_mean(y_pred - y_true * log(y_pred + epsilon()), axis=-1)
 
 
 def kl_divergence(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `sum(y_true * log(y_true / y_pred))` over the last axis."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     y_true, y_pred = clip_by_value(y_true, epsilon(), 1.0), clip_by_value(y_pred, epsilon(), 1.0)
     return reduce_sum(y_true * log(y_true / y_pred), axis=-1)
 
@@ -122,19 +135,19 @@ def _signs(y_true: Tensor) -> Tensor:
 
 def hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `mean(maximum(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     return reduce_mean(nn.relu(1.0 - _signs(y_true) * y_pred), axis=-1)
 
 
 def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `mean(square(maximum(1 - y_true * y_pred, 0)))` over the last axis."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     return reduce_mean(square(nn.relu(1.0 - _signs(y_true) * y_pred)), axis=-1)
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Returns how much another class comes near the right one: `maximum(neg - pos + 1, 0)`."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
     wrong = reduce_max((1.0 - y_true) * y_pred, axis=-1)
     return nn.relu(wrong - right + 1.0)
@@ -155,12 +168,7 @@ def categorical_crossentropy(
       label_smoothing: takes this part of the labels and spreads it over all classes.
       axis: of the classes.
     """
-    y_true, y_pred = _pair(y_true, y_pred)
-    if tuple(y_true.shape) != tuple(y_pred.shape):
-        raise ValueError(
-            "Arguments `target` and `output` must have the same shape. Received: "
-            f"target.shape={y_true.shape}, output.shape={y_pred.shape}"
-        )
+    y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
     if from_logits:
@@ -222,7 +230,7 @@ def binary_crossentropy(
       label_smoothing: takes this part of the labels and spreads it over both answers.
       axis: whose mean is taken.
     """
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
     return reduce_mean(_binary(y_true, y_pred, from_logits), axis=axis)
@@ -246,12 +254,12 @@ def binary_focal_crossentropy(
     axis: int = -1,
 ) -> Tensor:
     """Returns `binary_crossentropy` in which easy examples count less."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
     chance = sigmoid(y_pred) if from_logits else y_pred
     right = y_true * chance + (1.0 - y_true) * (1.0 - chance)
-    losses = multiply(pow(1.0 - right, gamma), _binary(y_true, chance, False))
+    losses = multiply(pow(1.0 - right, gamma), _binary(y_true, y_pred, from_logits))
     if apply_class_balancing:
         losses = losses * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
     return reduce_mean(losses, axis=axis)
@@ -267,7 +275,7 @@ def categorical_focal_crossentropy(
     axis: int = -1,
 ) -> Tensor:
     """Returns `categorical_crossentropy` in which easy examples count less."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
     shares = nn.softmax(y_pred, axis=axis) if from_logits else y_pred
@@ -280,7 +288,7 @@ def categorical_focal_crossentropy(
 
 def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Tensor:
     """Returns `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`."""
-    y_true, y_pred = _pair(y_true, y_pred)
+    y_true, y_pred = _floats(y_true, y_pred)
     common = reduce_sum(y_true * y_pred, axis=axis)
     whole = reduce_sum(y_true, axis=axis) + reduce_sum(y_pred, axis=axis)
-    return 1.0 - (2.0 * common + epsilon()) / (whole + epsilon())
+    return 1.0 - 2.0 * common / (whole + epsilon())

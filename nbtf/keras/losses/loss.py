@@ -131,6 +131,8 @@ class LossFunctionWrapper(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Returns a loss for each example."""
+        if isinstance(y_true, Tensor) and isinstance(y_pred, Tensor):
+            y_true, y_pred = same_rank(y_true, y_pred)
         return self.fn(y_true, y_pred, **self._fn_kwargs)
 
     def get_config(self) -> dict[str, Any]:
@@ -161,21 +163,20 @@ def reduced(values: Any, sample_weight: Any, reduction: str | None, dtype: str, 
         losses = cast(losses, dtype)
     weights = None
     if sample_weight is not None:
-        weights = weights_like(sample_weight, losses)
+        losses, weights = same_rank(losses, cast(as_tensor(sample_weight), losses.dtype))
         losses = multiply(losses, weights)
     if mask is not None:
         present = weights_like(mask, losses)
         losses = multiply(losses, present)
     else:
         present = None
-    if reduction in ("none", None):
+    if reduction in ("none", None) or losses.shape == [0]:  # Keras leaves losses of no examples as they are
         return losses
     total = reduce_sum(losses) if losses.shape else losses
     if reduction == "sum" or not losses.shape:
         return total
     if reduction == "mean_with_sample_weight" and weights is not None:
-        whole = reduce_sum(multiply(weights, ones_like(losses)))
-        return divide_no_nan(total, whole)
+        return divide_no_nan(total, reduce_sum(weights))  # as they were given: not once for each loss they weigh
     if present is not None:
         return divide_no_nan(total, reduce_sum(multiply(present, ones_like(losses))))
     count = losses.shape.num_elements()
@@ -192,3 +193,19 @@ def weights_like(sample_weight: Any, values: Tensor) -> Tensor:
     while 0 < len(weights.shape) < len(values.shape):
         weights = expand_dims(weights, -1)
     return weights
+
+
+def same_rank(x: Tensor, y: Tensor, expand_vectors: bool = True) -> tuple[Tensor, Tensor]:
+    """Returns both with as many axes, if a last axis of length 1 is what one has more.
+
+    Args:
+      x: a tensor.
+      y: another.
+      expand_vectors: whether a vector gets an axis, instead of the other losing one.
+    """
+    more = len(x.shape) - len(y.shape)
+    if more == 1 and x.shape[-1] == 1:
+        return (x, expand_dims(y, -1)) if expand_vectors and len(y.shape) == 1 else (squeeze(x, [-1]), y)
+    if more == -1 and y.shape[-1] == 1:
+        return (expand_dims(x, -1), y) if expand_vectors and len(x.shape) == 1 else (x, squeeze(y, [-1]))
+    return x, y

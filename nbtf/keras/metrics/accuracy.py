@@ -9,7 +9,6 @@ from nbtf._ops.comparison import equal, greater
 from nbtf._ops.elementwise import cast
 from nbtf._ops.ordering import in_top_k
 from nbtf._ops.positions import argmax
-from nbtf._ops.reduction import reduce_mean
 from nbtf._ops.shape import squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -31,11 +30,11 @@ def accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
-    """Returns the part of the last axis where labels are predicted: 1 above the threshold, 0 below."""
+    """Returns 1 where the label is predicted: 1 above the threshold, 0 below; 0 elsewhere."""
     predicted = as_tensor(y_pred)
     wanted, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
-    right = equal(wanted, cast(greater(predicted, threshold), wanted.dtype))
-    return reduce_mean(cast(right, floatx()), axis=-1)
+    right = equal(wanted, cast(greater(cast(predicted, floatx()), threshold), wanted.dtype))
+    return cast(right, floatx())
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
@@ -66,8 +65,6 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False) -> Tensor:
     """Returns 1 where the class whose number is the label is among the `k` largest predictions."""
     labels, predicted = as_tensor(y_true), as_tensor(y_pred)
-    if len(labels.shape) == len(predicted.shape):
-        labels = squeeze(labels, [-1])
     shape = labels.shape
     flat = reshape(_like(labels, as_tensor(0).dtype), [-1])
     right = in_top_k(flat, reshape(predicted, [-1, predicted.shape[-1]]), k)

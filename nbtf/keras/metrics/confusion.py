@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.comparison import greater
+from nbtf._ops.comparison import greater, not_equal
 from nbtf._ops.creation import constant, ones_like
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.functions import sigmoid
 from nbtf._ops.logic import logical_and, logical_not
-from nbtf._ops.magnitude import minimum
+from nbtf._ops.magnitude import clip_by_value, minimum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.losses.functions import same_rank
@@ -44,7 +44,7 @@ class _Counts(Metric):
         if weights is not None:
             weights = reshape(multiply(weights, ones_like(predicted)), [1, -1])
         said = greater(reshape(predicted, [1, -1]), constant(self._thresholds, predicted.dtype)[:, None])
-        right = greater(reshape(wanted, [1, -1]), 0.5)
+        right = not_equal(reshape(wanted, [1, -1]), 0.0)  # a label that is not 0 is a yes, as in Keras
         for name, count in self._counts.items():
             yes, no = said if "positives" in name else logical_not(said), right
             agree = ("true" in name) == ("positives" in name)
@@ -205,7 +205,11 @@ class AUC(_Counts):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the answers of a batch."""
-        self._gather(y_true, sigmoid(self._as_floats(y_pred)) if self._from_logits else y_pred, sample_weight)
+        predicted = self._as_floats(y_pred)
+        predicted = sigmoid(predicted) if self._from_logits else predicted
+        if self._own_thresholds is None:
+            predicted = clip_by_value(predicted, 0.0, 1.0)  # as Keras, which sorts them into bins from 0 to 1
+        self._gather(y_true, predicted, sample_weight)
 
     def result(self) -> Any:
         """Returns the area."""

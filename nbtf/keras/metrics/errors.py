@@ -9,6 +9,7 @@ from nbtf._ops.elementwise import subtract
 from nbtf._ops.functions import sqrt
 from nbtf._ops.magnitude import square
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
 from nbtf.keras.losses import functions
 from nbtf.keras.losses.functions import same_rank
 from nbtf.keras.metrics.metric import Mean, MeanMetricWrapper
@@ -103,6 +104,11 @@ class LogCoshError(MeanMetricWrapper):
         super().__init__(functions.log_cosh, name, dtype)
 
 
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
+    """Returns the cosine of the angle between vectors: 1 where they point the same way. The loss is minus that."""
+    return -functions.cosine_similarity(y_true, y_pred, axis)
+
+
 class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine of the angle between labels and predictions.
 
@@ -114,7 +120,7 @@ class CosineSimilarity(MeanMetricWrapper):
 
     def __init__(self, name: str = "cosine_similarity", dtype: Any = None, axis: int = -1) -> None:
         """Begins with nothing."""
-        super().__init__(functions.cosine_similarity, name, dtype, axis=axis)
+        super().__init__(cosine_similarity, name, dtype, axis=axis)
 
 
 class KLDivergence(MeanMetricWrapper):

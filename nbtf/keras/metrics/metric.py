@@ -16,7 +16,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.initializers import get as initializer_of
-from nbtf.keras.losses.loss import weights_like
+from nbtf.keras.losses.loss import same_rank, weights_like
 from nbtf.keras.naming import auto_name, inside, snake_case
 from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.variables import Variable
@@ -192,16 +192,18 @@ class Mean(Metric):
         self.count = self.add_weight(name="count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Gathers values; they count as their weights say."""
-        values = self._as_floats(values)
-        if sample_weight is None:
-            self._gather(reduce_sum(values) if values.shape else values, values.shape.num_elements() or 0)
-            return
-        axes = len(as_tensor(sample_weight).shape)
-        if 0 < axes < len(values.shape):  # one weight for many values: it weighs their mean
-            values = reduce_mean(values, list(range(axes, len(values.shape))))
-        weights = multiply(weights_like(sample_weight, values), ones_like(values))
-        self._gather(reduce_sum(multiply(values, weights)), reduce_sum(weights))
+        """Gathers values, the mean of each row; rows count as their weights say."""
+        values, weights = self._as_floats(values), None
+        if sample_weight is not None:
+            values, weights = same_rank(values, self._as_floats(sample_weight))
+            axes = len(weights.shape)
+            values = _mean_behind(values, axes)
+            weights = multiply(weights, ones_like(values))
+            values = multiply(values, weights)
+            weights = _mean_behind(weights, 1)
+        values = _mean_behind(values, 1)
+        count = (values.shape[0] if len(values.shape) else 1) if weights is None else reduce_sum(weights)
+        self._gather(reduce_sum(values) if len(values.shape) else values, count)
 
     def _gather(self, total: Any, count: Any) -> None:
         self.total.handle.assign_add(total)
@@ -210,6 +212,12 @@ class Mean(Metric):
     def result(self) -> Any:
         """Returns the mean; 0 before there is anything."""
         return divide_no_nan(self.total.handle, self.count.handle)
+
+
+def _mean_behind(values: Tensor, axes: int) -> Tensor:
+    """Returns values with no more than so many axes: the mean over the others."""
+    rank = len(values.shape)
+    return reduce_mean(values, list(range(axes, rank))) if rank > axes else values
 
 
 class MeanMetricWrapper(Mean):

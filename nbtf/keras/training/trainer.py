@@ -292,7 +292,7 @@ class Trainer(Learner):
         class_weight: Mapping[int, float] | None = None,
         return_dict: bool = False,
     ) -> Any:
-        """Learns from one batch; returns loss and metrics.
+        """Learns from one batch; returns loss and metrics of this batch alone.
 
         Args:
           x: inputs.
@@ -309,12 +309,13 @@ class Trainer(Learner):
                     f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
                 )
             sample_weight = class_weights(y, class_weight)
+        self.reset_metrics()
         logs = Steps(self).train(mapped(own_array, packed(x, y, sample_weight)))
         made = self._logs(logs)
         return made if return_dict else self._in_order(made)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
-        """Returns loss and metrics for one batch.
+        """Returns loss and metrics of one batch alone.
 
         Args:
           x: inputs.
@@ -323,6 +324,7 @@ class Trainer(Learner):
           return_dict: whether results come by name.
         """
         self._need_compiled()
+        self.reset_metrics()
         made = self._logs(Steps(self).test(mapped(own_array, packed(x, y, sample_weight))))
         return made if return_dict else self._in_order(made)
 

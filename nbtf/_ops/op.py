@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, TypeVar
 
@@ -130,7 +131,13 @@ class Op:
         return f"<op {self.type}: {' '.join(self.tokens)} -> {' '.join(self.results)}>"
 
     def __reduce__(self) -> Any:
-        """Pickles as its name: another process has the op too."""
+        """Pickles as its name: another process has the op too.
+
+        Raises:
+          TypeError: it has not, since the op is not in the table.
+        """
+        if OPS.get(self.type) is not self:
+            raise TypeError(f"The op {self.type} is not in the table of ops: it cannot be pickled.")
         return find_op, (self.type,)
 
     @property
@@ -339,7 +346,20 @@ def _converted(value: Any, wanted: DType | None) -> Tensor:
 
 
 def find_op(type: str) -> Op:
-    """Returns the op of a type."""
+    """Returns the op of a type; families that nobody has used so far are loaded until one has it.
+
+    Raises:
+      LookupError: there is none.
+    """
+    if type not in OPS:
+        from pkgutil import iter_modules  # takes a while to load, and is rarely needed
+
+        for family in iter_modules(import_module("nbtf._ops").__path__):
+            import_module(f"nbtf._ops.{family.name}")
+            if type in OPS:
+                break
+        else:
+            raise LookupError(f"There is no op of type {type!r:.60}.")
     return OPS[type]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf import nest
-from nbtf._ops.op import OPS, find_op
+from nbtf._ops.op import find_op
 from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.naming import auto_name, snake_case
 
@@ -147,7 +147,10 @@ class Operator:
           ValueError: it is no operator, and no op that only makes tensors of tensors.
         """
         kind, name = config["kind"], config["name"]
-        op = OPS.get(kind.removeprefix("tf.")) if kind.startswith("tf.") else None
+        try:
+            op = find_op(kind[3:]) if kind.startswith("tf.") else None
+        except LookupError:
+            op = None
         if kind not in OPERATORS and (op is None or op.resource or not op.results):
             raise ValueError(f"{kind!r:.60} is no operator, and no op that only makes tensors of tensors.")
         return cls(kind, name=name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -11,15 +9,11 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-import nbtf._ops
 from nbtf._devices.discovery import simulated_machine
-from nbtf._ops.op import OPS
 from nbtf._runtime.context import Context, use_context
+from tests.ops.table import OPS
 from tests.ops.updates import ROWS, THREADS, TIMES, UPDATES
 from tests.threads import in_threads, switching_often
-
-for _module in pkgutil.iter_modules(nbtf._ops.__path__):
-    importlib.import_module(f"nbtf._ops.{_module.name}")
 
 ELSEWHERE = {"AssignVariableOp", "RngReadAndSkip"}
 """What has a test of its own below."""

@@ -1,0 +1,12 @@
+"""All ops: the table fills as families are loaded, so here all of them are."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import nbtf._ops
+from nbtf._ops.op import OPS as OPS
+
+for _module in pkgutil.iter_modules(nbtf._ops.__path__):
+    importlib.import_module(f"nbtf._ops.{_module.name}")

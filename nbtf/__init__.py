@@ -153,6 +153,7 @@ from nbtf._types import uint32 as uint32
 from nbtf._types import uint64 as uint64
 from nbtf._types import variant as variant
 from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
+from nbtf.version import VERSION as _VERSION
 
 if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import autodiff as autodiff
@@ -178,6 +179,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import sparse as sparse
     from nbtf import strings as strings
     from nbtf import summary as summary
+    from nbtf import sysconfig as sysconfig
     from nbtf import test as test
     from nbtf import train as train
     from nbtf._ops.bitcast import bitcast as bitcast
@@ -234,7 +236,8 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf.debugging import assert_less as assert_less
     from nbtf.debugging import assert_rank as assert_rank
 
-__version__ = "0.1.0"
+__version__ = _VERSION
+"""TensorFlow's version that is followed; that of nbtf is `tf.runtime.version`."""
 
 bool = _types.bool_
 half = float16
@@ -267,8 +270,10 @@ _LOADED_ON_FIRST_USE = frozenset(
         "sparse",
         "strings",
         "summary",
+        "sysconfig",
         "test",
         "train",
+        "version",
     }
 )
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
@@ -346,7 +351,7 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"nbtf.keras.{name}")
     if name in _FOR_IPYTHON:
         return getattr(_import_module("nbtf.notebook"), name)
-    raise AttributeError(_missing.explanation(name))
+    raise _missing.missing(name)
 
 
 def __dir__() -> list[str]:

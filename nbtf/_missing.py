@@ -72,11 +72,15 @@ _TODAY = {
     "losses": "tf.keras.losses",
     "gfile": "Python's own files",
     "py_func": "tf.py_function",
-    "placeholder": "a function argument",
-    "Session": "nothing: ops run at once",
-    "global_variables_initializer": "nothing: variables have their value at once",
 }
 """Today's names of things that were renamed."""
+
+_AT_ONCE = {
+    "Session": " Ops run at once here: call `tf.compat.v1.disable_eager_execution()` before the first of a graph.",
+    "global_variables_initializer": " Variables have their value at once here.",
+    "placeholder": " Ops run at once here: write a function with an argument.",
+}
+"""What is no longer there because ops run at once."""
 
 CONTRIB = (
     "tf.contrib ended with TensorFlow 1; its parts live on as tf.keras, tf.distribute and tf.data, "
@@ -84,15 +88,27 @@ CONTRIB = (
 )
 
 
+def missing(name: str) -> AttributeError:
+    """Returns the AttributeError for a name of the root namespace.
+
+    Where it says what to write, Python adds no guess: `obj` alone keeps it from looking for similar names.
+    """
+    text = explanation(name)
+    return (
+        AttributeError(text, obj=None) if name in _TF1 or name in _TODAY or name == "contrib" else AttributeError(text)
+    )
+
+
 def explanation(name: str) -> str:
-    """Returns the text of the AttributeError for a name of the root namespace."""
+    """Returns its text."""
     text = f"module 'nbtf' has no attribute '{name}'"
     if name == "contrib":
         return f"{text}. {CONTRIB}"
-    today = f"Today's name: {_TODAY[name]}." if name in _TODAY else ""
+    today = f" Today's name: {_TODAY[name]}." if name in _TODAY else ""
     if name in _TF1:
-        return f"{text}. It belongs to TensorFlow 1: write `import nbtf.compat.v1 as tf`. {today}".rstrip()
-    return f"{text}. {today}".rstrip(". ") + ("." if today else "")
+        both = f"`tf.compat.v1.{name}`, or `import nbtf.compat.v1 as tf` for a whole program"
+        return f"{text}. It belongs to TensorFlow 1: write {both}.{today or _AT_ONCE.get(name, '')}"
+    return f"{text}.{today}" if today else text
 
 
 def of_namespace(module: str, name: str, offered: Sequence[str]) -> str:

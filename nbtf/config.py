@@ -22,6 +22,7 @@ __all__ = [
     "gpu",
     "list_logical_devices",
     "list_physical_devices",
+    "optimizer",
     "run_functions_eagerly",
     "set_logical_device_configuration",
     "set_soft_device_placement",
@@ -190,6 +191,36 @@ class gpu:  # noqa: N801  # the alpha's name
         return bool(CURRENT.context.configuration.process_growth)
 
 
+class optimizer:  # noqa: N801  # TensorFlow's name
+    """`tf.config.optimizer`: switches of TensorFlow's compilers. Nothing is compiled here, so they change no result."""
+
+    @staticmethod
+    def set_jit(enabled: bool | str) -> None:
+        """Keeps whether graphs may be compiled by XLA.
+
+        Args:
+          enabled: `"autoclustering"` or True; anything else means no.
+
+        >>> tf.config.optimizer.set_jit("autoclustering")
+        >>> tf.config.optimizer.get_jit()
+        'autoclustering'
+        """
+        CURRENT.context.change(jit="autoclustering" if enabled in (True, "autoclustering") else "")
+
+    @staticmethod
+    def get_jit() -> str:
+        """Returns `"autoclustering"`, or an empty text where that was not asked for."""
+        return CURRENT.context.settings.jit
+
+    @staticmethod
+    def set_experimental_options(options: dict[str, Any]) -> None:
+        """Accepts options of the graph optimizer, such as `{"layout_optimizer": False}`; it has nothing to do here.
+
+        Args:
+          options: names and truth values.
+        """
+
+
 class experimental:  # noqa: N801  # TensorFlow's name
     """`tf.config.experimental`: memory growth, memory figures, device details, and older names."""
 
@@ -301,6 +332,23 @@ class experimental:  # noqa: N801  # TensorFlow's name
                 "for valid `device_policy` arguments."
             )
         CURRENT.context.change(device_policy=policy)
+
+    @staticmethod
+    def tensor_float_32_execution_enabled() -> bool:
+        """Returns what `enable_tensor_float_32_execution` was given; True at first."""
+        return CURRENT.context.settings.tensor_float_32
+
+    @staticmethod
+    def enable_tensor_float_32_execution(enabled: bool) -> None:
+        """Keeps whether products may be computed in TensorFloat-32; changes no result.
+
+        Simulated GPUs and the CPU compute in float32. On real GPUs CuPy does as well, unless the environment says
+        `CUPY_TF32=1` before it is imported.
+
+        Args:
+          enabled: whether they may.
+        """
+        CURRENT.context.change(tensor_float_32=enabled)
 
     @staticmethod
     def get_synchronous_execution() -> bool:

@@ -56,6 +56,8 @@ __all__ = [
     "assert_shapes",
     "assert_type",
     "check_numerics",
+    "disable_check_numerics",
+    "enable_check_numerics",
     "get_log_device_placement",
     "is_numeric_tensor",
     "set_log_device_placement",
@@ -82,6 +84,30 @@ def set_log_device_placement(enabled: bool | None) -> None:
         raise TypeError(f"'{type(enabled).__name__}' object cannot be interpreted as an integer: give True or False")
     in_notebook = "__IPYTHON__" in builtins.__dict__
     CURRENT.context.set_log((_print_in_cell if in_notebook else _print_to_stderr) if enabled else None)
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """Makes every op raise that gives an infinity or NaN, eager ones and those of sessions. Slow: meant for searching.
+
+    Ops that only pass values on, such as `tf.reshape`, are not looked at, nor are constants.
+
+    Args:
+      stack_height_limit: accepted and ignored; Python's traceback shows where the op was called.
+      path_length_limit: as `stack_height_limit`.
+
+    >>> tf.debugging.enable_check_numerics()
+    >>> tf.math.log(-1.0)
+    Traceback (most recent call last):
+        ...
+    nbtf.errors.InvalidArgumentError: ...Detected Infinity or NaN in output 0 of eagerly-executing op "Log"...
+    >>> tf.debugging.disable_check_numerics()
+    """
+    CURRENT.context.change(check_numerics=True)
+
+
+def disable_check_numerics() -> None:
+    """Ends what `enable_check_numerics` began."""
+    CURRENT.context.change(check_numerics=False)
 
 
 def get_log_device_placement() -> bool:

@@ -94,9 +94,13 @@ __all__ = [
     "size_in_bytes",
     "start_recorder",
     "tell_code_lines",
+    "version",
     "warmup",
     "without_cuda",
 ]
+
+version = "0.1.0"
+"""The version of nbtf; `tf.__version__` is that of the TensorFlow whose behaviour it follows."""
 
 
 def __dir__() -> list[str]:

@@ -357,3 +357,23 @@ def test_memory_info_takes_names_and_not_devices() -> None:
 
     with pytest.raises(TypeError, match=r'^a device is named by a text such as "GPU:0", got LogicalDevice'):
         anything.experimental.get_memory_info(device)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(True, "autoclustering"), ("autoclustering", "autoclustering"), (False, ""), (None, ""), ("xla", "")],
+)
+def test_compilation_is_only_kept(given: Any, kept: str) -> None:
+    before = tf.config.optimizer.get_jit()
+    tf.config.optimizer.set_jit(given)
+    tf.config.optimizer.set_experimental_options({"layout_optimizer": False})
+
+    assert ["", kept] == [before, tf.config.optimizer.get_jit()]
+    assert 2.0 == tf.add(1.0, 1.0).numpy()
+
+
+def test_tensor_float_32_is_only_kept() -> None:
+    before = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+
+    assert [True, False] == [before, tf.config.experimental.tensor_float_32_execution_enabled()]

@@ -100,9 +100,29 @@ def test_name_of_tensorflow_1_says_what_to_import(name: str) -> None:
         getattr(tf, name)
 
     expected = (
-        f"module 'nbtf' has no attribute '{name}'. It belongs to TensorFlow 1: write `import nbtf.compat.v1 as tf`."
+        f"module 'nbtf' has no attribute '{name}'. It belongs to TensorFlow 1: write `tf.compat.v1.{name}`, "
+        "or `import nbtf.compat.v1 as tf` for a whole program."
     )
     assert str(caught.value).startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["Session", "contrib", "mul", "compat.v1.contrib", "compat.v1.train.batch"])
+def test_python_adds_no_guess_to_what_says_what_to_write(name: str) -> None:
+    code = f"import nbtf as tf\ntf.{name}"
+    last = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.splitlines()[-1]
+
+    assert "Did you mean" not in last
+    assert last.endswith(".")
+    assert not last.endswith("...")
+
+
+def test_python_guesses_what_was_mistyped() -> None:
+    code = "import nbtf as tf\ntf.hesians"
+
+    assert (
+        "Did you mean: 'hessians'?"
+        in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +133,6 @@ def test_name_of_tensorflow_1_says_what_to_import(name: str) -> None:
         ("to_float", "tf.cast(x, tf.float32)"),
         ("random_normal", "tf.random.normal"),
         ("Print", "tf.print"),
-        ("Session", "nothing: ops run at once"),
     ],
 )
 def test_renamed_name_says_todays(name: str, today: str) -> None:

@@ -51,6 +51,9 @@ class Settings:
     inter_op_threads: int = 0
     intra_op_threads: int = 0
     placement_log_style: str = CURRENT_STYLE
+    check_numerics: bool = False
+    tensor_float_32: bool = True
+    jit: str = ""
 
 
 class Context:
@@ -228,7 +231,8 @@ class Context:
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
             self._placed, self._scopes = {}, {}
             self.watched = bool(self.observers.all) or self.log is not None
-            quiet = not self.watched and not self._cells and self.settings.default_device is None
+            listening = self.watched or self.settings.check_numerics
+            quiet = not listening and not self._cells and self.settings.default_device is None
             if CURRENT.context is self:
                 first = machine.first if machine is not None and quiet else None
                 HERE.device = first if first is not None and first.type == "CPU" else None

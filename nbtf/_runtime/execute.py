@@ -11,6 +11,7 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import check_current, check_policy, moved
 from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import take_note_of_op
+from nbtf._runtime.numerics import check_results
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
@@ -41,7 +42,9 @@ class OpRecord(Protocol):
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]: ...
 
 
-def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None) -> Any:
+def execute(  # noqa: C901  # the list of what happens to an op, each on its condition
+    op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None
+) -> Any:
     """Runs an op: what happens to it, in order.
 
     Values become tensors; dtypes are checked; a device is chosen; listeners are told; inputs move there; the kernel
@@ -95,6 +98,8 @@ def execute(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: st
         _keep_on_host(outputs)
     if start is not None:
         take_note_of_op(context.observers, op, placed, start, outputs, results, started, shapes, dtypes)
+    if context.settings.check_numerics:
+        check_results(op.type, tensors, outputs, device.name)
     result = outputs if op.many else outputs[0]
     if scope is not None:
         for tape in scope.tapes:

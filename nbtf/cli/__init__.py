@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from nbtf import __version__
 from nbtf.cli import devices, doctor, lab, notebooks, run, site
 from nbtf.cli.command_error import CommandError
+from nbtf.runtime import version
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         description="TensorFlow's device API on NumPy, real GPUs and simulated GPUs, made visible in Jupyter.",
         epilog="Where to start: nbtf lab",
     )
-    parser.add_argument("--version", action="version", version=f"nbtf {__version__}")
+    parser.add_argument("--version", action="version", version=f"nbtf {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (lab, run, devices, doctor, notebooks, site):
         module.add_command(commands)

@@ -14,6 +14,7 @@ from typing import Any
 
 import nbtf
 from nbtf._storage import files
+from nbtf.runtime import version
 
 BROWSER_NEEDS = ("numpy>=2.0", "ipywidgets>=8.0", "anywidget>=0.9.0,<0.12")
 """What a page installs with nbtf: the live views are not an extra there. The bounds are those of the extra `lab`."""
@@ -37,7 +38,7 @@ def own_wheel(folder: Path, needs: Sequence[str] = BROWSER_NEEDS) -> Path:
     Returns:
       Its path.
     """
-    name = f"nbtf-{nbtf.__version__}"
+    name = f"nbtf-{version}"
     wheel = folder / f"{name}-py3-none-any.whl"
     records: list[str] = []
     with files.open_draft(wheel) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -74,7 +75,7 @@ def _digits() -> Iterator[tuple[str, bytes]]:
 
 
 def _information(name: str, needs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    lines = ["Metadata-Version: 2.1", "Name: nbtf", f"Version: {nbtf.__version__}", "Requires-Python: >=3.11"]
+    lines = ["Metadata-Version: 2.1", "Name: nbtf", f"Version: {version}", "Requires-Python: >=3.11"]
     metadata = [*lines, *(f"Requires-Dist: {need}" for need in needs)]
     wheel = ["Wheel-Version: 1.0", "Generator: nbtf site", "Root-Is-Purelib: true", "Tag: py3-none-any"]
     yield f"{name}.dist-info/METADATA", ("\n".join(metadata) + "\n").encode()

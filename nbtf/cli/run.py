@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nbtf import __version__
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
 from nbtf.cli.execution import CellRun, KernelDiedError, code_cells, run_cells
 from nbtf.cli.notebook_file import write
+from nbtf.runtime import version
 
 VARIABLE = "NBTF_SIMULATED_GPUS"
 SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
@@ -126,7 +126,7 @@ def heading(notebook: Path, gpus: int | None) -> str:
     """Returns the first line: which notebook, on what."""
     asked = os.environ.get(VARIABLE, "") if gpus is None else str(gpus)
     machine = f"; simulated GPUs: {asked}" if asked not in ("", "0") else ""
-    return f"{notebook.name}: tensorflow means nbtf {__version__}{machine}"
+    return f"{notebook.name}: tensorflow means nbtf {version}{machine}"
 
 
 def environment(gpus: int | None) -> Mapping[str, str]:

@@ -97,7 +97,7 @@ def test_root_opens_the_first_lesson_which_asks_for_pyodide_only(served: Served)
 
 def test_index_of_wheels_has_this_nbtf_and_the_views(site: Path) -> None:
     index = json.loads((site / "pypi" / "all.json").read_text(encoding="utf-8"))
-    (release,) = index["nbtf"]["releases"][tf.__version__]
+    (release,) = index["nbtf"]["releases"][tf.runtime.version]
     wheel = site / "pypi" / release["filename"]
 
     assert release["digests"]["sha256"] == hashlib.sha256(wheel.read_bytes()).hexdigest()

@@ -35,7 +35,7 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit):
         cli.main(["--version"])
 
-    assert f"nbtf {nbtf.__version__}\n" == capsys.readouterr().out
+    assert f"nbtf {nbtf.runtime.version}\n" == capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_it_has_all_files_of_the_package(wheel: Path) -> None:
 
 
 def test_it_says_what_a_page_needs(wheel: Path) -> None:
-    metadata = zipfile.ZipFile(wheel).read(f"nbtf-{tf.__version__}.dist-info/METADATA").decode()
+    metadata = zipfile.ZipFile(wheel).read(f"nbtf-{tf.runtime.version}.dist-info/METADATA").decode()
 
     assert [f"Requires-Dist: {need}" for need in BROWSER_NEEDS] == [
         line for line in metadata.splitlines() if line.startswith("Requires-Dist")

@@ -71,7 +71,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 def test_first_line_says_what_runs_on_what(ran: Ran) -> None:
-    assert ran.said.startswith(f"notebook.ipynb: tensorflow means nbtf {cli.__version__}; simulated GPUs: 3\n")
+    assert ran.said.startswith(f"notebook.ipynb: tensorflow means nbtf {cli.version}; simulated GPUs: 3\n")
 
 
 def test_import_is_redirected_and_commands_are_left_out(ran: Ran) -> None:

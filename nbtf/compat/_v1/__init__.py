@@ -471,7 +471,7 @@ def _found(name: str) -> _Any:
     except AttributeError:
         from nbtf.compat._v1._surface.absent import refusal
 
-        raise AttributeError(refusal(name)) from None
+        raise refusal(name) from None
     return value if name in _FROM else own_version(name, value)
 
 

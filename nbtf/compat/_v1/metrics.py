@@ -97,4 +97,4 @@ def accuracy(
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(refusal(f"metrics.{name}"))
+    raise refusal(f"metrics.{name}")

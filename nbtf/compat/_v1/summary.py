@@ -165,4 +165,4 @@ class FileWriter(nbtf.summary.SummaryWriter):
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(refusal(f"summary.{name}"))
+    raise refusal(f"summary.{name}")

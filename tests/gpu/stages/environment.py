@@ -33,7 +33,7 @@ def run(record: Record) -> None:
 
 
 def _versions(record: Record) -> None:
-    record.fact("nbtf", tf.__version__)
+    record.fact("nbtf", tf.runtime.version)
     record.fact("python", platform.python_version())
     record.fact("system", platform.platform())
     record.fact("processors", os.cpu_count())

@@ -89,8 +89,8 @@ _OLDER = {
 """Names that TensorFlow 1.0 had already dropped, and what its programs write instead."""
 
 
-def refusal(name: str) -> str:
-    """Returns the text of the AttributeError for a name of `compat.v1`.
+def refusal(name: str) -> AttributeError:
+    """Returns the AttributeError for a name of `compat.v1`; where it says what to do, Python adds no guess.
 
     Args:
       name: with its namespace: `train.batch`.
@@ -98,7 +98,7 @@ def refusal(name: str) -> str:
     namespace, _, last = name.rpartition(".")
     text = f"module '{f'nbtf.compat.v1.{namespace}'.rstrip('.')}' has no attribute '{last}'"
     told = _told(name)
-    return f"{text}. {told}" if told else text
+    return AttributeError(f"{text}. {told}", obj=None) if told else AttributeError(text)
 
 
 def _told(name: str) -> str:

@@ -128,7 +128,7 @@ class Namespace(ModuleType):
         try:
             value = getattr(self._source, name)
         except AttributeError:
-            raise AttributeError(refusal(f"{self._called}.{name}")) from None
+            raise refusal(f"{self._called}.{name}") from None
         return value if self._own is None else self._root.own_version(name, value)
 
     def __dir__(self) -> list[str]:

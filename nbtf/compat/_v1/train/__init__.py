@@ -67,4 +67,4 @@ NewCheckpointReader = load_checkpoint
 
 
 def __getattr__(name: str) -> _NoReturn:
-    raise AttributeError(_refusal(f"train.{name}"))
+    raise _refusal(f"train.{name}")

@@ -1,4 +1,4 @@
-"""`python -m nbtf.cli` is `nbtf`, for where scripts are not on the path."""
+"""`python -m nbtf` is `nbtf`, for where scripts are not on the path."""
 
 from __future__ import annotations
 

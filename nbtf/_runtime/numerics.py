@@ -1,0 +1,71 @@
+"""Where does the first infinity or NaN come from? Looks at the results of every op, once that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbtf._runtime.scopes import SCOPE
+from nbtf.errors import InvalidArgumentError
+
+# Source: SAFE_OPS and IGNORE_OP_OUTPUTS in check_numerics_callback.py, OP_CALLBACK_SKIP_OPS in op_callbacks_common.py
+# of TensorFlow 2.21: what passes values on, and what is only kept for gradients.
+_PASSES_ON = frozenset(
+    "Assign AssignVariableOp CheckNumerics CheckNumericsV2 Concat ConcatV2 ExpandDims Fill Gather Identity Maximum "
+    "Minimum Reshape Slice Squeeze Stack StridedSlice StridedSliceGrad Transpose Unpack".split()
+)
+_ONE_RESULT_ALONE = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
+
+
+def check_results(op: str, inputs: Sequence[Any], outputs: Sequence[Any], device: str) -> None:
+    """Looks for infinities and NaN in what an op made.
+
+    Args:
+      op: its type.
+      inputs: the tensors that it took, lists of them as they are.
+      outputs: those that it made.
+      device: the full name of the device that it belongs to.
+
+    Raises:
+      InvalidArgumentError: there are some.
+    """
+    if op in _PASSES_ON:
+        return
+    for number, output in enumerate(outputs[:1] if op in _ONE_RESULT_ALONE else outputs):
+        if not output._dtype.is_floating:
+            continue
+        array = np.asarray(output.numpy())
+        if not np.isfinite(array).all():
+            text = _finding(op, number, len(outputs), output, array, inputs)
+            wrapper = f"{{{{function_node __wrapped__CheckNumericsV2_device_{device}}}}}"
+            raise InvalidArgumentError(None, None, f"{wrapper} {text} [Op:CheckNumericsV2] name: ")
+
+
+def _finding(op: str, number: int, count: int, output: Any, array: np.ndarray[Any, Any], inputs: Sequence[Any]) -> str:
+    """Returns what was found in one of an op's results, in TensorFlow's words."""
+    infinite = np.isinf(array)
+    counts = {"-Inf": infinite & (array < 0), "+Inf": infinite & (array > 0), "NaN": np.isnan(array)}
+    kinds = [name for name, there in counts.items() if there.any()]
+    scope = SCOPE()
+    manner = "eagerly-executing" if scope is None or scope.node is None else "graph"
+    lines = [
+        f'\n\n!!! Detected Infinity or NaN in output {number} of {manner} op "{op}" (# of outputs: {count}) !!!',
+        f"  dtype: {output._dtype}",
+        f"  shape: {output.shape}",
+        *(f"  # of {'+NaN' if name == 'NaN' else name} elements: {counts[name].sum()}" for name in kinds),
+        *_taken([one for value in inputs for one in (value if isinstance(value, list) else [value])]),
+        "",
+    ]
+    listed = ", ".join(kinds[:-1]) + ("," if len(kinds) > 2 else "") + " and " + kinds[-1]
+    return "\n".join(lines) + f"\n : Tensor had {listed if len(kinds) > 1 else kinds[0]} values"
+
+
+def _taken(tensors: list[Any]) -> list[str]:
+    """Returns the lines that show what an op took."""
+    if len(tensors) == 1:
+        return ["", f"  Input tensor: {tensors[0]!s}"]
+    if not tensors:
+        return []
+    return ["", f"  Input tensors ({len(tensors)}):", *(f"         {n}: {one!s}" for n, one in enumerate(tensors))]

@@ -1,0 +1,28 @@
+"""`tf.version`: which TensorFlow is followed. nbtf's own version is `tf.runtime.version`."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = [
+    "COMPILER_VERSION",
+    "GIT_VERSION",
+    "GRAPH_DEF_VERSION",
+    "GRAPH_DEF_VERSION_MIN_CONSUMER",
+    "GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "VERSION",
+]
+
+VERSION = "2.21.0"
+"""TensorFlow's version whose behaviour is followed."""
+GIT_VERSION = f"v{VERSION}"
+COMPILER_VERSION = sys.version.partition("[")[2].rstrip("]")
+"""What built the Python that runs."""
+GRAPH_DEF_VERSION = 2474
+"""Of TensorFlow 2.21; `Graph.as_graph_def` states it as `producer`."""
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+
+
+def __dir__() -> list[str]:
+    return __all__

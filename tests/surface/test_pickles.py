@@ -88,7 +88,7 @@ def test_a_stream_goes_on_in_another_process_where_it_was() -> None:
 def _event() -> Any:
     events = list[Any]()
     undo = tf.runtime.observe(events.append)
-    tf.constant([1.0]) + 1.0
+    tf.add(tf.constant([1.0]), 1.0)
     undo()
     return events
 

@@ -1,0 +1,36 @@
+"""Explores all scenarios: `python -m tests.interleavings [--preemptions 2] [--limit N] [--only TEXT]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.interleavings.explorer import Failure, explore
+from tests.interleavings.scenarios import SCENARIOS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--preemptions", type=int, default=2, help="at most so many in a schedule")
+    parser.add_argument("--limit", type=int, default=None, help="at most so many schedules of a scenario")
+    parser.add_argument("--only", default="", help="scenarios whose name contains this")
+    asked = parser.parse_args()
+    total = failures = 0
+    for scenario in SCENARIOS:
+        if asked.only not in scenario.name:
+            continue
+        began = time.perf_counter()
+        try:
+            count = explore(scenario, asked.preemptions, asked.limit)
+        except Failure as failure:
+            failures, count = failures + 1, 0
+            print(failure)
+        total += count
+        print(f"{count:8} {time.perf_counter() - began:7.1f} s  {scenario.name}", flush=True)
+    print(f"{total} schedules, {failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""How threads are made to take turns at chosen lines: one baton, and a schedule that says who gets it when.
+
+Only the thread with the baton runs. Before each line of the package it may hand the baton on, if the schedule says so:
+a schedule is a list of preemptions, each the number of a line (of all that were run) and the thread that goes on there.
+A thread that waits for a lock, or has ended, hands the baton to the next one that can run. So a schedule fixes
+everything, and a failure can be run again.
+
+The locks of the package are replaced by some that the scheduler understands. If all threads wait, that is a deadlock.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import nbtf
+from nbtf import _locks
+from nbtf._runtime import seeds
+from nbtf._runtime.context import Context
+
+PACKAGE = str(Path(nbtf.__file__).parent)
+"""Lines below this folder are where threads may be preempted."""
+
+LANES = "<express lane"
+"""What the file names of generated functions begin with."""
+
+
+class Preemption(NamedTuple):
+    """Before this line, counted over all threads, this thread goes on."""
+
+    line: int
+    thread: int
+
+
+Schedule = tuple[Preemption, ...]
+
+
+class Deadlock(Exception):  # noqa: N818  # what it is
+    """All threads wait for locks."""
+
+
+class _Abandoned(BaseException):
+    """Ends a thread of a run that has failed."""
+
+
+class Scheduler:
+    """One run of some threads by a schedule."""
+
+    current: Scheduler | None = None
+    """The one that runs now; locks ask it."""
+
+    def __init__(self, bodies: Sequence[Callable[[], object]], schedule: Schedule) -> None:
+        self._bodies = bodies
+        self._schedule = dict(schedule)
+        self._batons = [threading.Semaphore(0) for _ in bodies]
+        self._numbers: dict[int, int] = {}
+        self._waits: dict[int, TurnLock] = {}
+        self._over = set[int]()
+        self._finished = threading.Event()
+        self.choices: list[tuple[int, ...]] = []
+        """For each line that was run the other threads that could have gone on there."""
+        self.errors: list[BaseException] = []
+
+    def run(self) -> None:
+        """Runs the threads to their ends; what one of them raises is raised here."""
+        threads = [threading.Thread(target=self._work, args=[number]) for number in range(len(self._bodies))]
+        Scheduler.current = self
+        try:
+            for thread in threads:
+                thread.start()
+            self._batons[0].release()
+            self._finished.wait()
+            for thread in threads:
+                thread.join()
+        finally:
+            Scheduler.current = None
+        if self.errors:
+            raise self.errors[0]
+
+    def _work(self, number: int) -> None:
+        self._numbers[threading.get_ident()] = number
+        self._batons[number].acquire()
+        try:
+            if not self.errors:
+                sys.settrace(self._trace)
+                self._bodies[number]()
+        except _Abandoned:
+            pass
+        except BaseException as error:
+            self.errors.append(error)
+        finally:
+            sys.settrace(None)
+            self._over.add(number)
+            self._pass_on(number)
+
+    def _trace(self, frame: FrameType, event: str, arg: object) -> Any:
+        name = frame.f_code.co_filename
+        return self._trace_lines if name.startswith((PACKAGE, LANES)) else None
+
+    def _trace_lines(self, frame: FrameType, event: str, arg: object) -> Any:
+        if event == "line":
+            own = self._numbers[threading.get_ident()]
+            chosen = self._schedule.get(len(self.choices))
+            self.choices.append(tuple([number for number in self._ready() if number != own]))
+            if chosen in self.choices[-1]:
+                self._hand(own, chosen)
+        return self._trace_lines
+
+    def _ready(self) -> list[int]:
+        """Returns the threads that can run."""
+        return [
+            number
+            for number in range(len(self._bodies))
+            if number not in self._over and (number not in self._waits or self._waits[number].is_free_for(number))
+        ]
+
+    def _hand(self, own: int, other: int) -> None:
+        self._batons[other].release()
+        self._batons[own].acquire()
+        if self.errors:
+            raise _Abandoned
+
+    def _pass_on(self, own: int) -> None:
+        """Hands the baton on at the end of a thread; after an error all others end."""
+        left = [number for number in range(len(self._bodies)) if number not in self._over]
+        if not left:
+            self._finished.set()
+            return
+        ready = left if self.errors else self._ready()
+        if not ready:
+            self.errors.append(Deadlock(f"threads {left} wait for locks that nobody lets go"))
+            ready = left
+        self._batons[ready[0]].release()
+
+    # What locks ask
+
+    @property
+    def number(self) -> int | None:
+        """The number of the thread that asks; None for others."""
+        return self._numbers.get(threading.get_ident())
+
+    def wait_for(self, lock: TurnLock) -> None:
+        """Lets others run until a lock is free."""
+        own = self.number
+        assert own is not None
+        self._waits[own] = lock
+        while not lock.is_free_for(own):
+            others = [number for number in self._ready() if number != own]
+            if not others:
+                raise Deadlock(f"thread {own} waits for a lock that nobody lets go")
+            self._hand(own, others[0])
+        del self._waits[own]
+
+
+class TurnLock:
+    """A lock of which a scheduler knows who has it."""
+
+    def __init__(self, reentrant: bool = False) -> None:
+        self._reentrant, self._owner, self._depth = reentrant, -2, 0
+
+    def is_free_for(self, number: int) -> bool:
+        return not self._depth or (self._reentrant and self._owner == number)
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        scheduler = Scheduler.current
+        number = -1 if scheduler is None or scheduler.number is None else scheduler.number
+        if not self.is_free_for(number):
+            if not blocking:
+                return False
+            assert scheduler is not None, "a lock was left behind"
+            scheduler.wait_for(self)
+        self._owner, self._depth = number, self._depth + 1
+        return True
+
+    def release(self) -> None:
+        assert self._depth, "a lock is let go that nobody has"
+        self._depth -= 1
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    @property
+    def is_held(self) -> bool:
+        return self._depth > 0
+
+
+MADE: list[TurnLock] = []
+"""Locks that were made in this run: all must be free afterwards."""
+
+
+def _lock() -> TurnLock:
+    MADE.append(TurnLock())
+    return MADE[-1]
+
+
+def _reentrant_lock() -> TurnLock:
+    MADE.append(TurnLock(reentrant=True))
+    return MADE[-1]
+
+
+@contextmanager
+def turn_locks() -> Generator[None]:
+    """Has the package make locks that a scheduler understands; those that exist already are replaced."""
+    before = _locks.threading, Context._lock, seeds._TAKING
+    MADE.clear()
+    _locks.threading = SimpleNamespace(Lock=_lock, RLock=_reentrant_lock, get_ident=threading.get_ident)  # pyright: ignore[reportAttributeAccessIssue]
+    Context._lock, seeds._TAKING = _reentrant_lock(), _lock()
+    try:
+        yield
+    finally:
+        _locks.threading, Context._lock, seeds._TAKING = before

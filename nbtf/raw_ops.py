@@ -1,14 +1,98 @@
-"""`tf.raw_ops`: ops that no other function leads to, by their types."""
+"""`tf.raw_ops`: ops that no other function leads to, by their types and with the names of TensorFlow's arguments."""
 
-from nbtf._ops.activations import ReluGrad as ReluGrad
-from nbtf._ops.convolution import Conv2DBackpropFilter as Conv2DBackpropFilter
-from nbtf._ops.extent import MirrorPadGrad as MirrorPadGrad
-from nbtf._ops.functions import SigmoidGrad as SigmoidGrad
-from nbtf._ops.functions import TanhGrad as TanhGrad
-from nbtf._ops.indexing import StridedSliceGrad as StridedSliceGrad
-from nbtf._ops.local_response import LRNGrad as LRNGrad
-from nbtf._ops.pooling import AvgPoolGrad as AvgPoolGrad
-from nbtf._ops.pooling import MaxPoolGrad as MaxPoolGrad
-from nbtf._ops.pooling import MaxPoolGradGrad as MaxPoolGradGrad
-from nbtf._ops.shape import Rank as Rank
-from nbtf._ops.shape import Size as Size
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._ops import activations, convolution, extent, functions, indexing, local_response, pooling, shape
+from nbtf._ops.op import Op
+from nbtf._types import int32
+
+__all__ = [
+    "AvgPoolGrad",
+    "Conv2DBackpropFilter",
+    "LRNGrad",
+    "MaxPoolGrad",
+    "MaxPoolGradGrad",
+    "MirrorPadGrad",
+    "Rank",
+    "ReluGrad",
+    "SigmoidGrad",
+    "Size",
+    "StridedSliceGrad",
+    "TanhGrad",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+_NEEDED: Any = inspect.Parameter.empty
+
+
+def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
+    """Returns the public function of an op.
+
+    Args:
+      record: the op.
+      parameters: TensorFlow's names of its inputs and attributes, in the order in which the record has them.
+      **defaults: of the attributes that have one.
+    """
+    door = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = [inspect.Parameter(name, door, default=defaults.get(name, _NEEDED)) for name in parameters.split()]
+    signature = inspect.Signature([*named, inspect.Parameter("name", door, default=None)])
+    count = len(record.inputs)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{record.type}() takes {signature}: {error}") from None
+        bound.apply_defaults()
+        *values, name = bound.arguments.values()
+        return record(*values[:count], name=name, **dict(zip(record.attrs, values[count:], strict=True)))
+
+    call.__name__ = call.__qualname__ = record.type
+    call.__doc__ = f"""Runs the op {record.type}.
+
+    Args:
+      {", ".join(parameters.split()[:count])}: tensors.
+      {", ".join(parameters.split()[count:]) or "name"}: attributes of the op.
+
+    Raises:
+      TypeError: an argument is missing, or is none of the op's.
+    """
+    call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]  # what `inspect` looks for
+    return call
+
+
+AvgPoolGrad = _door(pooling.AvgPoolGrad, "grad orig_input_shape ksize strides padding data_format", data_format="NHWC")
+Conv2DBackpropFilter = _door(
+    convolution.Conv2DBackpropFilter,
+    "input out_backprop filter_sizes strides padding data_format dilations",
+    data_format="NHWC",
+    dilations=[1, 1, 1, 1],
+)
+LRNGrad = _door(
+    local_response.LRNGrad,
+    "input_grads input_image output_image depth_radius bias alpha beta",
+    depth_radius=5,
+    bias=1.0,
+    alpha=1.0,
+    beta=0.5,
+)
+_OF_WINDOWS = "orig_input orig_output grad ksize strides padding data_format"
+MaxPoolGrad = _door(pooling.MaxPoolGrad, _OF_WINDOWS, data_format="NHWC")
+MaxPoolGradGrad = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS, data_format="NHWC")
+MirrorPadGrad = _door(extent.MirrorPadGrad, "input paddings mode")
+Rank = _door(shape.Rank, "input")
+ReluGrad = _door(activations.ReluGrad, "gradients features")
+SigmoidGrad = _door(functions.SigmoidGrad, "y dy")
+Size = _door(shape.Size, "input out_type", out_type=int32)
+StridedSliceGrad = _door(
+    indexing.StridedSliceGrad, "dy shape begin end strides masks", masks=indexing.Masks(0, 0, 0, 0, 0)
+)
+TanhGrad = _door(functions.TanhGrad, "y dy")

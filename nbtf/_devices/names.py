@@ -255,7 +255,10 @@ def _index(text: str = "*") -> int | None:
 
 
 def _number(value: Any) -> int | None:
-    return None if value is None else int(value)
+    try:
+        return None if value is None else int(value)
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
 
 
 def _usual_case(device_type: str | None) -> str | None:

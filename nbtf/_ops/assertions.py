@@ -12,6 +12,7 @@ from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.magnitude import abs as absolute
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.truth import reduce_all
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -114,7 +115,7 @@ def _shown(tensor: Tensor, summarize: int | None) -> str:
 
 
 def _count(flat: Any, summarize: int | None) -> int:
-    many = 3 if summarize is None else summarize
+    many = 3 if summarize is None else check_whole(summarize, "summarize")
     return len(flat) if many < 0 else min(many, len(flat))
 
 

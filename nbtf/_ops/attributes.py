@@ -17,16 +17,34 @@ Axis = Any
 
 
 def as_int(value: Any) -> int:
-    """Returns one integer; from a tensor, its value."""
-    return value.__index__()
+    """Returns one integer; from a tensor, its value.
+
+    Raises:
+      TypeError: it is none.
+    """
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise TypeError(f"expected an integer, got {value!r}") from None
 
 
 def as_ints(value: Any) -> tuple[int, ...]:
-    """Returns integers as a tuple; one integer counts as a list of one."""
-    plain: Any = value.numpy() if isinstance(value, Tensor) or hasattr(value, "__tf_tensor__") else value
+    """Returns integers as a tuple; one integer counts as a list of one.
+
+    Raises:
+      TypeError: some are none, or it is a text, whose letters are none either.
+    """
+    plain: Any = value.numpy() if isinstance(value, Tensor) or _has_value(value) else value
     if hasattr(plain, "__index__") and not getattr(plain, "shape", ()):
         return (plain.__index__(),)
+    if isinstance(plain, str | bytes) or not hasattr(plain, "__iter__"):
+        raise TypeError(f"expected integers, got {plain!r}")
     return tuple([as_int(item) for item in plain])
+
+
+def _has_value(value: Any) -> bool:
+    """Tells whether something is a variable or the like; a sparse tensor becomes one, too, but has no value."""
+    return hasattr(value, "__tf_tensor__") and hasattr(value, "numpy")
 
 
 def as_shape(value: Any) -> tuple[int, ...]:
@@ -47,7 +65,7 @@ def as_axis(value: Axis) -> int | tuple[int, ...] | None:
         return None
     axes = as_ints(value)
     many = isinstance(value, list | tuple) or len(getattr(value, "shape", ())) > 0  # a scalar's shape is true, too
-    return axes if many else axes[0]
+    return axes if many or not axes else axes[0]
 
 
 def as_axes(axis: Any) -> tuple[int, ...]:

@@ -49,6 +49,8 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
 @Bitcast.infer
 def _(input: Spec, type: DType) -> Spec:
     size, wanted = input.dtype.size, type.size
+    if not size or not wanted:
+        raise InvalidArgumentError(None, None, f"Cannot bitcast from {input.dtype.name} to {type.name}")
     if size == wanted:
         return Spec(input.shape, type)
     if size > wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._ops.attributes import as_ints
 from nbtf._ops.convolution import conv2d
 from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._ops.windows import Padding
@@ -57,7 +58,10 @@ def _one(value: Any) -> int:
     """Returns the number for the width: a number itself, or one of a list of one, or for each axis."""
     if hasattr(value, "__index__"):
         return value.__index__()
-    return value[0] if len(value) == 1 else max(value)
+    numbers = as_ints(value)
+    if not numbers:
+        raise ValueError("stride and dilations must be numbers, got none")
+    return max(numbers)
 
 
 def convolution(

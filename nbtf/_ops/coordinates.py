@@ -16,6 +16,7 @@ from nbtf._ops.op import Gradients, op
 from nbtf._ops.places import joined_at, read_at
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -88,6 +89,8 @@ def gather_nd(
 def _gather_nd_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
     """Reads with the numbers of the batch put in front of each position."""
     rows = indices.shape.as_list()[:-1]
+    if check_whole(batch_dims, "batch_dims") > len(rows):
+        raise ValueError(f"batch_dims = {batch_dims} must be less than rank(indices) = {len(indices.shape)}")
     columns = [
         reshape(number_range(rows[axis], dtype=indices.dtype), [-1 if i == axis else 1 for i in range(len(rows) + 1)])
         for axis in range(batch_dims)

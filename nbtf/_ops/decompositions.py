@@ -256,6 +256,8 @@ def _outside(vectors: Tensor, matrix: Tensor) -> Tensor:
 
 @op("T -> T*", T=SOLVED)
 def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise ValueError("square matrices")
     if input.shape[-1] == 1:
         return [input[..., 0], xp.ones_like(input)][: 1 + compute_v]
     triangles, nonfinite = zero_nonfinite(xp, xp.tril(input))

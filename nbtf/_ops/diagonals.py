@@ -30,6 +30,8 @@ LEFT_ALIGNED = {
 def as_range(k: Any) -> tuple[int, int]:
     """Reads which diagonals are meant: the lowest and the highest, 0 being the main one."""
     numbers = as_ints(k)
+    if not numbers:
+        raise InvalidArgumentError(None, None, "diag_index must be a scalar or vector, received shape: [0]")
     return numbers[0], numbers[-1]
 
 
@@ -42,6 +44,8 @@ def _places(xp: Any, shape: Any, k: tuple[int, int], align: str, width: int) -> 
     """Returns for each diagonal, from the highest down: row and column indices, and its part of the packed row."""
     rows, columns = shape[-2:]
     found: list[tuple[Any, ...]] = []
+    if align not in LEFT_ALIGNED:
+        raise InvalidArgumentError(None, None, f"align must be one of {', '.join(LEFT_ALIGNED)}. Got {align!r}")
     above, below = LEFT_ALIGNED[align]
     for d in range(k[1], k[0] - 1, -1):
         length = max(min(rows + min(d, 0), columns - max(d, 0)), 0)

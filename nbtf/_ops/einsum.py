@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._ops.attributes import as_ints
 from nbtf._ops.broadcasting import broadcast_to, reduce_sum, reshape
 from nbtf._ops.elementwise import conj
 from nbtf._ops.linalg import MULTIPLIED, MatMul, matmul
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.shape import joint_length, lengths_of, transpose
 from nbtf._ops.specs import bracketed, broadcast_shapes
+from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import COMPLEXES, TensorLike, int32, int64
@@ -51,12 +53,14 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
 
 
 def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
-    plain = axes.numpy().tolist() if isinstance(axes, Tensor) else axes
-    if hasattr(plain, "__index__"):
+    plain = axes.numpy() if isinstance(axes, Tensor) else axes
+    if isinstance(plain, str | bytes):
+        raise TypeError(f"`axes` must be integers. Received {axes}.")
+    if hasattr(plain, "__index__") and not getattr(plain, "shape", ()):
         return _innermost(a, plain.__index__())
-    if len(plain) != 2:
+    if not hasattr(plain, "__len__") or len(plain) != 2:
         raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
-    pair = [[one] if isinstance(one, int) else list(one) for one in plain]
+    pair = [list(as_ints(side)) for side in plain]
     if len(pair[0]) != len(pair[1]):
         raise ValueError(f"Different number of contraction axes `a` and `b`, {len(pair[0])} != {len(pair[1])}.")
     rank_a, rank_b = len(a.shape), len(b.shape)
@@ -130,7 +134,7 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
 
 def _read(equation: str, count: int) -> tuple[list[str], str]:
     """Returns the letters of the inputs and of the result."""
-    plain = equation.replace(" ", "")
+    plain = check_text(equation, "equation").replace(" ", "")
     match = re.fullmatch(r"([a-zA-Z.,]*)(?:->([a-zA-Z.]*))?", plain)
     if match is None:
         raise ValueError(f"Subscripts have incorrect format: {equation}")

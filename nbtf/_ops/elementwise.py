@@ -9,6 +9,7 @@ from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
 from nbtf._ops.specs import bracketed, broadcast
+from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -170,7 +171,7 @@ def scalar_mul(scalar: TensorLike, x: Tensor, name: str | None = None) -> Tensor
     >>> tf.scalar_mul(3, tf.constant([1.0, 2.0])).numpy()
     array([3., 6.], dtype=float32)
     """
-    factor = as_tensor(scalar, as_dtype(x.dtype))
+    factor = as_tensor(scalar, as_dtype(check_has(x, "dtype", "x", "a tensor").dtype))
     if factor.shape.rank != 0:
         raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
     return multiply(factor, x, name)

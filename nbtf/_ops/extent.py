@@ -14,6 +14,7 @@ from nbtf._ops.attributes import as_axis, as_ints, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, TensorLike
@@ -197,7 +198,7 @@ def pad(
     >>> tf.pad([1, 2, 3], [[2, 1]], mode="REFLECT").numpy()
     array([3, 2, 1, 2, 3, 2], dtype=int32)
     """
-    mode = mode.upper()
+    mode = check_text(mode, "mode").upper()
     if mode in ("REFLECT", "SYMMETRIC"):
         return MirrorPad(tensor, paddings=paddings, mode=mode, name=name)
     if mode != "CONSTANT":

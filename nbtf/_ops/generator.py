@@ -30,6 +30,7 @@ from nbtf._ops.stateless_random import (
 )
 from nbtf._ops.variable import Variable
 from nbtf._ops.variable_making import alone
+from nbtf._runtime.arguments import check_has, check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -62,7 +63,7 @@ def as_algorithm_number(alg: Any) -> int:
       ValueError: there is no such algorithm.
     """
     plain = alg.value if isinstance(alg, Algorithm) else alg
-    number = ALGORITHMS.get(plain, 0) if isinstance(plain, str) else int(plain)
+    number = ALGORITHMS.get(plain, 0) if isinstance(plain, str) else check_whole(plain, "alg")
     if number not in STATE_SIZES:
         raise ValueError(
             f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
@@ -127,13 +128,14 @@ class Generator:
           alg: "philox"; or "threefry", with which nothing can be drawn, as in TensorFlow on CPUs and GPUs.
 
         Raises:
+          AssertionError: there is neither a generator nor state and algorithm, or both, as in TensorFlow.
           ValueError: the state has another length.
         """
         scope = SCOPE()
         self._of_strategy = scope is not None and scope.strategy is not None
         if copy_from is not None:
             assert (alg, state) == (None, None)
-            self._algorithm = copy_from.algorithm
+            self._algorithm = check_has(copy_from, "algorithm", "copy_from", "a generator").algorithm
             self._state = self._made(copy_from.state)
             return
         assert alg is not None

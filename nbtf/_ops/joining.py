@@ -14,6 +14,7 @@ from nbtf._ops.broadcasting import broadcast_to
 from nbtf._ops.identity import identity
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -126,8 +127,10 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
             return as_tensor(values)
         except (TypeError, ValueError):
             pass  # what does not make one constant may still make tensors of one shape
+    if not hasattr(values, "__len__") or not len(values):
+        raise ValueError(f"`values` must be a list of tensors, one at least. Got {values!r}")
     n = len(as_tensor(values[0]).shape) + 1
-    if not -n <= axis < n:
+    if not -n <= check_whole(axis, "axis") < n:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-n}, {n})")
     return Pack(list(values), axis=axis, name=name)
 
@@ -186,7 +189,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     """
     value = as_tensor(value)
     n = value.shape.rank
-    if n is not None and not -n <= axis < n:
+    if n is not None and not -n <= check_whole(axis, "axis") < n:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-n}, {n})")
     if num is None:
         num = None if n is None else value.shape[axis]

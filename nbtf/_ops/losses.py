@@ -161,6 +161,8 @@ def softmax_cross_entropy_with_logits(
     if precise.shape.rank == shares.shape.rank == 2:
         losses = SoftmaxCrossEntropyWithLogits(precise, shares, name=name)[0]
     else:
+        if 0 in (precise.shape.rank, shares.shape.rank):
+            raise InvalidArgumentError(None, None, "logits and labels must have at least 1 dimension, got a scalar")
         rows = [reshape(one, [-1, lengths_of(one)[-1]]) for one in (precise, shares)]
         losses = reshape(SoftmaxCrossEntropyWithLogits(*rows, name=name)[0], lengths_of(precise)[:-1])
     return cast(losses, scores.dtype)

@@ -22,6 +22,7 @@ from nbtf._ops.magnitude import abs, maximum, minimum, square
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims, squeeze, transpose
+from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -90,7 +91,7 @@ def _check_ord(ord: Any, axis: Any, of_matrices: bool) -> None:
         raise _strange_axis(axis)
     if isinstance(ord, str) and (ord != "fro" or axis is not None) and ord != "euclidean":
         raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
-    if not isinstance(ord, str) and ord <= 0:
+    if not isinstance(ord, str) and check_number(ord, "ord") <= 0:
         raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
 
 

@@ -201,7 +201,10 @@ class Op:
             return attrs
         plain = attrs.copy()
         for name, normalise in self.normalisers.items():
-            plain[name] = normalise(attrs[name])
+            try:
+                plain[name] = normalise(attrs[name])
+            except _UNREADABLE as error:
+                raise TypeError(f"{self.type}: cannot read `{name}` of {attrs[name]!r}: {error}") from error
         return plain
 
     def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[DType, ...]:
@@ -300,6 +303,10 @@ def _takes_call(function: FunctionType) -> bool:
 
 
 _SPELLED = {"bool": "bool_"}
+
+
+_UNREADABLE = (AttributeError, IndexError, OverflowError, ZeroDivisionError)
+"""What reading an attribute of the wrong class raises."""
 
 
 class _Slot(NamedTuple):

@@ -14,6 +14,7 @@ from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.ranges import range as range_
 from nbtf._ops.shape import transpose
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -172,7 +173,7 @@ def _backwards(tensor: Tensor) -> Tensor:
 def _ordered(tensor: Tensor, axis: int) -> Largest:
     """Returns all elements along an axis, the largest first."""
     rank = len(tensor.shape)
-    if not -rank <= axis < rank:
+    if not -rank <= check_whole(axis, "axis") < rank:
         raise InvalidArgumentError(None, None, f"slice index {axis} of dimension 0 out of bounds.")
     place = axis % rank
     if place == rank - 1:

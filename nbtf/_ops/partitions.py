@@ -18,6 +18,7 @@ from nbtf._ops.ranges import range as number_range
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -92,7 +93,7 @@ def dynamic_partition(
     >>> [t.numpy().tolist() for t in tf.dynamic_partition([1, 2, 3, 4], [0, 1, 0, 1], 2)]
     [[1, 3], [2, 4]]
     """
-    if num_partitions < 1:
+    if check_whole(num_partitions, "num_partitions") < 1:
         text = f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1"
         raise InvalidArgumentError(None, None, text)
     return DynamicPartition(data, partitions, num_partitions=num_partitions, name=name)

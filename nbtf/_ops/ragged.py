@@ -139,7 +139,7 @@ class RaggedTensor:
         TensorShape([2, 2])
         """
         values, length = _tensor_or_ragged(values), as_ints(uniform_row_length)[0]
-        count = len(values) // length if nrows is None else as_ints(nrows)[0]
+        count = (len(values) // length if length else 0) if nrows is None else as_ints(nrows)[0]
         ragged = cls.from_row_splits(values, [length * i for i in range(count + 1)], validate=validate)
         ragged._uniform = length
         return ragged

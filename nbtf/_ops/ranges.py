@@ -53,9 +53,9 @@ def as_number(value: Any) -> Any:
     if value.__class__ is int or value.__class__ is float:
         return value
     array = value.numpy() if isinstance(value, Tensor) else host_array(value)[0]
-    if array.size != 1:
+    if getattr(array, "size", 1) != 1:
         raise InvalidArgumentError(None, None, f"limit must be a scalar, not shape {bracketed(array.shape)}")
-    return array.item()
+    return array.item() if hasattr(array, "item") else array
 
 
 @op("-> dtype", host={"start": as_number, "limit": as_number, "delta": as_number}, plain={"dtype": as_dtype})
@@ -83,7 +83,10 @@ def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
         raise InvalidArgumentError(None, None, f"Requires start >= limit when delta < 0: {first}/{end}")
     if dtype.is_integer:
         return len(builtins.range(int(first), int(end), int(step)))
-    return math.ceil(abs((end - first) / step))
+    count = abs((end - first) / step)
+    if not math.isfinite(count):
+        raise InvalidArgumentError(None, None, f"Requires ((limit - start) / delta) to be finite, got {count}")
+    return math.ceil(count)
 
 
 def range(

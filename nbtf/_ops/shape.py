@@ -352,6 +352,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
     >>> tf.broadcast_static_shape(tf.TensorShape([1, 2]), tf.TensorShape([3, 2]))
     TensorShape([3, 2])
     """
+    shape_x, shape_y = TensorShape(shape_x), TensorShape(shape_y)
     if shape_x.rank is None or shape_y.rank is None:
         return TensorShape(None)
     try:

@@ -9,6 +9,7 @@ from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.elementwise import multiply, subtract
 from nbtf._ops.functions import exp
 from nbtf._ops.op import Gradients, op
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -25,7 +26,7 @@ def _axis_of(tensor: Tensor, axis: Any) -> int:
     if getattr(tensor.shape, "rank", 0) is None:  # in a graph, which cannot tell yet; a model's shapes are tuples
         return axis
     rank = len(tensor.shape)
-    place = -1 if axis is None else axis.__index__()
+    place = -1 if axis is None else check_whole(axis, "axis")
     if not -rank <= place < rank and rank:
         text = f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of dimensions in the input. "
         raise InvalidArgumentError(None, None, f"{text}Received: dim={place}")

@@ -11,6 +11,7 @@ from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.ragged_functions import takes_ragged
 from nbtf._ops.specs import bracketed
+from nbtf._runtime.arguments import check_text
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import string
@@ -24,7 +25,7 @@ def StringJoin(xp: Any, inputs: list[Any], separator: str) -> Any:
     result = xp.empty(shape, object)
     flat = result.reshape(-1)
     for place in range(flat.size):
-        flat[place] = separator.encode().join(column[place] for column in columns)
+        flat[place] = check_text(separator, "separator").encode().join(column[place] for column in columns)
     return result
 
 
@@ -77,7 +78,7 @@ def ReduceJoin(xp: Any, inputs: Any, axis: Any, keepdims: bool, separator: str) 
     result = xp.empty(shape, object)
     flat = result.reshape(-1)
     for place, texts in enumerate(rows.reshape(flat.size, -1)):
-        flat[place] = separator.encode().join(texts)
+        flat[place] = check_text(separator, "separator").encode().join(texts)
     return result.reshape([1 if i in axes else n for i, n in enumerate(inputs.shape)]) if keepdims else result
 
 

@@ -9,6 +9,7 @@ from nbtf._ops import text_kernels as kernels
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_functions import takes_ragged
 from nbtf._ops.specs import broadcast
+from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64
 from nbtf.errors import InvalidArgumentError
@@ -285,7 +286,7 @@ def as_string(
 
 @op("string -> string", cpu_only=True)
 def StaticRegexReplace(xp: Any, input: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
-    regex = kernels.pattern(pattern.encode())
+    regex = kernels.pattern(check_text(pattern, "pattern").encode())
     return kernels.each(xp, lambda text: kernels.replaced(text, regex, rewrite, replace_global), object, input)
 
 
@@ -318,7 +319,7 @@ def regex_replace(
 
 @op("string -> bool", cpu_only=True)
 def StaticRegexFullMatch(xp: Any, input: Any, pattern: str) -> Any:
-    regex = kernels.pattern(pattern.encode())
+    regex = kernels.pattern(check_text(pattern, "pattern").encode())
     return kernels.each(
         xp, lambda text: regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None, bool, input
     )

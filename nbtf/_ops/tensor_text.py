@@ -12,6 +12,7 @@ from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.sparse import SparseTensor
 from nbtf._ops.strings import as_string
 from nbtf._ops.text_kernels import short_float
+from nbtf._runtime.arguments import check_text
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import string
@@ -57,7 +58,7 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
     b'1 of [1 2.5]'
     """
     listed: Sequence[Any] = [inputs] if isinstance(inputs, Buffer | CPU.xp.ndarray) else inputs
-    pieces = template.split(placeholder)
+    pieces = check_text(template, "template").split(check_text(placeholder, "placeholder"))
     if len(pieces) - 1 != len(listed):
         raise ValueError(
             f"The template expects {len(pieces) - 1} tensors, but the inputs only has {len(listed)}. "

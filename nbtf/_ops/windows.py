@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from nbtf._ops.attributes import as_ints
 from nbtf._ops.specs import bracketed
 from nbtf.errors import InvalidArgumentError
 
@@ -75,7 +76,7 @@ def pair(value: Any, name: str, first: bool) -> Pair:
     """
     if hasattr(value, "__index__"):
         return value.__index__(), value.__index__()
-    given: list[int] = [one.__index__() for one in value]
+    given = as_ints(value)
     if len(given) == 1:
         return given[0], given[0]
     if len(given) == 2:

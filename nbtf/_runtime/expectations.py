@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sizes import gib
+from nbtf._runtime.arguments import check_number
 from nbtf._runtime.events import Copied, Event, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
 from nbtf._runtime.placement import in_words
@@ -223,4 +224,5 @@ def check_memory(used: Sequence[MemoryUse], at_most: int | str | None, kept: int
 
 def exact(nbytes: int) -> str:
     """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`."""
+    check_number(nbytes, "nbytes")
     return f"{gib(nbytes)} ({nbytes:,} B)" if abs(nbytes) >= 1 << 20 else f"{nbytes:,} B"

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
+from nbtf._runtime.arguments import check_has, check_text
 from nbtf._runtime.events import Reason
 from nbtf._runtime.scopes import Request
 from nbtf._types import DType
@@ -30,7 +31,8 @@ KINDS = {
 
 def in_words(op: str, device: str, reason: Reason) -> str:
     """Returns a reason as people read it: `GPU:0: asked for GPU:7, soft placement`."""
-    short = short_name(device)
+    short = short_name(check_text(device, "device"))
+    check_has(reason, "kind", "reason", "a reason")
     text = KINDS.get(reason.kind, reason.kind).format(detail=reason.detail or op)
     return f"{short}: {text}"
 

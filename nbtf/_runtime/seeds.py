@@ -75,7 +75,10 @@ class Seeds:
             return None
         first = SEED_OF_UNSEEDED if self._seed is None else self._seed
         second = self._op_seeds.randint(0, LARGEST) if op_seed is None else op_seed
-        pair = int(first % LARGEST), int(second % LARGEST)
+        try:
+            pair = int(int(first) % LARGEST), int(int(second) % LARGEST)
+        except OverflowError:
+            raise ValueError(f"A seed is a number, got {op_seed!r}") from None
         return pair if pair != (0, 0) else (0, LARGEST)  # two zeros would mean: no seed
 
     def stream(self, kind: Hashable, op_seed: int | None) -> Stream:

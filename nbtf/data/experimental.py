@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nbtf._runtime.arguments import check_has
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DTypeLike, int64
 from nbtf.data.batching import Listed
@@ -31,7 +32,7 @@ Transformation = Callable[[Dataset], Any]
 
 def cardinality(dataset: Dataset) -> Tensor:
     """Returns the number of elements of a dataset; see `Dataset.cardinality`."""
-    return dataset.cardinality()
+    return check_has(dataset, "cardinality", "dataset", "a dataset").cardinality()
 
 
 def assert_cardinality(expected_cardinality: int) -> Transformation:
@@ -49,12 +50,12 @@ def assert_cardinality(expected_cardinality: int) -> Transformation:
 
 def get_single_element(dataset: Dataset) -> Any:
     """Returns the one element of a dataset; see `Dataset.get_single_element`."""
-    return dataset.get_single_element()
+    return check_has(dataset, "get_single_element", "dataset", "a dataset").get_single_element()
 
 
 def get_next_as_optional(iterator: Iterator) -> Optional:
     """Returns the next element of an iterator in an optional."""
-    return iterator.get_next_as_optional()
+    return check_has(iterator, "get_next_as_optional", "iterator", "an iterator").get_next_as_optional()
 
 
 def unbatch() -> Transformation:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from nbtf._ops.identity import identity
+from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf.distribute.values import mapped, regrouped
@@ -57,7 +58,7 @@ class DistributedDataset:
     def __init__(self, dataset: Any, devices: Sequence[str]) -> None:
         """Takes a dataset of global batches and the replicas' devices."""
         self._dataset, self._devices = dataset, tuple(devices)
-        self.element_spec = self._spec(dataset.element_spec)
+        self.element_spec = self._spec(check_has(dataset, "element_spec", "dataset", "a dataset").element_spec)
 
     @property
     def cardinality(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf._ops.variable import Variable
 from nbtf._ops.variable_kinds import VariableSynchronization
+from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
@@ -110,9 +111,7 @@ def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:
 
 def _full_name(name: Any) -> str:
     if not isinstance(name, str):
-        raise AttributeError(
-            f"{type(name).__name__!r} object has no attribute 'split'; devices are given by their names"
-        )
+        raise unexpected(name, "devices", "names of devices")
     full = merged(name, None).name
     assert full is not None
     return full

@@ -13,6 +13,7 @@ from nbtf._ops.identity import identity
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.joining import concat, split
 from nbtf._ops.structure import flatten, pack_sequence_as
+from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.logger import get_logger
@@ -121,7 +122,7 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
         Raises:
           ValueError: it is negative.
         """
-        if num_packs < 0:
+        if check_number(num_packs, "num_packs") < 0:
             raise ValueError(f"{self._kind} requires num_packs >= 0, but {num_packs} is specified")
         self.num_packs = num_packs
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sized
 from typing import Any
 
+from nbtf._runtime.arguments import check_has
 from nbtf.distribute.strategy import Strategy
 from nbtf.errors import UnimplementedError
 
@@ -41,7 +42,7 @@ def check_single_worker(cluster_resolver: Any = None) -> None:
 
 
 def _jobs_of(cluster_resolver: Any) -> Mapping[str, Sized]:
-    spec = cluster_resolver.cluster_spec()
+    spec = check_has(cluster_resolver, "cluster_spec", "cluster_resolver", "a cluster resolver").cluster_spec()
     return dict(spec.as_dict() if hasattr(spec, "as_dict") else spec)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from nbtf import nn
 from nbtf._ops.comparison import greater, where
 from nbtf._ops.creation import zeros_like
-from nbtf._ops.elementwise import multiply
+from nbtf._ops.elementwise import multiply, negative
 from nbtf._ops.functions import exp
 from nbtf._ops.functions import sigmoid as _sigmoid
 from nbtf._ops.functions import tanh as _tanh
@@ -134,7 +134,7 @@ def hard_tanh(x: Any) -> Any:
 
 def log_sigmoid(x: Any) -> Any:
     """Returns the logarithm of `sigmoid`."""
-    return -nn.softplus(-x)
+    return -nn.softplus(negative(x))
 
 
 def mish(x: Any) -> Any:

@@ -13,6 +13,7 @@ from nbtf._ops.creation import constant as _constant
 from nbtf._ops.creation import fill, ones, zeros
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.stateless_random import stateless_normal, stateless_truncated_normal, stateless_uniform
+from nbtf._runtime.arguments import check_number, check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.registry import deserialized, looked_up, serialized
@@ -204,11 +205,12 @@ class VarianceScaling(RandomInitializer):
         seed: int | None = None,
     ) -> None:
         """Takes the spread."""
-        if scale <= 0.0:
+        if check_number(scale, "scale") <= 0.0:
             raise ValueError(f"Argument `scale` must be positive float. Received: scale={scale}")
         modes = ("fan_in", "fan_out", "fan_avg")
         if mode not in modes:
             raise ValueError(f"Invalid `mode` argument: {mode}. Please use one of {set(modes)}")
+        distribution = check_text(distribution, "distribution")
         distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
         known = ("uniform", "truncated_normal", "untruncated_normal")
         if distribution not in known:

@@ -8,9 +8,10 @@ from typing import Any
 from nbtf._locks import new_lock
 from nbtf._ops import stateless_random
 from nbtf._ops.comparison import greater_equal, where
-from nbtf._ops.creation import constant
+from nbtf._ops.creation import constant, convert_to_tensor
 from nbtf._ops.elementwise import cast
 from nbtf._ops.trial import current_trial
+from nbtf._runtime.arguments import check_whole
 from nbtf.keras.dtypes import standardized
 
 _DRAWING = new_lock(reentrant=True)
@@ -73,7 +74,7 @@ def _pair(seed: Any) -> list[int]:
             if not _GLOBAL:
                 _GLOBAL.append(SeedGenerator())
             return _GLOBAL[0].next()
-    return seed.next() if isinstance(seed, SeedGenerator) else [int(seed) & 0x7FFFFFFF, 0]
+    return seed.next() if isinstance(seed, SeedGenerator) else [check_whole(seed, "seed") & 0x7FFFFFFF, 0]
 
 
 def forget_global_seed() -> None:
@@ -142,6 +143,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
       noise_shape: of the decisions, which are broadcast; a length of None is that of `inputs`.
       seed: a number, or a `SeedGenerator`.
     """
+    inputs = inputs if hasattr(inputs, "shape") else convert_to_tensor(inputs)
     lengths = list(inputs.shape)
     if noise_shape is not None:
         lengths = [have if one is None else one for have, one in zip(lengths, noise_shape, strict=True)]

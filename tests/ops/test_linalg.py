@@ -266,3 +266,10 @@ def test_wrong_arguments_are_value_errors(call: Any, text: str) -> None:
 def test_einsum_names_the_keywords_it_takes() -> None:
     with pytest.raises(TypeError, match="Invalid keyword arguments for einsum: foo"):
         tf.einsum("ij->ji", X, foo=1)
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (3, 1), (2, 3)], ids=str)
+@pytest.mark.parametrize("function", ["eigh", "eigvalsh", "cholesky", "inv", "det", "slogdet"])
+def test_what_is_no_square_matrix_is_refused(function: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"must have rank >= 2|must be square"):
+        getattr(tf.linalg, function)(tf.ones(shape))

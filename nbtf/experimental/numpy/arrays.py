@@ -7,8 +7,10 @@ from typing import Any
 
 from nbtf._ops import broadcasting, creation, diagonals, extent, gathering, joining, ranges
 from nbtf._ops import shape as shapes
+from nbtf._ops.attributes import as_ints
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.identity import identity as _copy
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import float64, int64
 from nbtf.experimental.numpy.promotion import alike, asarray, dtype_of, python_float, result_type
@@ -20,6 +22,10 @@ def _dtype(dtype: Any, default: Any = None) -> Any:
     return (float64 if default is None else default) if dtype is None else dtype_of(dtype)
 
 
+MOST_AXES = 64
+"""Source: `NPY_MAXDIMS` of NumPy 2."""
+
+
 def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """Returns a tensor of a value.
 
@@ -27,7 +33,9 @@ def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
     TensorShape([1, 1])
     """
     made = asarray(val, dtype)
-    missing = ndmin - len(made.shape)
+    missing = check_whole(ndmin, "ndmin") - len(made.shape)
+    if missing > MOST_AXES:
+        raise ValueError(f"ndmin must be at most {MOST_AXES}. Got {ndmin}")
     if missing > 0:
         made = broadcasting.reshape(made, [1] * missing + made.shape.as_list())
     return _copy(made) if copy else made
@@ -155,17 +163,30 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     """Returns the values with two axes swapped."""
     tensor = asarray(a)
     order = list(range(len(tensor.shape)))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    first, second = (_axis_of(tensor, axis) for axis in (axis1, axis2))
+    order[first], order[second] = order[second], order[first]
     return shapes.transpose(tensor, perm=order)
 
 
 def moveaxis(a: Any, source: int, destination: int) -> Tensor:
     """Returns the values with an axis at another place."""
     tensor = asarray(a)
-    rank = len(tensor.shape)
-    order = [axis for axis in range(rank) if axis != source % rank]
-    order.insert(destination % rank, source % rank)
+    first, last = _axis_of(tensor, source), _axis_of(tensor, destination)
+    order = [axis for axis in range(len(tensor.shape)) if axis != first]
+    order.insert(last, first)
     return shapes.transpose(tensor, perm=order)
+
+
+def _axis_of(tensor: Tensor, axis: Any) -> int:
+    """Returns an axis counted from the front.
+
+    Raises:
+      ValueError: there is no such axis.
+    """
+    rank, number = len(tensor.shape), check_whole(axis, "axis")
+    if not -rank <= number < rank:
+        raise ValueError(f"axis {number} is out of bounds for array of dimension {rank}")
+    return number % rank
 
 
 def expand_dims(a: Any, axis: int) -> Tensor:
@@ -208,6 +229,8 @@ def vstack(tup: Any) -> Tensor:
 def hstack(tup: Any) -> Tensor:
     """Returns arrays side by side."""
     parts = [_at_least(one, 1) for one in tup]
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
     return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
 
 
@@ -222,13 +245,13 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     tensor = asarray(ary)
     if isinstance(indices_or_sections, int):
         return joining.split(tensor, indices_or_sections, axis)
-    cuts = [0, *indices_or_sections, tensor.shape[axis]]
+    cuts = [0, *as_ints(indices_or_sections), tensor.shape[_axis_of(tensor, axis)]]
     return joining.split(tensor, [after - before for before, after in pairwise(cuts)], axis)
 
 
 def tile(a: Any, reps: Any) -> Tensor:
     """Returns an array side by side with itself."""
-    times = [reps] if isinstance(reps, int) else list(reps)
+    times = list(as_ints(reps))
     tensor = _at_least(a, len(times))
     return extent.tile(tensor, [1] * (len(tensor.shape) - len(times)) + times)
 
@@ -276,6 +299,8 @@ def triu(m: Any, k: int = 0) -> Tensor:
 
 def _part(m: Any, k: int, below: bool) -> Tensor:
     tensor = asarray(m)
+    if len(tensor.shape) < 2:
+        raise ValueError(f"Argument to tril and triu must have at least rank 2, got shape {tensor.shape}")
     rows = ranges.range(tensor.shape[-2])[:, None]
     columns = ranges.range(tensor.shape[-1])
     kept: Any = columns <= rows + k if below else columns >= rows + k  # type: ignore[operator]

@@ -39,7 +39,10 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     """
     kinds = [_kind(one) for one in arrays_and_dtypes]
     plain = [one.as_numpy_dtype if isinstance(one, DType) else one for one in kinds]
-    return as_dtype(np.result_type(*plain))
+    try:
+        return as_dtype(np.result_type(*plain))
+    except (TypeError, ValueError) as error:  # NumPy's own classes among them
+        raise TypeError(str(error)) from None
 
 
 def dtype_of(dtype: Any) -> DType:

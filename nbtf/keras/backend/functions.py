@@ -21,6 +21,7 @@ from nbtf._ops import (
 )
 from nbtf._ops.magnitude import clip_by_value
 from nbtf._ops.variable import Variable
+from nbtf._runtime.arguments import check_has
 from nbtf.keras.dtypes import floatx
 from nbtf.keras.losses import functions as losses
 
@@ -136,7 +137,7 @@ def get_value(x: Any) -> Any:
 
 def set_value(x: Any, value: Any) -> None:
     """Gives a variable a value."""
-    x.assign(value)
+    check_has(x, "assign", "x", "a variable").assign(value)
 
 
 def eval(x: Any) -> Any:
@@ -146,18 +147,19 @@ def eval(x: Any) -> Any:
 
 def int_shape(x: Any) -> tuple[int | None, ...]:
     """Returns the shape as a tuple."""
-    shape: Any = x.shape
+    shape: Any = check_has(x, "shape", "x", "a tensor").shape
     return tuple(shape)
 
 
 def ndim(x: Any) -> int:
     """Returns the number of axes."""
-    return len(x.shape)
+    return len(check_has(x, "shape", "x", "a tensor").shape)
 
 
 def dtype(x: Any) -> str:
     """Returns the name of the dtype."""
-    return getattr(x.dtype, "name", x.dtype)
+    kind: Any = check_has(x, "dtype", "x", "a tensor").dtype
+    return getattr(kind, "name", kind)
 
 
 def flatten(x: Any) -> Any:
@@ -209,6 +211,7 @@ def random_uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
     """Returns the cross entropy of each value."""
+    output = output if hasattr(output, "shape") else creation.convert_to_tensor(output)
     shape = (*output.shape, 1)  # the loss takes the mean over the last axis
     parts = (broadcasting.reshape(elementwise.cast(one, output.dtype), shape) for one in (target, output))
     return losses.binary_crossentropy(*parts, from_logits=from_logits)
@@ -221,4 +224,7 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
 
 def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
     """Returns the cross entropy of each example, whose class is a number."""
+    output = output if hasattr(output, "shape") else creation.convert_to_tensor(output)
+    if not len(output.shape):
+        raise ValueError("`output` must have at least one axis.")
     return losses.sparse_categorical_crossentropy(target, output, from_logits=from_logits, axis=axis)

@@ -6,6 +6,7 @@ from typing import Any
 
 from nbtf import nn
 from nbtf._ops.elementwise import cast, multiply
+from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
@@ -43,10 +44,10 @@ class ReLU(Elementwise):
     ) -> None:
         """Takes limits and slope."""
         super().__init__(**kwargs)
-        if max_value is not None and max_value < 0.0:
+        if max_value is not None and check_number(max_value, "max_value") < 0.0:
             raise ValueError(f"max_value of a ReLU layer cannot be a negative value. Received: max_value={max_value}")
         for name, value in (("negative_slope", negative_slope), ("threshold", threshold)):
-            if value < 0.0:
+            if check_number(value, name) < 0.0:
                 raise ValueError(f"{name} of a ReLU layer cannot be a negative value. Received: {name}={value}")
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
         self.built = True
@@ -76,7 +77,7 @@ class LeakyReLU(Elementwise):
         """Takes the slope."""
         slope: Any = kwargs.pop("alpha", negative_slope)
         super().__init__(**kwargs)
-        if slope is None or slope < 0:
+        if slope is None or check_number(slope, "negative_slope") < 0:
             raise ValueError(
                 "The negative_slope value of a Leaky ReLU layer cannot be None or negative value. Expected a float. "
                 f"Received: negative_slope={slope}"

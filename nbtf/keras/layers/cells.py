@@ -9,6 +9,7 @@ from nbtf._ops.creation import ones, zeros
 from nbtf._ops.elementwise import add
 from nbtf._ops.joining import concat, split, unstack
 from nbtf._ops.linalg import matmul
+from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
@@ -74,7 +75,7 @@ class Cell(Layer):
     ) -> None:
         """Takes size and weights."""
         super().__init__(**kwargs)
-        if units <= 0:
+        if check_number(units, "units") <= 0:
             raise ValueError(
                 f"Received an invalid value for argument `units`, expected a positive integer, got {units}."
             )

@@ -9,6 +9,7 @@ from nbtf._ops.broadcasting import reshape
 from nbtf._ops.extent import pad
 from nbtf._ops.ranges import eye
 from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import WEIGHT_RULES
@@ -79,7 +80,7 @@ class Convolution(Layer):
     ) -> None:
         """Takes window and weights."""
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        if filters is not None and filters <= 0:  # pyright: ignore[reportUnnecessaryComparison]
+        if filters is not None and check_number(filters, "filters") <= 0:  # pyright: ignore[reportUnnecessaryComparison]
             raise ValueError(
                 f"Invalid value for argument `filters`. Expected a strictly positive value. Received filters={filters}."
             )

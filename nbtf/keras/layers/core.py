@@ -13,6 +13,7 @@ from nbtf._ops.identity import identity
 from nbtf._ops.linalg import matmul
 from nbtf._ops.nn import bias_add
 from nbtf._ops.truth import reduce_any
+from nbtf._runtime.arguments import check_has
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int32, int64
 from nbtf.keras import activations
@@ -383,6 +384,7 @@ class InputLayer(Layer):
             raise ValueError("You must pass a `shape` argument.")
         super().__init__(name=auto_name("input_layer") if name is None else name, **kwargs)
         if input_tensor is not None:
+            check_has(input_tensor, "shape", "input_tensor", "a tensor")
             shape, dtype = None, input_tensor.dtype if dtype is None else dtype
             batch_shape = input_tensor.shape
         elif batch_shape is None:

@@ -40,7 +40,7 @@ class InputSpec:
         self.shape = None if shape is None else tuple(shape)
         self.ndim = ndim if self.shape is None else len(self.shape)
         self.max_ndim, self.min_ndim = max_ndim, min_ndim
-        self.axes = {int(axis): length for axis, length in (axes or {}).items()}
+        self.axes = {int(axis): length for axis, length in dict(axes or {}).items()}
         self.allow_last_axis_squeeze = allow_last_axis_squeeze
         self.name, self.optional = name, optional
 

@@ -17,6 +17,10 @@ from nbtf.keras.symbolic import KerasTensor
 _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
+MOST_FREE_NUMBERS = 1 << 24
+"""A vocabulary lists each of them; more would fill the memory."""
+
+
 class Lookup(Layer):
     """What both have in common.
 
@@ -96,6 +100,8 @@ class Lookup(Layer):
     @property
     def _kept_free(self) -> list[Any]:
         masks = [] if self.mask_token is None else [self.mask_token]
+        if self.num_oov_indices > MOST_FREE_NUMBERS:
+            raise ValueError(f"`num_oov_indices` must be at most {MOST_FREE_NUMBERS}. Got {self.num_oov_indices}")
         return [*masks, *([self.oov_token] * self.num_oov_indices)]
 
     def set_vocabulary(self, vocabulary: Any, idf_weights: Any = None) -> None:
@@ -104,10 +110,16 @@ class Lookup(Layer):
         Args:
           vocabulary: the values, in order, or a file with one in each line.
           idf_weights: accepted and ignored.
+
+        Raises:
+          ValueError: there is no such file.
         """
         if isinstance(vocabulary, str):
-            with open(vocabulary, encoding="utf-8") as file:
-                vocabulary = file.read().splitlines()
+            try:
+                with open(vocabulary, encoding="utf-8") as file:
+                    vocabulary = file.read().splitlines()
+            except OSError as error:
+                raise ValueError(f"Vocabulary file {vocabulary} cannot be read: {error}") from error
         words = [self._word(one) for one in np.asarray(vocabulary).tolist()]
         free = [one for one in self._kept_free if one is not None]
         if words[: len(free)] == free:

@@ -15,6 +15,7 @@ from nbtf._ops.magnitude import maximum
 from nbtf._ops.ranges import one_hot
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.searching import searchsorted
+from nbtf._runtime.arguments import check_number
 from nbtf.keras.layers.base import Layer
 
 
@@ -213,7 +214,7 @@ class CategoryEncoding(Layer):
                 "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, use the "
                 "IntegerLookup layer instead."
             )
-        if num_tokens < 1:
+        if check_number(num_tokens, "num_tokens") < 1:
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
         self.num_tokens, self.output_mode = num_tokens, output_mode
         self.autocast = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.functions import sqrt
+from nbtf._runtime.arguments import check_number
 from nbtf.keras import random
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -13,7 +14,7 @@ from nbtf.keras.regularizers import L1L2
 
 
 def _rate(rate: Any) -> Any:
-    if not 0 <= rate <= 1:
+    if not 0 <= check_number(rate, "rate") <= 1:
         raise ValueError(
             f"Invalid value received for argument `rate`. Expected a float value between 0 and 1. Received: rate={rate}"
         )
@@ -132,7 +133,7 @@ class GaussianNoise(_Random):
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
         """Takes the standard deviation."""
         super().__init__(**kwargs)
-        if stddev < 0:
+        if check_number(stddev, "stddev") < 0:
             raise ValueError(
                 "Invalid value received for argument `stddev`. Expected a float value between 0 and 1. Received: "
                 f"stddev={stddev}"

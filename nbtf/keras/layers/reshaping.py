@@ -10,6 +10,7 @@ from nbtf._ops.broadcasting import reshape
 from nbtf._ops.extent import pad, tile
 from nbtf._ops.gathering import repeat
 from nbtf._ops.shape import expand_dims, transpose
+from nbtf._runtime.arguments import check_text, check_whole
 from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -176,7 +177,7 @@ class UpSampling1D(Layer):
     def __init__(self, size: int = 2, **kwargs: Any) -> None:
         """Takes how often."""
         super().__init__(**kwargs)
-        self.size = int(size)
+        self.size = check_whole(size, "size")
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> Any:
@@ -236,7 +237,7 @@ class UpSampling2D(Images):
     ) -> None:
         """Takes how often."""
         super().__init__(data_format, **kwargs)
-        if interpolation.lower() != "nearest":
+        if check_text(interpolation, "interpolation").lower() != "nearest":
             raise ValueError(f"Only interpolation='nearest' is there. Received: interpolation={interpolation}")
         self.size, self.interpolation = pair(size, "size"), "nearest"
 

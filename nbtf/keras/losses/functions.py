@@ -156,6 +156,13 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
 # ---- of classes
 
 
+def check_classes(output: Any) -> Any:
+    """Returns predictions that have an axis of classes, or raises a ValueError."""
+    if not len(output.shape):
+        raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
+    return output
+
+
 def categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
 ) -> Tensor:
@@ -169,6 +176,7 @@ def categorical_crossentropy(
       axis: of the classes.
     """
     y_true, y_pred = _pair_of_a_shape(y_true, y_pred)
+    check_classes(y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
     if from_logits:
@@ -192,7 +200,7 @@ def sparse_categorical_crossentropy(
     >>> tf.keras.losses.sparse_categorical_crossentropy([1], [[0.2, 0.8]]).numpy().round(4)
     array([0.2231], dtype=float32)
     """
-    predicted = as_tensor(y_pred)
+    predicted = check_classes(as_tensor(y_pred))
     labels = as_tensor(y_true)
     if len(labels.shape) == len(predicted.shape) and labels.shape[-1] == 1:
         labels = squeeze(labels, [-1])
@@ -276,6 +284,7 @@ def categorical_focal_crossentropy(
 ) -> Tensor:
     """Returns `categorical_crossentropy` in which easy examples count less."""
     y_true, y_pred = _floats(y_true, y_pred)
+    check_classes(y_true)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_true.shape[axis]
     shares = nn.softmax(y_pred, axis=axis) if from_logits else y_pred

@@ -13,7 +13,7 @@ from nbtf._ops.shape import squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import floatx
-from nbtf.keras.losses.functions import same_rank
+from nbtf.keras.losses.functions import check_classes, same_rank
 from nbtf.keras.metrics.metric import MeanMetricWrapper
 
 
@@ -50,7 +50,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
     >>> sparse_categorical_accuracy([1, 0], [[0.1, 0.9], [0.2, 0.8]]).numpy()
     array([1., 0.], dtype=float32)
     """
-    labels, predicted = as_tensor(y_true), as_tensor(y_pred)
+    labels, predicted = as_tensor(y_true), check_classes(as_tensor(y_pred))
     if len(labels.shape) == len(predicted.shape) and labels.shape[-1] == 1:
         labels = squeeze(labels, [-1])
     found = argmax(predicted, axis=-1)
@@ -64,7 +64,7 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False) -> Tensor:
     """Returns 1 where the class whose number is the label is among the `k` largest predictions."""
-    labels, predicted = as_tensor(y_true), as_tensor(y_pred)
+    labels, predicted = as_tensor(y_true), check_classes(as_tensor(y_pred))
     shape = labels.shape
     flat = reshape(_like(labels, as_tensor(0).dtype), [-1])
     right = in_top_k(flat, reshape(predicted, [-1, predicted.shape[-1]]), k)

@@ -9,6 +9,7 @@ from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.functions import pow, sqrt
 from nbtf._ops.magnitude import abs, clip_by_value, maximum, sign, square
+from nbtf._runtime.arguments import check_number
 from nbtf.keras.optimizers.optimizer import Optimizer, Step
 
 
@@ -29,7 +30,7 @@ class SGD(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
         """Takes the options."""
-        if not 0 <= momentum <= 1:
+        if not 0 <= check_number(momentum, "momentum") <= 1:
             raise ValueError("`momentum` must be a float between [0, 1].")
         self.momentum, self.nesterov = momentum, nesterov
         self.SLOTS = ("momentum",) if momentum else ()

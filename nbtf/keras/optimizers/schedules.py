@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._ops.creation import constant
+from nbtf._runtime.arguments import check_number
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.registry import deserialized, serialized
 
@@ -67,7 +68,7 @@ class ExponentialDecay(_Formula):
         name: str = "ExponentialDecay",
     ) -> None:
         """Takes the numbers."""
-        if decay_steps <= 0:
+        if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
@@ -107,7 +108,7 @@ class InverseTimeDecay(_Formula):
         name: str = "InverseTimeDecay",
     ) -> None:
         """Takes the numbers."""
-        if decay_steps <= 0:
+        if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
@@ -175,7 +176,7 @@ class PolynomialDecay(_Formula):
         name: str = "PolynomialDecay",
     ) -> None:
         """Takes the numbers."""
-        if decay_steps <= 0:
+        if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.end_learning_rate, self.power, self.cycle, self.name = end_learning_rate, power, cycle, name
@@ -221,7 +222,7 @@ class CosineDecay(_Formula):
         warmup_steps: float = 0,
     ) -> None:
         """Takes the numbers."""
-        if decay_steps <= 0:
+        if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps, self.alpha, self.name = (
             initial_learning_rate,
@@ -274,7 +275,7 @@ class CosineDecayRestarts(_Formula):
         name: str = "SGDRDecay",
     ) -> None:
         """Takes the numbers."""
-        if first_decay_steps <= 0:
+        if check_number(first_decay_steps, "first_decay_steps") <= 0:
             raise ValueError(f"Argument `first_decay_steps` must be > 0. Received: {first_decay_steps}")
         self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
         self.t_mul, self.m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -21,14 +22,23 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     Returns:
       float32, with an axis more than `x`: an array, or a tensor if `x` is one.
 
+    Raises:
+      MemoryError: there are too many classes.
+      ValueError: `x` are no numbers of classes.
+
     >>> tf.keras.utils.to_categorical([0, 2])
     array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    labels = np.asarray(x, dtype=np.int64)
+    try:
+        labels = np.asarray(x, dtype=np.int64)
+    except OverflowError as error:
+        raise ValueError(f"`x` must be numbers of classes: {error}") from None
     if labels.ndim > 1 and labels.shape[-1] == 1:
         labels = labels[..., 0]
-    count = int(labels.max(initial=-1)) + 1 if num_classes is None else num_classes
+    count = int(labels.max(initial=-1)) + 1 if num_classes is None else check_whole(num_classes, "num_classes")
+    if labels.size and not -count <= labels.min() <= labels.max() < count:
+        raise ValueError(f"`x` must be numbers of classes below {count}. Got {labels.min()} to {labels.max()}")
     rows = np.zeros((labels.size, count), np.float32)
     rows[np.arange(labels.size), labels.reshape(-1)] = 1
     made = rows.reshape((*labels.shape, count))
@@ -47,11 +57,17 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> Array:
       axis: along which the norm is taken.
       order: of the norm.
 
+    Raises:
+      ValueError: there is no such axis or norm.
+
     >>> tf.keras.utils.normalize([[3.0, 4.0]])
     array([[0.6, 0.8]])
     """
     values = np.asarray(x)
-    length = np.atleast_1d(np.linalg.norm(values, order, axis))
+    try:
+        length = np.atleast_1d(np.linalg.norm(values, order, axis))
+    except (TypeError, ValueError) as error:  # NumPy's own classes among them
+        raise ValueError(f"normalize: no norm of order {order!r} along axis {axis!r}: {error}") from None
     length[length == 0] = 1
     return values / np.expand_dims(length, axis)
 

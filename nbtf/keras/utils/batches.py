@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -80,4 +81,6 @@ def split_dataset(
 
 
 def _count(size: float | None, of: int) -> int | None:
+    if isinstance(size, float) and not math.isfinite(size):
+        raise ValueError(f"A size is a share or a number of elements. Got {size}")
     return None if size is None else round(size * of) if isinstance(size, float) else size

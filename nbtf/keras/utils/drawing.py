@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._runtime.arguments import check_has
 from nbtf._storage import files
 
 
@@ -33,7 +34,7 @@ def model_to_dot(
     }
     """
     lines = ["digraph {", f"  rankdir={rankdir}; node [shape=record];"]
-    names = {layer.name for layer in model.layers}
+    names = {layer.name for layer in check_has(model, "layers", "model", "a model").layers}
     before: Any = None
     for layer in model.layers:
         words = [layer.name] if show_layer_names else []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._runtime.arguments import unexpected
 from nbtf._storage import files
 from nbtf.keras.dtypes import floatx
 
@@ -86,9 +87,12 @@ def load_img(
       interpolation: `"nearest"`, `"bilinear"` or `"bicubic"`.
 
     Raises:
+      FileNotFoundError: there is no such file.
       ImportError: Pillow is not installed.
     """
     image = _pillow()
+    if not isinstance(path, str | bytes | os.PathLike) and not hasattr(path, "read"):
+        raise unexpected(path, "path", "the path of a file")
     with image.open(path) as opened:
         picture = opened.convert({"grayscale": "L", "rgba": "RGBA"}.get(color_mode, "RGB"))
     if target_size is None:

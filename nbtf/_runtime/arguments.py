@@ -1,0 +1,48 @@
+"""Is an argument what a function can work with? Refuses others in words, where the mistake is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def check_text(value: Any, argument: str) -> str:
+    """Returns a text, or raises a TypeError that names the argument."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if not isinstance(value, str):
+        raise unexpected(value, argument, "a text")
+    return value
+
+
+def check_number(value: Any, argument: str) -> Any:
+    """Returns a real number as it came, a scalar tensor included, or raises a TypeError that names the argument."""
+    if isinstance(value, int | float):
+        return value
+    dtype = getattr(value, "dtype", None)
+    if getattr(value, "shape", None) == () and getattr(dtype, "kind", getattr(dtype, "is_numeric", None)) in _NUMERIC:
+        return value
+    raise unexpected(value, argument, "a number")
+
+
+def check_whole(value: Any, argument: str) -> int:
+    """Returns an integer, or raises a TypeError that names the argument."""
+    try:
+        return value.__index__()
+    except (AttributeError, TypeError):
+        raise unexpected(value, argument, "an integer") from None
+
+
+def check_has(value: Any, attribute: str, argument: str, expected: str) -> Any:
+    """Returns a value that has an attribute, or raises a TypeError that says what was expected."""
+    if not hasattr(value, attribute):
+        raise unexpected(value, argument, expected)
+    return value
+
+
+def unexpected(value: Any, argument: str, expected: str) -> TypeError:
+    """Returns the error for an argument of another class."""
+    return TypeError(f"`{argument}` must be {expected}. Got {value!r} of {type(value)}")
+
+
+_NUMERIC = ("i", "u", "f", "b", True)
+"""Kinds of NumPy's dtypes, and what nbtf's say."""

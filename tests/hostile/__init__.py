@@ -1,0 +1,1 @@
+"""What public functions say to arguments that nobody should give them."""

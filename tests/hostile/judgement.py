@@ -1,0 +1,30 @@
+"""Which errors may leave a public function?"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.hostile.answers import Answer
+
+ALLOWED = {"builtins.TypeError", "builtins.ValueError", "builtins.NotImplementedError", "builtins.ImportError"}
+OURS = "nbtf.errors."
+
+
+def leak_of(answer: Answer, functions: Mapping[str, Callable[..., Any]]) -> bool:
+    """Tells whether an answer is an error that neither the rule nor the function's docstring announces."""
+    if not answer.error or answer.error in ALLOWED or answer.error.startswith(OURS):
+        return False
+    if answer.error.startswith("builtins.") and ALLOWED.intersection(answer.bases):
+        return False  # such as UnicodeDecodeError
+    function = functions.get(answer.call.partition("(")[0].removeprefix("tf."))
+    return function is None or answer.error.rpartition(".")[2] not in documented(function)
+
+
+def documented(function: Callable[..., Any]) -> set[str]:
+    """Returns the classes that a docstring's section Raises names."""
+    texts = [inspect.getdoc(function) or "", inspect.getdoc(getattr(function, "__init__", None)) or ""]
+    sections = [text.partition("Raises:\n")[2].partition("\n\n")[0] for text in texts]
+    return {name for section in sections for name in re.findall(r"^\s+(\w+):", section, re.MULTILINE)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator as PythonIterator
 from itertools import islice
 from typing import Any
 
+from nbtf._locks import new_lock
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -17,19 +18,20 @@ _RANDOM = frozenset({"_ShuffleDataset", "_RandomDataset"})
 
 
 class Iterator:
-    """Gives the elements of a dataset, one after another.
+    """Gives the elements of a dataset, one after another; several threads may share it, each gets other elements.
 
     >>> numbers = iter(tf.data.Dataset.range(2))
     >>> next(numbers), numbers.get_next()
     (<tf.Tensor: shape=(), dtype=int64, numpy=0>, <tf.Tensor: shape=(), dtype=int64, numpy=1>)
     """
 
-    __slots__ = ("__weakref__", "_elements", "_stage", "_taken")
+    __slots__ = ("__weakref__", "_elements", "_lock", "_stage", "_taken")
 
     def __init__(self, dataset: Any) -> None:
         """Starts at the beginning."""
         self._stage = dataset._stage
         self._taken = 0
+        self._lock = new_lock(reentrant=True)
         announce("AnonymousIteratorV3")
         self._elements: PythonIterator[Any] = self._stage.start()
         announce("MakeIterator")
@@ -42,9 +44,10 @@ class Iterator:
         """Returns the next element."""
         if CURRENT.context.watched:
             announce("IteratorGetNext")
-        element = next(self._elements)
-        self._taken += 1
-        return element
+        with self._lock:
+            element = next(self._elements)
+            self._taken += 1
+            return element
 
     @property
     def position(self) -> int:
@@ -64,9 +67,10 @@ class Iterator:
 
     @position.setter
     def position(self, taken: int) -> None:
-        self._elements, self._taken = self._stage.start(), taken
-        for _ in islice(self._elements, taken):
-            pass
+        with self._lock:
+            self._elements, self._taken = self._stage.start(), taken
+            for _ in islice(self._elements, taken):
+                pass
 
     @property
     def element_spec(self) -> Any:
@@ -87,10 +91,11 @@ class Iterator:
     def get_next_as_optional(self) -> Optional:
         """Returns the next element in an optional, which is empty after the last one."""
         announce("IteratorGetNextAsOptional")
-        for element in self._elements:
-            self._taken += 1
-            return Optional(element, self._stage.spec, True)
-        return Optional(None, self._stage.spec, False)
+        with self._lock:
+            for element in self._elements:
+                self._taken += 1
+                return Optional(element, self._stage.spec, True)
+            return Optional(None, self._stage.spec, False)
 
 
 def _is_random(stage: Any) -> bool:

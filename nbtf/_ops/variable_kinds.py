@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, ScopeStack
+from nbtf._runtime.scopes import HERE, Scope
 
 
 class VariableSynchronization(Enum):
@@ -33,8 +33,7 @@ class VariableAggregation(Enum):
         return f"VariableAggregationV2.{self.name}"
 
 
-@contextmanager
-def variable_creator_scope(variable_creator: Callable[..., Any]) -> Generator[None]:
+def variable_creator_scope(variable_creator: Callable[..., Any]) -> within:
     """Lets a function make the variables of a block.
 
     Args:
@@ -49,13 +48,11 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Generator[No
     >>> v.trainable
     False
     """
-    outer = SCOPE() or EMPTY
-    inner = outer.with_(creators=(*outer.creators, variable_creator))
-    if HERE.first is not None and inner.plain:
-        inner.lane = CURRENT.context.lane_of(inner.request)
-    stack = ScopeStack()
-    stack.enter(inner)
-    try:
-        yield
-    finally:
-        stack.leave("Exiting variable_creator_scope without proper nesting.")
+
+    def inner(outer: Scope) -> Scope:
+        scope = outer.with_(creators=(*outer.creators, variable_creator))
+        if HERE.first is not None and scope.plain:
+            scope.lane = CURRENT.context.lane_of(scope.request)
+        return scope
+
+    return within(inner)

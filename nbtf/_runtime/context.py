@@ -16,6 +16,7 @@ from nbtf._devices.discovery import SimulatedMachine
 from nbtf._devices.names import full_name, without_cuda
 from nbtf._devices.sites import whereabouts
 from nbtf._locks import new_lock
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
 from nbtf._runtime.events import Reason
 from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
@@ -24,7 +25,7 @@ from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_fai
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
-from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged, part_of
+from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, Request, Scope, merged, part_of
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
 
@@ -301,7 +302,7 @@ class Context:
 
     def device_scope(self, name: str | None) -> Scope:
         """Returns the scope of `tf.device(name)` inside what is open now."""
-        outer = SCOPE()
+        outer = current_scope()
         if outer is not None or self._cells:
             return self._inner_scope(name, outer or EMPTY)
         scopes = self._scopes
@@ -310,7 +311,7 @@ class Context:
             if len(scopes) > _REMEMBERED:
                 scopes.clear()
             found = scopes[name] = self._inner_scope(name, EMPTY)
-        return found
+        return found.copy()
 
     def _inner_scope(self, name: str | None, outer: Scope) -> Scope:
         if name is None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from nbtf._devices.names import DeviceSpec
 from nbtf._runtime.configuration import LogicalDevice
+from nbtf._runtime.blocks import ScopeStack, leaving
 from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.scopes import ScopeStack
 
 
 class device(ScopeStack):  # noqa: N801  # TensorFlow's name
@@ -39,14 +39,12 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
         """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
         graph = open_graph()
         if hasattr(graph, "device"):
-            self._entered = []
-            self._name = graph.device(device_name)
+            self._exit, self._name = None, graph.device(device_name)
             return
         if device_name.__class__ is not str:
             device_name = _as_text(device_name)
         if CURRENT.context.machine is None:
             CURRENT.context.freeze()
-        self._entered = []
         self._name = device_name
 
     def __enter__(self) -> None:
@@ -59,6 +57,7 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
             raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
         self.enter(CURRENT.context.device_scope(name))
 
+    @leaving
     def __exit__(self, *error: object) -> None:
         """Closes the block, also after an error."""
         if self._name.__class__ is not str and hasattr(self._name, "__exit__"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
 from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, ScopeStack
+from nbtf._runtime.scopes import EMPTY, HERE
 
 
 class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
@@ -31,7 +32,6 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
         """Keeps the name."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise ValueError("name for name_scope must be a string.")
-        self._entered = []
         self._block: Any = None
         self._name = name
 
@@ -42,7 +42,7 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
 
     def __enter__(self) -> str:
         """Opens the block; returns the whole of what stands in front."""
-        outer = SCOPE() or EMPTY
+        outer = current_scope() or EMPTY
         name = self._name
         graph = open_graph()
         if hasattr(graph, "name_scope"):
@@ -55,6 +55,7 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
         self.enter(inner)
         return whole
 
+    @leaving
     def __exit__(self, *error: Any) -> None:
         """Closes the block, also after an error."""
         if self._block is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import ContextVar
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import ReferenceType
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, parse
@@ -41,14 +42,29 @@ def merged(text: str, outer: Request | None) -> Request:
 
 
 class Scope:
-    """The state of all open blocks; never changed, only replaced.
+    """The state of all open blocks; replaced by each block that begins or ends.
+
+    `outer` is the scope that comes back when its block ends, and `owner` a weak reference to whatever will end it; see
+    `nbtf/_runtime/blocks.py`. An owner that dies takes the place of `lane`, so that the next op looks.
 
     `lane` is the device on which a plain op may take its express lane inside this scope, or None. `strategy` is a
     `tf.distribute.Strategy` across its replicas, or the context of the replica that runs. `names` stands in front of
     the names of new variables.
     """
 
-    __slots__ = ("creators", "graph", "lane", "names", "replica", "request", "strategy", "tape", "tapes")
+    __slots__ = (
+        "creators",
+        "graph",
+        "lane",
+        "names",
+        "outer",
+        "owner",
+        "replica",
+        "request",
+        "strategy",
+        "tape",
+        "tapes",
+    )
 
     node: str | None = None
     """The name of the node that a session runs here; see `NodeScope`."""
@@ -68,7 +84,9 @@ class Scope:
         lane: Device | None = None,
         names: str = "",
     ) -> None:
-        """Makes a scope."""
+        """Makes a scope that no block has opened."""
+        self.outer: Scope | None = None
+        self.owner: ReferenceType[Any] | None = None
         self.request = request
         self.tapes = tapes
         self.tape = tapes[0] if len(tapes) == 1 else None
@@ -90,7 +108,9 @@ class Scope:
             name: getattr(self, name)
             for name in ("request", "tapes", "strategy", "replica", "graph", "creators", "names")
         }
-        return Scope(**(fields | changes))
+        scope = Scope(**(fields | changes))
+        scope.outer = self if self is not EMPTY else None
+        return scope
 
     def with_tapes(self, tapes: tuple[Any, ...], lane: Device | None) -> Scope:
         """Returns a scope that differs in its tapes, in a fifth of the time: there is one in each step of a loop."""
@@ -100,7 +120,13 @@ class Scope:
         scope.tapes = tapes
         scope.tape = tapes[0] if len(tapes) == 1 else None
         scope.lane = lane
+        scope.owner = None
+        scope.outer = self
         return scope
+
+    def copy(self) -> Scope:
+        """Returns a scope that says the same, for another block."""
+        return self.with_tapes(self.tapes, self.lane)
 
 
 @cache
@@ -143,18 +169,6 @@ def part_of(scope: Scope | None) -> Part:
     return None if scope is None else scope.node or scope.replica
 
 
-def still_open(scope: Scope | None) -> Scope | None:
-    """Returns a scope that shows again, without the tapes that were closed while another block hid it."""
-    if scope is None or not scope.tapes:
-        return scope
-    tapes = tuple([tape for tape in scope.tapes if not tape.closed])
-    if len(tapes) == len(scope.tapes):
-        return scope
-    left = scope.with_tapes(tapes, None)
-    fields = (left.request, left.strategy, left.replica, left.graph)
-    return left if tapes or left.creators or left.names or any([one is not None for one in fields]) else None
-
-
 _STATE: ContextVar[Scope | None] = ContextVar("nbtf scope", default=None)
 SCOPE = _STATE.get
 set_scope = _STATE.set
@@ -179,37 +193,3 @@ class Here:
 
 
 HERE = Here()
-
-
-class ScopeStack:
-    """A block that replaces the scope: reusable, re-entrant, and safe to share between threads.
-
-    A scope restores the previous value instead of resetting a token: a notebook cell with `await` may close
-    the block in another context, where a token would be refused.
-    """
-
-    __slots__ = ("_entered",)
-
-    def __init__(self) -> None:
-        """Starts outside."""
-        self._entered: list[tuple[Scope | None, Scope]] = []
-
-    def enter(self, inner: Scope) -> None:
-        """Makes `inner` the scope of this thread or task."""
-        self._entered.append((SCOPE(), inner))
-        set_scope(inner)
-
-    def leave(self, message: str) -> None:
-        """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
-        here = SCOPE()
-        entered = self._entered
-        last = entered[-1:]  # copies: other threads may come and go meanwhile
-        if last and last[0][1] is here:
-            entry = last[0]
-        else:
-            entry = next((one for one in reversed(tuple(entered)) if one[1] is here), None)
-            if entry is None:
-                raise RuntimeError(message)
-        entered.remove(entry)
-        outer = entry[0]
-        set_scope(outer if outer is None or not outer.tapes else still_open(outer))

@@ -102,7 +102,7 @@ class Tape:
         self.variables: dict[int, Any] = {}
         self.watches_variables = watches_variables
         self.token: Any = ref(self)
-        self.hearing: Any = self.token
+        self.hearing: Any = None
         self.of_variable: Any = object()
         self.closed = False
 

@@ -96,8 +96,8 @@ def _heard_by(watcher: _Watcher, function: Function, args: Any, kwargs: Any) -> 
     outer = SCOPE()
     scope = outer or EMPTY
     lane = None if scope.tapes else HERE.first if outer is None else outer.lane
-    set_scope(scope.with_tapes((*scope.tapes, watcher), lane))
     try:
+        set_scope(scope.with_tapes((*scope.tapes, watcher), lane))
         result, backward = function(*args, **kwargs)
     finally:
         watcher.hearing = None
@@ -199,8 +199,8 @@ def _unheard(call: Callable[[], Any]) -> Any:
     outer = SCOPE()
     if outer is None or not outer.tapes:
         return call()
-    set_scope(outer.with_tapes(outer.tapes[-1:], None))
     try:
+        set_scope(outer.with_tapes(outer.tapes[-1:], None))
         return call()
     finally:
         set_scope(outer)

@@ -10,9 +10,10 @@ from typing import Any
 from nbtf._ops.creation import fill, zeros, zeros_like
 from nbtf._ops.structure import flatten
 from nbtf._ops.variable import Variable
+from nbtf._runtime.blocks import ScopeStack, current_scope, hide, leaving
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope, still_open
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
 from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.backward import Arrived, flow_back, put, total
@@ -40,7 +41,7 @@ _NONE = UnconnectedGradients.NONE
 _NONE_YET: dict[int, Any] = {}
 
 
-class GradientTape:
+class GradientTape(ScopeStack):
     """Records the ops of a block, so that gradients can be computed.
 
     An op is recorded if something it depends on is watched: trainable variables are as soon as they are used, tensors
@@ -61,7 +62,7 @@ class GradientTape:
     np.float32(6.0)
     """
 
-    __slots__ = ("__weakref__", "_outer", "_persistent", "_recording", "_scope", "_tape", "_variables", "_watches")
+    __slots__ = ("_persistent", "_scope", "_tape", "_variables", "_watches")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         """Makes a tape that does not record yet."""
@@ -69,8 +70,6 @@ class GradientTape:
         self._persistent = persistent
         self._watches = watch_accessed_variables
         self._variables: dict[int, Any] = _NONE_YET
-        self._recording = False
-        self._outer: Scope | None = None
         self._scope: Scope | None = None
 
     def __enter__(self) -> GradientTape:
@@ -80,38 +79,42 @@ class GradientTape:
         tape = self._tape
         if tape is None:
             tape = self._tape = Tape(self._watches)
-        else:
-            tape.hearing, tape.closed = tape.token, False
-        self._recording = True
-        outer = self._outer = SCOPE()
+        tape.closed = False
+        outer = current_scope()
         if outer is None:
             scope = EMPTY.with_tapes((tape,), HERE.first)
         else:
             tapes = (*outer.tapes, tape)
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)
         self._scope = scope
-        set_scope(scope)
+        self.enter(scope)
+        tape.hearing = tape.token  # last: whoever closes an abandoned scope has it stop
         return self
 
+    @leaving
     def __exit__(self, *error: object) -> None:
         """Stops recording, also after an error."""
         self._pause()
-        scope, outer = self._scope, self._outer
-        self._outer = self._scope = None
-        if scope is not None and SCOPE() is scope:
-            set_scope(outer if outer is None or not outer.tapes else still_open(outer))
+        scope, self._scope = self._scope, None
+        if SCOPE() is scope and scope is not None:
+            self.leave("")
         elif scope is not None:
             scope.tapes[-1].closed = True  # whatever block is still open takes it out when it ends
+            hide(scope)
+
+    @property
+    def _recording(self) -> bool:
+        """Whether it hears the ops that run."""
+        return self._tape is not None and self._tape.hearing is not None
 
     def _pause(self) -> None:
         """Stops recording; the scope stays as it is, since there may be others inside it."""
-        self._recording = False
         if self._tape is not None:
             self._tape.hearing = None
 
     def _resume(self) -> None:
         if self._tape is not None:  # its gradient may have been taken meanwhile
-            self._tape.hearing, self._recording = self._tape.token, True
+            self._tape.hearing = self._tape.token
 
     # Watching
 

@@ -12,8 +12,9 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, ScopeStack, merged
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, merged
 from nbtf.distribute.contexts import ReplicaContext
 from nbtf.distribute.values import of_replica, regrouped
 from nbtf.errors import UnimplementedError
@@ -126,12 +127,8 @@ class Replicas:
 
     def _call(self, number: int) -> None:
         """Runs the function in one replica, on this thread."""
-        stack = ScopeStack()
-        stack.enter(self._scope_of(number))
-        try:
+        with within(lambda _: self._scope_of(number)):
             self._results[number] = self._fn(*of_replica(number, self._args), **of_replica(number, self._kwargs))
-        finally:
-            stack.leave("Exiting a replica without proper scope nesting")
 
     def _scope_of(self, number: int) -> Scope:
         context = ReplicaContext(self._strategy, number, self)
@@ -192,13 +189,9 @@ class Replicas:
 
     def _merged(self, asked: Sequence[Asked]) -> Any:
         """Calls a function across replicas."""
-        stack = ScopeStack()
-        stack.enter(across(self._strategy, self._outer))
-        try:
+        with within(lambda _: across(self._strategy, self._outer)):
             args, kwargs = regrouped([tuple(one.args) for one in asked]), regrouped([dict(one.kwargs) for one in asked])
             return asked[0].fn(self._strategy, *args, **kwargs)
-        finally:
-            stack.leave("Exiting merge_call without proper scope nesting")
 
     def _merge_late(self) -> None:
         if len({len(asked) for asked in self._later}) > 1:
@@ -214,12 +207,8 @@ class Replicas:
         if position == len(self._variables):
             value = kwargs["initial_value"]
             kwargs["initial_value"] = value() if callable(value) else value
-            stack = ScopeStack()
-            stack.enter(across(self._strategy, self._outer))
-            try:
+            with within(lambda _: across(self._strategy, self._outer)):
                 self._variables.append(self._strategy._create(next_creator, **kwargs))
-            finally:
-                stack.leave("Exiting the making of a variable without proper scope nesting")
         return self._variables[position]
 
 

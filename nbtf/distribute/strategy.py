@@ -11,8 +11,9 @@ from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.joining import concat
 from nbtf._ops.reduction import reduce_mean
 from nbtf._ops.variable import Variable
+from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
 from nbtf._runtime.device import device
-from nbtf._runtime.scopes import EMPTY, SCOPE, ScopeStack
+from nbtf._runtime.scopes import EMPTY
 from nbtf.distribute.contexts import ReplicaContext, current, require_cross_replica
 from nbtf.distribute.datasets import DistributedDataset, InputContext, of_function
 from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, put_on, reduced, reduced_over
@@ -36,16 +37,16 @@ class StrategyScope(ScopeStack):
 
     def __init__(self, strategy: Strategy) -> None:
         """Takes the strategy."""
-        super().__init__()
         self._strategy = strategy
 
     def __enter__(self) -> Strategy:
         """Opens the block."""
         self._strategy._check_no_other()
         require_cross_replica()
-        self.enter(across(self._strategy, SCOPE() or EMPTY))
+        self.enter(across(self._strategy, current_scope() or EMPTY))
         return self._strategy
 
+    @leaving
     def __exit__(self, *error: object) -> None:
         """Closes it."""
         self.leave("Exiting strategy scope without proper scope nesting")

@@ -165,8 +165,8 @@ def autocast() -> str | None:
 def reading_weights_as(dtype: str | None) -> Generator[None]:
     """Has float weights read as another float type in the block, as layers with mixed precision do."""
     before = _AUTOCAST.get()
-    _AUTOCAST.set(dtype)
     try:
+        _AUTOCAST.set(dtype)
         yield
     finally:
         _AUTOCAST.set(before)

@@ -48,8 +48,8 @@ def path_of(name: str) -> str:
 def inside(path: str) -> Generator[None]:
     """Puts a path before the names of what is made in the block; it replaces what stood there."""
     before = _PATH.get()
-    _PATH.set(tuple(path.split("/")))
     try:
+        _PATH.set(tuple(path.split("/")))
         yield
     finally:
         _PATH.set(before)

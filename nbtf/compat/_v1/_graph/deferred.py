@@ -69,8 +69,8 @@ class Deferred:
           inputs: values for the node's inputs, one by one.
         """
         before = SCOPE() or EMPTY
-        set_scope(before.with_(graph=_Running(name.rpartition("/")[0] or name, before.placed)))
         try:
+            set_scope(before.with_(graph=_Running(name.rpartition("/")[0] or name, before.placed)))
             return [as_tensor(one) for one in self.function(inputs)]
         finally:
             set_scope(before)
@@ -143,8 +143,8 @@ class _Running:
                 device, reason = CURRENT.context.host, Reason("no kernel on GPU", op.type)
             inner = NodeScope(name, device, reason)
             inner.tapes, inner.tape = before.tapes, before.tape
-        set_scope(inner)
         try:
+            set_scope(inner)
             yield
         finally:
             set_scope(before)

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from nbtf._runtime.execute import OpRecord
-from nbtf._runtime.scopes import EMPTY, SCOPE, ScopeStack
+from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
@@ -26,6 +27,26 @@ from nbtf.compat._v1._graph.shape_errors import misfit
 from nbtf.compat._v1._graph.shapes import Known, outputs_of
 from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.errors import InvalidArgumentError
+
+
+class _GraphScope(ScopeStack):
+    """The block of `Graph.as_default()`."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def __enter__(self) -> Graph:
+        """Opens the block."""
+        self.enter((current_scope() or EMPTY).with_(graph=self._graph))
+        return self._graph
+
+    @leaving
+    def __exit__(self, *error: object) -> None:
+        """Closes it."""
+        self._graph.settle()
+        self.leave("Exiting graph scope without proper scope nesting")
 
 
 class Graph(Collections, Requests):
@@ -59,29 +80,17 @@ class Graph(Collections, Requests):
 
     # Being the default
 
-    @contextmanager
-    def as_default(self) -> Generator[Graph]:
+    def as_default(self) -> AbstractContextManager[Graph]:
         """Makes this graph the one that ops are added to, inside a `with`."""
         from nbtf.compat._v1._surface.everywhere import build_everywhere
 
         build_everywhere()
-        with self._opened():
-            yield self
-
-    @contextmanager
-    def _opened(self) -> Generator[Graph]:
-        stack = ScopeStack()
-        stack.enter((SCOPE() or EMPTY).with_(graph=self))
-        try:
-            yield self
-        finally:
-            self.settle()
-            stack.leave("Exiting graph scope without proper scope nesting")
+        return _GraphScope(self)
 
     def inside(self) -> AbstractContextManager[Any]:
         """Returns `as_default()`, or a block that does nothing where this is the default already."""
         scope = SCOPE()
-        return nullcontext() if scope is not None and scope.graph is self else self._opened()
+        return nullcontext() if scope is not None and scope.graph is self else _GraphScope(self)
 
     def reaches(self, graph: Graph) -> bool:
         """Tells whether nodes here may take tensors of a graph: of this one alone; a branch is inside another."""

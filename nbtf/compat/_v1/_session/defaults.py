@@ -39,8 +39,8 @@ def drop_default_session(session: Any) -> None:
 def as_default_session(session: Any) -> Generator[Any]:
     """Makes a session the default one inside a `with`; does not close it."""
     before = _OPEN.get()
-    _OPEN.set((*before, session))
     try:
+        _OPEN.set((*before, session))
         yield session
     finally:
         _OPEN.set(before)

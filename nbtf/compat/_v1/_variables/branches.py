@@ -22,8 +22,8 @@ def outputs_in_branch(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
     if variable.__class__ is not SessionVariable:
         return _again(node, variable, made)
     before, device = SCOPE(), variable._device
-    set_scope(NodeScope(node.name, device, Reason("follows variable", device.short_name)))
     try:
+        set_scope(NodeScope(node.name, device, Reason("follows variable", device.short_name)))
         return outputs_on_variables(node, made, {})
     finally:
         set_scope(before)

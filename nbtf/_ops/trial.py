@@ -100,8 +100,8 @@ def current_trial() -> Trial | None:
 def trying(trial: Trial, scope: Scope | None = None) -> Generator[None]:
     """Has the ops of a block run as a trial, in the scope that is open or in another one."""
     outer = SCOPE()
-    set_scope((scope or outer or EMPTY).with_(graph=trial))
     try:
+        set_scope((scope or outer or EMPTY).with_(graph=trial))
         yield
     finally:
         set_scope(outer)
@@ -114,8 +114,8 @@ def in_earnest() -> Generator[None]:
     if outer is None or current_trial() is None:
         yield
         return
-    set_scope(outer.with_(graph=None))
     try:
+        set_scope(outer.with_(graph=None))
         yield
     finally:
         set_scope(outer)

@@ -12,18 +12,15 @@ closes what it left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from functools import partial
+from itertools import takewhile
+from sys import getrefcount
 from types import MethodType
-from typing import Any, TypeGuard
+from typing import Any
 from weakref import ReferenceType, ref
 
 from nbtf._runtime.logger import get_logger
-from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, set_scope
-
-_LOOKED_UP: ContextVar[ReferenceType[MethodType] | None] = ContextVar("nbtf exit", default=None)
-"""The `__exit__` that was asked for last: a `with` statement does so just before it calls `__enter__`."""
-_last_exit, _set_last_exit = _LOOKED_UP.get, _LOOKED_UP.set
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope
 
 
 class leaving:  # noqa: N801  # a decorator
@@ -36,11 +33,12 @@ class leaving:  # noqa: N801  # a decorator
         self._function = function
 
     def __get__(self, block: Any, owner: type | None = None) -> Callable[..., Any]:
-        """Binds the method, and remembers for `ScopeStack.enter` that it was asked for."""
+        """Binds the method; a `with` statement asks for it just before it calls `__enter__`, which finds it."""
         if block is None:
             return self._function
         bound = MethodType(self._function, block)
-        _set_last_exit(ref(bound))
+        # Where two threads use the same block at once, neither knows whose it is: then the block owns both scopes.
+        block._exit = bound if block._exit is None else None
         return bound
 
 
@@ -51,33 +49,54 @@ class ScopeStack:
     context, where the token of a context variable would be refused.
     """
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_exit")
+
+    _exit: MethodType | None
+
+    def __init__(self) -> None:
+        """Starts outside."""
+        self._exit = None
 
     def enter(self, inner: Scope) -> None:
         """Makes `inner`, which nobody else has, the scope of this thread or task."""
         inner.outer = SCOPE()
-        looked_up = _last_exit()
-        owner: Any = None if looked_up is None else looked_up()
-        _own(inner, owner if owner is not None and owner.__self__ is self else self)
+        owner, self._exit = self._exit, None
+        if owner is None or getrefcount(owner) == _MINE_ALONE:
+            owner = self
+        # The lane of the CPU does what it would do without a scope, but for tapes; the road looks for itself.
+        plain = (inner.lane is None or inner.lane is HERE.device) and not inner.tapes
+        inner.owner = ref(owner) if plain else ref(owner, partial(setattr, inner, "lane"))
         set_scope(inner)
 
     def leave(self, message: str) -> None:
         """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
+        self._exit = None
         scope = SCOPE()
-        if not self._owns(scope):
-            scope = close_abandoned()  # an inner block that could not end
-            if not self._owns(scope):
-                raise RuntimeError(message)
+        owner = None if scope is None or scope.owner is None else scope.owner()
+        if owner is not self and (owner.__class__ is not MethodType or owner.__self__ is not self):
+            scope = self._own_scope(message)
         scope.owner = None
         outer = scope.outer
-        if outer is not None and (outer.tapes or outer.lane.__class__ is ReferenceType):
-            outer = _revealed(outer)
-        set_scope(outer)
+        set_scope(outer if outer is None else _revealed(outer))
 
-    def _owns(self, scope: Scope | None) -> TypeGuard[Scope]:
-        """Tells whether a scope is one that this block has opened, and not closed."""
+    def _own_scope(self, message: str) -> Scope:
+        """Returns the scope that this block has opened, once inner blocks that could not end are closed."""
+        scope = close_abandoned()
         owner = None if scope is None or scope.owner is None else scope.owner()
-        return owner is self or (owner.__class__ is MethodType and owner.__self__ is self)
+        if scope is None or (owner is not self and getattr(owner, "__self__", None) is not self):
+            raise RuntimeError(message)
+        return scope
+
+
+_MINE_ALONE = 2
+"""What `getrefcount` says of a local variable's value that nobody else refers to."""
+
+
+def close(scope: Scope) -> None:
+    """Restores what was there before the innermost scope."""
+    scope.owner = None
+    outer = scope.outer
+    set_scope(outer if outer is None else _revealed(outer))
 
 
 class within(ScopeStack):  # noqa: N801  # as blocks are called
@@ -87,6 +106,7 @@ class within(ScopeStack):  # noqa: N801  # as blocks are called
 
     def __init__(self, inner: Callable[[Scope], Scope]) -> None:
         """Takes what makes the scope, which nobody else may have, from the outer one."""
+        self._exit = None
         self._inner = inner
 
     def __enter__(self) -> None:
@@ -99,10 +119,6 @@ class within(ScopeStack):  # noqa: N801  # as blocks are called
         self.leave("Exiting a scope without proper scope nesting")
 
 
-def _own(scope: Scope, owner: object) -> None:
-    scope.owner = ref(owner, partial(setattr, scope, "lane"))
-
-
 # What nobody can close any more
 
 _NOBODY: ReferenceType[Any] = ref(set[None]())
@@ -112,7 +128,7 @@ _NOBODY: ReferenceType[Any] = ref(set[None]())
 def current_scope() -> Scope | None:
     """Returns the scope of this thread or task, without what dead owners left open."""
     scope = SCOPE()
-    return close_abandoned() if scope is not None and scope.lane.__class__ is ReferenceType else scope
+    return close_abandoned() if scope is not None and scope.owner is not None and scope.owner() is None else scope
 
 
 def close_abandoned(ended: bool = False) -> Scope | None:
@@ -124,31 +140,28 @@ def close_abandoned(ended: bool = False) -> Scope | None:
     scope = SCOPE()
     if scope is None:
         return None
-    left = _revealed(scope, ended)
-    if left is scope:
-        if scope.lane.__class__ is ReferenceType:
-            scope.lane = None  # inherited
+    over = list(takewhile(lambda one: _is_over(one, ended), _chain(scope)))
+    if not over:
         return scope
+    for one in over:
+        for tape in one.tapes[0 if one.outer is None else len(one.outer.tapes) :]:
+            tape.hearing, tape.closed = None, True
+    left = _revealed(over[-1].outer)
     set_scope(left)
-    names = [name for one in _chain(scope) if one.owner is not None and _is_over(one, ended) for name in _opened(one)]
+    names = [name for one in over if one.owner is not None for name in _opened(one)]
     if names:
-        get_logger().warning("nbtf: an interrupt left %s open; closed now.", ", ".join(names))
+        get_logger().warning("nbtf: an interrupt left %s open; it is closed now.", " and ".join(names))
     return left
 
 
-def hide(scope: Scope) -> bool:
-    """Closes a scope that others still hide, when they end; tells whether it is one of those that are open."""
-    hidden = any(one is scope for one in _chain(SCOPE()))
-    if hidden:
-        scope.lane, scope.owner = _NOBODY, _NOBODY  # pyright: ignore[reportAttributeAccessIssue]  # no lane's device
-    return hidden
+def close_later(scope: Scope) -> None:
+    """Closes a scope as soon as no other hides it."""
+    scope.owner = _NOBODY
 
 
-def _revealed(scope: Scope | None, ended: bool = False) -> Scope | None:
-    """Returns the innermost scope that is still open, without the tapes that are not."""
-    while scope is not None and _is_over(scope, ended):
-        for tape in scope.tapes[0 if scope.outer is None else len(scope.outer.tapes) :]:
-            tape.hearing, tape.closed = None, True
+def _revealed(scope: Scope | None) -> Scope | None:
+    """Returns a scope that shows again, or the next that is still open, without the tapes that are not."""
+    while scope is not None and _is_over(scope):
         scope = scope.outer
     if scope is None or not any([tape.closed for tape in scope.tapes]):
         return scope
@@ -156,11 +169,11 @@ def _revealed(scope: Scope | None, ended: bool = False) -> Scope | None:
     left = scope.with_tapes(tuple([tape for tape in scope.tapes if not tape.closed]), None)
     left.outer = scope.outer
     if owner is not None:
-        _own(left, owner)
+        left.owner = ref(owner, partial(setattr, left, "lane"))
     return left
 
 
-def _is_over(scope: Scope, ended: bool) -> bool:
+def _is_over(scope: Scope, ended: bool = False) -> bool:
     return ended if scope.owner is None else scope.owner() is None
 
 

@@ -25,13 +25,15 @@ from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_fai
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
-from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, Request, Scope, merged, part_of
+from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged, part_of
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
 
 if TYPE_CHECKING:
     from nbtf._runtime.seeds import Seeds
 
+
+_new_scope = Scope.__new__
 
 _REMEMBERED = 4096
 """Decisions kept at most; a loop over made-up device names must not fill the memory."""
@@ -302,16 +304,21 @@ class Context:
 
     def device_scope(self, name: str | None) -> Scope:
         """Returns the scope of `tf.device(name)` inside what is open now."""
-        outer = current_scope()
+        outer = SCOPE()
         if outer is not None or self._cells:
-            return self._inner_scope(name, outer or EMPTY)
+            return self._inner_scope(name, current_scope() or EMPTY)
         scopes = self._scopes
-        found = scopes.get(name)
-        if found is None:
+        known = scopes.get(name)
+        if known is None:
             if len(scopes) > _REMEMBERED:
                 scopes.clear()
-            found = scopes[name] = self._inner_scope(name, EMPTY)
-        return found.copy()
+            known = scopes[name] = self._inner_scope(name, EMPTY)
+        scope = _new_scope(Scope)  # each block has its own; written out, since calls would take longer
+        scope.request, scope.lane = known.request, known.lane
+        scope.tape = scope.strategy = scope.replica = scope.graph = scope.outer = scope.owner = None
+        scope.tapes = scope.creators = ()
+        scope.names = ""
+        return scope
 
     def _inner_scope(self, name: str | None, outer: Scope) -> Scope:
         if name is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.names import DeviceSpec
-from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.blocks import ScopeStack, leaving
+from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT, open_graph
 
 
@@ -45,16 +45,17 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
             device_name = _as_text(device_name)
         if CURRENT.context.machine is None:
             CURRENT.context.freeze()
-        self._name = device_name
+        self._exit, self._name = None, device_name
 
     def __enter__(self) -> None:
         """Opens the block."""
         name = self._name
-        if name.__class__ is not str and hasattr(name, "__enter__"):
-            name.__enter__()
-            return
-        if name is not None and not isinstance(name, str):
-            raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
+        if name.__class__ is not str and name is not None:
+            if hasattr(name, "__enter__"):
+                name.__enter__()
+                return
+            if not isinstance(name, str):
+                raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
         self.enter(CURRENT.context.device_scope(name))
 
     @leaving

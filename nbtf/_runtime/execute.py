@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Spec
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import check_current, check_policy, moved
 from nbtf._runtime.events import Reason
@@ -59,7 +60,7 @@ def execute(  # noqa: C901  # the list of what happens to an op, each on its con
     Returns:
       A tensor, or a list of them for an op with several results.
     """
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
         return scope.graph.add(op, inputs, attrs, name)
     context = CURRENT.context

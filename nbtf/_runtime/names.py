@@ -28,11 +28,13 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
 
     __slots__ = ("_block", "_name")
 
+    _block: Any
+
     def __init__(self, name: str) -> None:
         """Keeps the name."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise ValueError("name for name_scope must be a string.")
-        self._block: Any = None
+        self._exit = self._block = None
         self._name = name
 
     @property

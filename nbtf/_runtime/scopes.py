@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, NamedTuple
 from weakref import ReferenceType
@@ -123,10 +123,6 @@ class Scope:
         scope.owner = None
         scope.outer = self
         return scope
-
-    def copy(self) -> Scope:
-        """Returns a scope that says the same, for another block."""
-        return self.with_tapes(self.tapes, self.lane)
 
 
 @cache

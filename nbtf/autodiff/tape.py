@@ -10,7 +10,7 @@ from typing import Any
 from nbtf._ops.creation import fill, zeros, zeros_like
 from nbtf._ops.structure import flatten
 from nbtf._ops.variable import Variable
-from nbtf._runtime.blocks import ScopeStack, current_scope, hide, leaving
+from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
@@ -66,6 +66,7 @@ class GradientTape(ScopeStack):
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         """Makes a tape that does not record yet."""
+        self._exit = None
         self._tape: Tape | None = None
         self._persistent = persistent
         self._watches = watch_accessed_variables
@@ -96,11 +97,11 @@ class GradientTape(ScopeStack):
         """Stops recording, also after an error."""
         self._pause()
         scope, self._scope = self._scope, None
-        if SCOPE() is scope and scope is not None:
-            self.leave("")
+        if scope is not None and SCOPE() is scope:
+            close(scope)
         elif scope is not None:
             scope.tapes[-1].closed = True  # whatever block is still open takes it out when it ends
-            hide(scope)
+            close_later(scope)
 
     @property
     def _recording(self) -> bool:

@@ -70,8 +70,8 @@ def here() -> Device:
 def on_host(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of the user's where TensorFlow runs the functions of datasets."""
     before = SCOPE()
-    set_scope(host_scope() if current_trial() is None else before)
     try:
+        set_scope(host_scope() if current_trial() is None else before)
         return function(*args)
     finally:
         set_scope(before)
@@ -85,8 +85,8 @@ def called(function: Callable[..., Any], element: Any) -> Any:
 def mapped(function: Callable[..., Any], element: Any) -> Any:
     """Returns what a function of the user's makes of an element, as an element."""
     before = SCOPE()
-    set_scope(host_scope() if current_trial() is None else before)
     try:
+        set_scope(host_scope() if current_trial() is None else before)
         made = function(*element) if isinstance(element, tuple) else function(element)
         return made if made.__class__ is Tensor and made._device is here() else _returned(made)
     finally:

@@ -37,6 +37,7 @@ class StrategyScope(ScopeStack):
 
     def __init__(self, strategy: Strategy) -> None:
         """Takes the strategy."""
+        super().__init__()
         self._strategy = strategy
 
     def __enter__(self) -> Strategy:

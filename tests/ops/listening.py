@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbtf._ops.sparse import SparseTensor
-from nbtf._runtime.scopes import Scope, ScopeStack
+from nbtf._runtime.blocks import ScopeStack
+from nbtf._runtime.scopes import Scope
 from nbtf._runtime.tape import Call
 
 

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 import nbtf as tf
 from nbtf._ops.op import OPS, Op
+from nbtf._runtime.blocks import ScopeStack
 from nbtf._runtime.context import Context, use_context
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import HERE, Scope, ScopeStack
+from nbtf._runtime.scopes import HERE, Scope
 from nbtf.errors import InvalidArgumentError
 
 ALL = frozenset({tf.float32})

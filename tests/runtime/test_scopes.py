@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from nbtf._devices.cpu import CPU
-from nbtf._runtime.scopes import ANYWHERE, SCOPE, Request, Scope, ScopeStack, merged, set_scope
+from nbtf._runtime.blocks import ScopeStack
+from nbtf._runtime.scopes import ANYWHERE, SCOPE, Request, Scope, merged, set_scope
 from tests.machines import LOCAL
 
 WRONG_ORDER = "wrong order"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from nbtf._runtime.execute import OpRecord
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.execute import OpRecord
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -35,6 +35,7 @@ class _GraphScope(ScopeStack):
     __slots__ = ("_graph",)
 
     def __init__(self, graph: Graph) -> None:
+        super().__init__()
         self._graph = graph
 
     def __enter__(self) -> Graph:

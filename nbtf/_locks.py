@@ -18,7 +18,8 @@ from typing import Any
 from weakref import ref
 
 Lock = Any
-"""A `threading.Lock` or `RLock`, whose class has no name."""
+"""A `threading.RLock`, whose class has no name. It knows which thread has it, and a finalizer that the garbage
+collector runs does not wait for its own thread."""
 
 _LOCKS: set[ref[Lock]] = set()
 _TAKEN: dict[int, list[Lock]] = {}
@@ -28,19 +29,25 @@ _PATIENCE, _STEP = 2.0, 0.02
 """Seconds that a fork waits for all locks, and for each: the thread that has one may be waiting for this one."""
 
 
-def new_lock(reentrant: bool = False) -> Lock:
-    """Returns a lock that a forked process finds free.
-
-    Args:
-      reentrant: whether the thread that has it may take it again.
-    """
-    lock = threading.RLock() if reentrant else threading.Lock()
+def new_lock() -> Lock:
+    """Returns a lock that a forked process finds free, and the next cell."""
+    lock = threading.RLock()
     _LOCKS.add(ref(lock, _LOCKS.discard))
     return lock
 
 
 def _all_locks() -> list[Lock]:
     return [lock for one in tuple(_LOCKS) if (lock := one()) is not None]
+
+
+def release_abandoned() -> None:
+    """Lets go of what this thread still has: when a cell is over, none of its code that took a lock still runs.
+
+    An interrupt may come after a lock was taken and before Python knows that there is a block that will let it go.
+    """
+    for lock in _all_locks():
+        while lock._is_owned():
+            lock.release()
 
 
 def _take_all() -> None:

@@ -17,6 +17,7 @@ from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
 from nbtf._ops.linalg import matmul
+from nbtf._runtime.blocks import end_cell as end_cell
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.device import device as device_scope
 from nbtf._runtime.events import Allocated as Allocated
@@ -75,6 +76,7 @@ __all__ = [
     "compiling",
     "copies_of_tensors",
     "devices",
+    "end_cell",
     "exact",
     "explain_placement",
     "get_default_device",

@@ -74,7 +74,7 @@ class CudaGPU(Device):
         self._functions: dict[Any, tuple[Callable[..., Any], What]] = {}
         self._guard: Guard | None = None
         self._lost: OpError | None = None
-        self._opening = new_lock(reentrant=True)
+        self._opening = new_lock()
 
     # Opening
 

@@ -77,7 +77,7 @@ class CardMonitor:
           clock: tells seconds.
         """
         self._load, self._clock = load, clock
-        self._lock = new_lock(reentrant=True)
+        self._lock = new_lock()
         self._forget()
 
     def _forget(self) -> None:

@@ -53,7 +53,7 @@ def made(
 
 def begin(variable: Any) -> None:
     """Lets a new variable be updated by several threads."""
-    variable._lock, variable._updating = new_lock(reentrant=True), False
+    variable._lock, variable._updating = new_lock(), False
 
 
 def alone(update: Callable[[], T], *variables: Any) -> T:

@@ -12,19 +12,31 @@ closes what it left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import partial
 from itertools import takewhile
 from sys import getrefcount
 from types import MethodType
-from typing import Any
+from typing import Any, TypeGuard, TypeVar, cast
 from weakref import ReferenceType, ref
 
+from nbtf._locks import release_abandoned
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope
 
+T = TypeVar("T")
 
-class leaving:  # noqa: N801  # a decorator
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def leaving(function: F) -> F:
     """Marks the `__exit__` of a block: what a `with` statement holds can be its owner."""
+    return cast("F", _Leaving(function))
+
+
+class _Leaving:
+    """Binds the `__exit__` of a block, and leaves what it has made on the block."""
 
     __slots__ = ("_function",)
 
@@ -60,43 +72,44 @@ class ScopeStack:
     def enter(self, inner: Scope) -> None:
         """Makes `inner`, which nobody else has, the scope of this thread or task."""
         inner.outer = SCOPE()
-        owner, self._exit = self._exit, None
-        if owner is None or getrefcount(owner) == _MINE_ALONE:
-            owner = self
+        # No local variable holds an owner anywhere in this file: a traceback would keep it alive.
+        by_hand = self._exit is None or getrefcount(self._exit) == _NOBODY_ELSE
         # The lane of the CPU does what it would do without a scope, but for tapes; the road looks for itself.
-        plain = (inner.lane is None or inner.lane is HERE.device) and not inner.tapes
-        inner.owner = ref(owner) if plain else ref(owner, partial(setattr, inner, "lane"))
+        if (inner.lane is None or inner.lane is HERE.device) and not inner.tapes:
+            inner.owner = ref(self if by_hand else self._exit)
+        else:
+            inner.owner = ref(self if by_hand else self._exit, partial(setattr, inner, "lane"))
+        self._exit = None
         set_scope(inner)
 
     def leave(self, message: str) -> None:
         """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
         self._exit = None
         scope = SCOPE()
-        owner = None if scope is None or scope.owner is None else scope.owner()
-        if owner is not self and (owner.__class__ is not MethodType or owner.__self__ is not self):
-            scope = self._own_scope(message)
-        scope.owner = None
+        if not self._has_opened(scope):
+            scope = close_abandoned()  # inner blocks that could not end
+            if not self._has_opened(scope):
+                raise RuntimeError(message)
         outer = scope.outer
         set_scope(outer if outer is None else _revealed(outer))
+        scope.owner = None  # last: until then an interrupt leaves the closing to others
 
-    def _own_scope(self, message: str) -> Scope:
-        """Returns the scope that this block has opened, once inner blocks that could not end are closed."""
-        scope = close_abandoned()
-        owner = None if scope is None or scope.owner is None else scope.owner()
-        if scope is None or (owner is not self and getattr(owner, "__self__", None) is not self):
-            raise RuntimeError(message)
-        return scope
+    def _has_opened(self, scope: Scope | None) -> TypeGuard[Scope]:
+        """Tells whether this block has opened a scope, and not closed it."""
+        if scope is None or scope.owner is None:
+            return False
+        return getattr(scope.owner(), "__self__", None) is self or scope.owner() is self
 
 
-_MINE_ALONE = 2
-"""What `getrefcount` says of a local variable's value that nobody else refers to."""
+_NOBODY_ELSE = 2
+"""What `getrefcount` says of what one attribute alone refers to."""
 
 
 def close(scope: Scope) -> None:
     """Restores what was there before the innermost scope."""
-    scope.owner = None
     outer = scope.outer
     set_scope(outer if outer is None else _revealed(outer))
+    scope.owner = None
 
 
 class within(ScopeStack):  # noqa: N801  # as blocks are called
@@ -117,6 +130,18 @@ class within(ScopeStack):  # noqa: N801  # as blocks are called
     def __exit__(self, *error: object) -> None:
         """Closes it."""
         self.leave("Exiting a scope without proper scope nesting")
+
+
+# What is said for as long as a function runs
+
+_OF_CALLS: list[tuple[ContextVar[Any], Any]] = []
+
+
+def call_variable(name: str, default: T) -> ContextVar[T]:
+    """Returns a variable that functions of the package set while they run; when a cell is over it has its default."""
+    variable = ContextVar(name, default=default)
+    _OF_CALLS.append((variable, default))
+    return variable
 
 
 # What nobody can close any more
@@ -154,6 +179,18 @@ def close_abandoned(ended: bool = False) -> Scope | None:
     return left
 
 
+def end_cell() -> None:
+    """Restores what a cell may have left behind that was interrupted: scopes, variables of calls, locks.
+
+    Nothing of the cell runs any more. Blocks that were entered by hand stay open as long as a name holds them.
+    """
+    close_abandoned(ended=True)
+    for variable, default in _OF_CALLS:
+        if variable.get() is not default:
+            variable.set(default)
+    release_abandoned()
+
+
 def close_later(scope: Scope) -> None:
     """Closes a scope as soon as no other hides it."""
     scope.owner = _NOBODY
@@ -165,11 +202,10 @@ def _revealed(scope: Scope | None) -> Scope | None:
         scope = scope.outer
     if scope is None or not any([tape.closed for tape in scope.tapes]):
         return scope
-    owner = None if scope.owner is None else scope.owner()
     left = scope.with_tapes(tuple([tape for tape in scope.tapes if not tape.closed]), None)
     left.outer = scope.outer
-    if owner is not None:
-        left.owner = ref(owner, partial(setattr, left, "lane"))
+    if scope.owner is not None:
+        left.owner = ref(scope.owner(), partial(setattr, left, "lane"))
     return left
 
 

@@ -68,7 +68,7 @@ class Context:
     """
 
     # One for all contexts: one that is being replaced must not open a lane after the next one has settled.
-    _lock = new_lock(reentrant=True)
+    _lock = new_lock()
 
     def __init__(
         self,

@@ -8,10 +8,11 @@ from contextvars import ContextVar
 from typing import Any
 
 from nbtf._ops.elementwise import cast
+from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.dtypes import as_dtype
 
-_AUTOCAST: ContextVar[str | None] = ContextVar("nbtf keras autocast", default=None)
+_AUTOCAST: ContextVar[str | None] = call_variable("nbtf keras autocast", None)
 
 
 class _Settings:

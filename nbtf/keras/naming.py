@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from nbtf._locks import new_lock
+from nbtf._runtime.blocks import call_variable
 
 _USED: Counter[str] = Counter()
 _NAMING = new_lock()
-_PATH: ContextVar[tuple[str, ...]] = ContextVar("nbtf keras path", default=())
+_PATH: ContextVar[tuple[str, ...]] = call_variable("nbtf keras path", ())
 
 
 def snake_case(name: str) -> str:

@@ -14,7 +14,7 @@ from nbtf._ops.trial import current_trial
 from nbtf._runtime.arguments import check_whole
 from nbtf.keras.dtypes import standardized
 
-_DRAWING = new_lock(reentrant=True)
+_DRAWING = new_lock()
 """One for all generators, which can be copied and pickled."""
 
 

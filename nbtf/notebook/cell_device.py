@@ -57,11 +57,12 @@ def _begin(session: Session, printer: Printer, chosen: Any) -> None:
 
 
 def _sent_to(session: Session, name: str | None) -> Undo:
-    session.cell_devices.append(name)
+    depth = len(session.cell_devices)
     stop = _automatic() if name is None else runtime.cell_device(name)
+    session.cell_devices.append(name)
 
     def undo() -> None:
-        session.cell_devices.pop()
+        del session.cell_devices[depth:]
         stop()
 
     return undo

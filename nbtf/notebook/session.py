@@ -101,6 +101,9 @@ class Session:
         self.at_end_of_cell(Ending(lambda: block.__exit__(None, None, None), lambda failed: closing(record, failed)))
 
     def _cell_begins(self, info: Any) -> None:
+        if not self._running:  # there is something left only where the end of a cell was interrupted
+            self._restore()
+            self._undo_all(lambda cell: cell is not None)
         if not self._running and info.store_history:
             events = self.recorder.snapshot(1).events
             first = max([event.seq + 1 for event in events] + [seq for seq, _ in self.cells], default=0)
@@ -111,6 +114,7 @@ class Session:
     def _cell_ends(self, result: Any) -> None:
         index = self._index_of(result)
         if index is None:  # the cell that loaded the extension, or an empty one, which begins nothing
+            self._restore()
             return
         over = self._running[index:]
         del self._running[index:]
@@ -132,10 +136,8 @@ class Session:
             self._end(lambda cell: cell is None, None)
 
     def _end(self, is_over: Callable[[Any], bool], result: Any) -> None:
-        ending = [one for cell, one in self._endings if is_over(cell)]
-        self._endings = [(cell, one) for cell, one in self._endings if not is_over(cell)]
-        for one in reversed(ending):
-            one.undo()
+        self._restore()
+        ending = self._undo_all(is_over)
         failed = result is None or not result.success
         for one in ending:
             if one.closing is not None:
@@ -144,6 +146,19 @@ class Session:
                 except runtime.ExpectationError as error:
                     failed = True
                     self._fail(result, error)
+
+    def _restore(self) -> None:
+        """Restores what an interrupted cell may have left behind in the runtime, once no cell runs."""
+        if not self._running:
+            runtime.end_cell()
+
+    def _undo_all(self, is_over: Callable[[Any], bool]) -> list[Ending]:
+        """Undoes what cells have begun; an interrupt leaves the rest for the beginning of the next cell."""
+        ending = [entry for entry in self._endings if is_over(entry[0])]
+        for entry in reversed(ending):
+            entry[1].undo()
+            self._endings.remove(entry)
+        return [one for _, one in ending]
 
     def _fail(self, result: Any, error: Exception) -> None:
         """Makes a cell that went well fail: the error is shown, and the front end stops running cells."""

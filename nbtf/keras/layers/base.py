@@ -273,8 +273,8 @@ class Layer(Described, Weights):
         reads_as = self._reads_as
         if self._leaf and _AUTOCAST.get() is reads_as:
             return self.call(*args, **kwargs)
-        before = CALL.set((training,))
         try:
+            CALL.set((training,))
             if self._settled and _AUTOCAST.get() is reads_as:
                 return self.call(*args, **kwargs)
             with ExitStack() as stack:
@@ -284,7 +284,7 @@ class Layer(Described, Weights):
             self._settled = all(one.built for one in self._flatten_layers())
             return outputs
         finally:
-            CALL.reset(before)
+            CALL.set(outer)
 
     def _refuse_masks(self) -> None:
         """Warns that a mask ends here."""

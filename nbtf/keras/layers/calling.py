@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import cast
+from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import symbolic_in
 
-CALL: ContextVar[Any] = ContextVar("nbtf keras training", default=None)
+CALL: ContextVar[Any] = call_variable("nbtf keras training", None)
 """The `training` that layers inside the running call follow, in a tuple; None where no layer runs."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from nbtf import distribute
 from nbtf._ops.identity import identity
 from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
@@ -26,7 +27,7 @@ class Share(NamedTuple):
     of: int
 
 
-SHARE: ContextVar[Share | None] = ContextVar("nbtf keras share", default=None)
+SHARE: ContextVar[Share | None] = call_variable("nbtf keras share", None)
 """The share of the replica that runs; None where there is one replica, which has all rows."""
 
 

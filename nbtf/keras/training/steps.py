@@ -171,11 +171,12 @@ class Steps:
                 own = rows_of(part)
                 if not own and not empty_too:
                     return None
-                token = SHARE.set(Share(own, rows or 1))
+                before = SHARE.get()
                 try:
+                    SHARE.set(Share(own, rows or 1))
                     return fn(placed(part))
                 finally:
-                    SHARE.reset(token)
+                    SHARE.set(before)
             except BaseException as error:
                 self._tell_replica(error, number)
                 raise

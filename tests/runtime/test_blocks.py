@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -44,7 +44,7 @@ def test_a_lost_tape_hears_no_more_and_can_be_used_again(caplog: pytest.LogCaptu
     x, tape = tf.Variable(3.0), tf.GradientTape()
     enter_only(tape)
 
-    x * x
+    tf.square(x)
     assert SCOPE() is None
     with tape:
         y = x * x
@@ -102,7 +102,7 @@ def test_an_exit_stack_closes_its_blocks() -> None:
 
 
 def test_a_block_of_a_generator_that_waits_stays_open() -> None:
-    def generate() -> Iterator[None]:
+    def generate() -> Generator[None]:
         with tf.device("GPU:1"):
             yield
 

@@ -386,7 +386,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
       name: accepted and ignored; eager ops have no names.
 
     Returns:
-      A tensor of shape `[d0, ..., dn]`.
+      A tensor of shape `[d0, ..., dn]`; a number is its own diagonal.
 
     Raises:
       InvalidArgumentError: the shape does not have two equal halves.
@@ -400,7 +400,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
 @op("T -> T", T=NUMBERS)
 def DiagPart(xp: Any, input: Any) -> Any:
     half = input.shape[: input.ndim // 2]
-    if not half or input.shape != (*half, *half):
+    if input.shape != (*half, *half):
         raise ValueError("two equal halves")
     size = math.prod(half)
     return xp.diagonal(input.reshape(size, size)).reshape(half)
@@ -410,7 +410,7 @@ def DiagPart(xp: Any, input: Any) -> Any:
 def _(input: Spec) -> Spec:
     rank = len(input.shape)
     half = input.shape[: rank // 2]
-    if rank % 2 or not rank:
+    if rank % 2:
         text = f"The rank of the tensor should be even and positive, got shape {bracketed(input.shape)}"
         raise InvalidArgumentError(None, None, text)
     for i, (one, other) in enumerate(zip(half, input.shape[rank // 2 :], strict=True)):

@@ -71,8 +71,9 @@ def make_folder(
         try:
             os.mkdir(path)
             if os.name != "nt":  # Windows opens no folders
-                descriptor = os.open(path, os.O_RDONLY)
-                if not claim(descriptor, path):
+                with contextlib.suppress(FileNotFoundError):  # it was swept
+                    descriptor = os.open(path, os.O_RDONLY)
+                if descriptor is None or not claim(descriptor, path):
                     continue
             yield path
         except BaseException:

@@ -16,6 +16,8 @@ from typing import IO, Any
 
 from nbtf._storage import drafts
 
+_BUFFER_BYTES = 2**20
+
 StrPath = str | os.PathLike[str]
 
 
@@ -67,12 +69,19 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
             yield stream
         return
     target = os.path.realpath(path)
-    drafts.sweep(os.path.dirname(target))
-    draft = os.path.join(os.path.dirname(target), drafts.new_name())
-    raw = None
+    folder = os.path.dirname(target)
+    drafts.sweep(folder)
+    draft, raw = "", None
     try:
-        raw = _Draft(draft, status)
-        stream = io.BufferedWriter(raw)
+        while raw is None:
+            draft = os.path.join(folder, drafts.new_name())
+            raw = _Draft(draft, status)
+            if not drafts.claim(raw.fileno(), draft):
+                raw.close()
+                raw = None
+        if status is not None:
+            _take_over(raw, status)
+        stream = io.BufferedWriter(raw, _BUFFER_BYTES)
         yield stream
         stream.flush()
         drafts.sync(raw.fileno())
@@ -85,7 +94,7 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
             os.unlink(draft)
         raise
     raw.close()  # only now: a draft without a lock may be swept away
-    drafts.sync_folder(os.path.dirname(target))
+    drafts.sync_folder(folder)
 
 
 def append(path: StrPath, text: str) -> None:
@@ -159,23 +168,23 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 class _Draft(io.FileIO):
-    """A draft that is locked and open; never readable by more people than the file that it will replace."""
+    """A new file, readable by nobody who cannot read the target; written by `os.write`, which may take a part."""
 
-    def __init__(self, path: str, status: os.stat_result | None) -> None:
-        mode = 0o666 if status is None else stat.S_IMODE(status.st_mode) & 0o777
-        while True:
-            super().__init__(path, "xb", opener=_opener(mode))
-            if drafts.claim(self.fileno(), path):
-                break
-            self.close()
-        if status is not None and os.name == "posix":
-            with contextlib.suppress(PermissionError):
-                os.fchown(self.fileno(), status.st_uid, status.st_gid)
-            with contextlib.suppress(PermissionError):
-                os.fchmod(self.fileno(), mode)
+    def __init__(self, path: str, target: os.stat_result | None) -> None:
+        mode = 0o666 if target is None else stat.S_IMODE(target.st_mode) & 0o777
+        super().__init__(path, "xb", opener=_opener(mode))
 
     def write(self, content: Any, /) -> int:
         return os.write(self.fileno(), content)
+
+
+def _take_over(raw: io.FileIO, target: os.stat_result) -> None:
+    """Gives a draft the mode of the file that it replaces, and its owner where that is allowed."""
+    if os.name == "posix":
+        with contextlib.suppress(PermissionError):
+            os.fchown(raw.fileno(), target.st_uid, target.st_gid)
+        with contextlib.suppress(PermissionError):
+            os.fchmod(raw.fileno(), stat.S_IMODE(target.st_mode) & 0o777)
 
 
 def _opener(mode: int) -> Callable[[str, int], int]:

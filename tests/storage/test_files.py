@@ -186,11 +186,10 @@ def test_a_draft_that_a_sweep_has_locked_is_given_up_for_another(
     claim, calls = drafts.claim, iter([True])
 
     def first_swept(descriptor: int, path: str) -> bool:
-        if next(calls, False):
-            os.unlink(path)
-        return claim(descriptor, path)
+        return claim(descriptor, path) and not next(calls, False)
 
     monkeypatch.setattr(drafts, "claim", first_swept)
     files.write(tmp_path / "file", "text")
 
     assert (tmp_path / "file").read_text() == "text"
+    assert len(names(tmp_path)) == 2  # the one that is being swept

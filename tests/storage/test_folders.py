@@ -245,3 +245,22 @@ def test_an_error_after_the_new_save_took_over_leaves_it(tmp_path: Path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         folders.write(tmp_path, NEW)
     assert folders.read(tmp_path, NEW) == NEW
+
+
+@pytest.mark.parametrize("event", ["mkdir", "open"])
+def test_a_generation_that_was_swept_when_it_began_is_given_up_for_another(
+    event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, sweeps = getattr(os, event), iter([True])
+
+    def sweep_after(path: Any, *args: Any) -> Any:
+        answer = call(path, *args)
+        if "generation-" in str(path) and os.path.isdir(path) and next(sweeps, False):
+            os.rmdir(path)
+        return answer
+
+    monkeypatch.setattr(os, event, sweep_after)
+    folders.write(tmp_path, OLD)
+
+    assert folders.read(tmp_path, OLD) == OLD
+    assert len(generations(tmp_path)) == 1

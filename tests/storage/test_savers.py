@@ -1,0 +1,90 @@
+"""After a failure, an interrupt or a kill at any call to the system: is there the copy from before, or the new one?"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nbtf._storage import drafts
+from tests.storage.disk_faults import DiskFault, Fault, survives_in_child
+from tests.storage.savers import SAVERS, CommandFailedError, Saver, remains
+
+MOST_CALLS = 200
+"""More than any saver makes."""
+
+every_saver = pytest.mark.parametrize("saver", SAVERS, ids=lambda saver: saver.name)
+
+
+class Trials:
+    """A saver's folder as it was before, again and again."""
+
+    def __init__(self, saver: Saver, folder: Path) -> None:
+        self.saver, self._prepared, self._trial = saver, folder / "prepared", folder / "trial"
+        self._prepared.mkdir()
+        saver.prepare(self._prepared)
+        trial = self.fresh()
+        self.old = saver.load(trial)
+        saver.save(trial)
+        self.new = saver.load(trial)
+
+    def fresh(self) -> Path:
+        """Returns a copy of the folder; which folders were swept is forgotten, as in a new process."""
+        drafts.sweep.cache_clear()
+        shutil.rmtree(self._trial, ignore_errors=True)
+        return Path(shutil.copytree(self._prepared, self._trial))
+
+
+@pytest.fixture
+def trials(saver: Saver, tmp_path: Path) -> Trials:
+    trials = Trials(saver, tmp_path)
+    assert trials.old != trials.new
+    return trials
+
+
+def failure_of(save: Callable[[Path], object], folder: Path, fault: DiskFault) -> BaseException | None:
+    with fault.installed():
+        try:
+            save(folder)
+        except (OSError, KeyboardInterrupt, CommandFailedError) as error:
+            return error
+    return None
+
+
+@pytest.mark.parametrize("fault", ["error", "interrupt", "short write"])
+@every_saver
+def test_after_a_failure_at_any_call_the_old_copy_or_the_new_one_is_there(trials: Trials, fault: Fault) -> None:
+    nth = 0
+    for nth in range(1, MOST_CALLS):
+        folder, disk = trials.fresh(), DiskFault(fault, nth)
+        error = failure_of(trials.saver.save, folder, disk)
+        if not disk.happened:
+            break
+        value = trials.saver.load(folder)
+
+        assert not remains(folder) or value == trials.new
+        assert value in (trials.old, trials.new) if error is not None else value == trials.new
+        assert error is None or fault != "short write"
+        if isinstance(error, CommandFailedError) and fault != "interrupt":
+            assert error.status == 2
+            assert str(error).count("\n") == 1
+    assert 1 < nth < MOST_CALLS - 1
+
+
+@every_saver
+def test_after_a_kill_at_any_call_the_old_copy_or_the_new_one_is_there(trials: Trials) -> None:
+    nth = 0
+    for nth in range(1, MOST_CALLS):
+        folder = trials.fresh()
+        if survives_in_child(lambda folder=folder: trials.saver.save(folder), DiskFault("kill", nth)):
+            break
+        value = trials.saver.load(folder)
+        assert value in (trials.old, trials.new)
+
+        if value == trials.old:
+            trials.saver.save(folder)
+            assert trials.saver.load(folder) == trials.new
+            assert not remains(folder)
+    assert 1 < nth < MOST_CALLS - 1

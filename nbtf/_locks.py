@@ -37,7 +37,7 @@ def new_lock() -> Lock:
 
 
 def _all_locks() -> list[Lock]:
-    return [lock for one in tuple(_LOCKS) if (lock := one()) is not None]
+    return [lock for reference in tuple(_LOCKS) if (lock := reference()) is not None]
 
 
 def release_abandoned() -> None:

@@ -46,8 +46,8 @@ class SimulatedMachine(NamedTuple):
         """
         if self.count == 0:
             return "0"
-        own = "" if self.memory_bytes == self.card.memory_bytes else f"@{self.memory_bytes / _MIB}MiB"
-        return f"{self.count}x{self.card.name}{own}"
+        memory = "" if self.memory_bytes == self.card.memory_bytes else f"@{self.memory_bytes / _MIB}MiB"
+        return f"{self.count}x{self.card.name}{memory}"
 
 
 class PhysicalGPU(NamedTuple):

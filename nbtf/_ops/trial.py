@@ -46,7 +46,7 @@ class Trial:
         dtypes = op.check(tensors, attrs)
         host = CURRENT.context.host
         buffers = [
-            [self._on_host(one) for one in value] if value.__class__ is list else self._on_host(value)
+            [self._on_host(item) for item in value] if value.__class__ is list else self._on_host(value)
             for value in tensors
         ]
         try:
@@ -67,9 +67,9 @@ class Trial:
     def run(self, op: Op, buffers: Any, attrs: Mapping[str, Any], dtypes: Sequence[DType]) -> list[Tensor]:
         """Returns the results of an op."""
         host = CURRENT.context.host
-        made = host.run(op, buffers, attrs, None, None)
-        results = op.output_dtypes(dtypes, attrs, len(made))
-        return [tensor_of(buffer, dtype, host) for buffer, dtype in zip(made, results, strict=True)]
+        computed = host.run(op, buffers, attrs, None, None)
+        results = op.output_dtypes(dtypes, attrs, len(computed))
+        return [tensor_of(buffer, dtype, host) for buffer, dtype in zip(computed, results, strict=True)]
 
     def _updated(self, op: Op, variable: Any, value: Tensor) -> Any:
         """Remembers a value; returns the variable, which so stays as it is, or the first value of a new one."""

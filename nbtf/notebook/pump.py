@@ -216,11 +216,11 @@ class Pump:
             self._thread, self.mode = None, "inline"
 
     def _run(self) -> None:
-        own = self._thread
-        while not self._stopped and self._thread is own:  # another one comes after failures
+        thread = self._thread
+        while not self._stopped and self._thread is thread:  # another one comes after failures
             self._wake.wait(self._pause())
             self._wake.clear()
-            if not self._stopped and self._thread is own and monotonic() >= self._due:
+            if not self._stopped and self._thread is thread and monotonic() >= self._due:
                 self.tick()
 
     def _pause(self) -> float | None:

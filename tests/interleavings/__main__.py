@@ -15,19 +15,19 @@ def main() -> int:
     parser.add_argument("--preemptions", type=int, default=2, help="at most so many in a schedule")
     parser.add_argument("--limit", type=int, default=None, help="at most so many schedules of a scenario")
     parser.add_argument("--only", default="", help="scenarios whose name contains this")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     total = failures = 0
     for scenario in SCENARIOS:
-        if asked.only not in scenario.name:
+        if arguments.only not in scenario.name:
             continue
-        began = time.perf_counter()
+        start = time.perf_counter()
         try:
-            count = explore(scenario, asked.preemptions, asked.limit)
+            count = explore(scenario, arguments.preemptions, arguments.limit)
         except Failure as failure:
             failures, count = failures + 1, 0
             print(failure)
         total += count
-        print(f"{count:8} {time.perf_counter() - began:7.1f} s  {scenario.name}", flush=True)
+        print(f"{count:8} {time.perf_counter() - start:7.1f} s  {scenario.name}", flush=True)
     print(f"{total} schedules, {failures} failures")
     return 1 if failures else 0
 

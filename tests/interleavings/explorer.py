@@ -73,9 +73,9 @@ def schedules(scenario: Scenario, most: int) -> Iterator[Schedule]:
         for line in range(schedule[-1].line + 1 if schedule else 0, len(choices)):
             for thread in choices[line]:
                 longer = (*schedule, Preemption(line, thread))
-                more = run(scenario, longer)
+                choices_then = run(scenario, longer)
                 yield longer
-                yield from after(longer, more)
+                yield from after(longer, choices_then)
 
     choices = _warm(scenario)
     yield ()
@@ -106,10 +106,10 @@ def sample(scenario: Scenario, count: int) -> int:
         single = [Preemption(line, thread) for line, others in enumerate(choices) for thread in others]
         first = single[:: max(1, 2 * len(single) // count)]
         for preemption in first:
-            more = run(scenario, (preemption,))
-            line = draw.randrange(preemption.line + 1, len(more) + 1)
-            if line < len(more) and more[line]:
-                run(scenario, (preemption, Preemption(line, draw.choice(more[line]))))
+            choices_then = run(scenario, (preemption,))
+            line = draw.randrange(preemption.line + 1, len(choices_then) + 1)
+            if line < len(choices_then) and choices_then[line]:
+                run(scenario, (preemption, Preemption(line, draw.choice(choices_then[line]))))
         return 2 * len(first)
     finally:
         gc.enable()

@@ -104,11 +104,11 @@ class Scheduler:
 
     def _trace_lines(self, frame: FrameType, event: str, arg: object) -> Any:
         if event == "line":
-            own = self._numbers[threading.get_ident()]
+            runner = self._numbers[threading.get_ident()]
             chosen = self._schedule.get(len(self.choices))
-            self.choices.append(tuple([number for number in self._ready() if number != own]))
+            self.choices.append(tuple([number for number in self._ready() if number != runner]))
             if chosen in self.choices[-1]:
-                self._hand(own, chosen)
+                self._hand(runner, chosen)
         return self._trace_lines
 
     def _ready(self) -> list[int]:
@@ -119,23 +119,23 @@ class Scheduler:
             if number not in self._over and (number not in self._waits or self._waits[number].is_free_for(number))
         ]
 
-    def _hand(self, own: int, other: int) -> None:
-        self._batons[other].release()
-        self._batons[own].acquire()
+    def _hand(self, runner: int, target: int) -> None:
+        self._batons[target].release()
+        self._batons[runner].acquire()
         if self.errors:
             raise _Abandoned
 
-    def _pass_on(self, own: int) -> None:
+    def _pass_on(self, runner: int) -> None:
         """Hands the baton on at the end of a thread; after an error all others end."""
         left = [number for number in range(len(self._bodies)) if number not in self._over]
         if not left:
             self._finished.set()
             return
-        ready = left if self.errors else self._ready()
-        if not ready:
+        candidates = left if self.errors else self._ready()
+        if not candidates:
             self.errors.append(Deadlock(f"threads {left} wait for locks that nobody lets go"))
-            ready = left
-        self._batons[ready[0]].release()
+            candidates = left
+        self._batons[candidates[0]].release()
 
     # What locks ask
 
@@ -146,15 +146,15 @@ class Scheduler:
 
     def wait_for(self, lock: TurnLock) -> None:
         """Lets others run until a lock is free."""
-        own = self.number
-        assert own is not None
-        self._waits[own] = lock
-        while not lock.is_free_for(own):
-            others = [number for number in self._ready() if number != own]
+        runner = self.number
+        assert runner is not None
+        self._waits[runner] = lock
+        while not lock.is_free_for(runner):
+            others = [number for number in self._ready() if number != runner]
             if not others:
-                raise Deadlock(f"thread {own} waits for a lock that nobody lets go")
-            self._hand(own, others[0])
-        del self._waits[own]
+                raise Deadlock(f"thread {runner} waits for a lock that nobody lets go")
+            self._hand(runner, others[0])
+        del self._waits[runner]
 
 
 class TurnLock:

@@ -1,4 +1,4 @@
-"""Does what is pickled here come back in another process that has used nothing yet?"""
+"""Does what is pickled here come back in another process that has used novalue yet?"""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ ROOT = Path(__file__).parents[2]
 # Loads pickles one after another and tells what each has become.
 READER = """
 import pickle, sys
-things = pickle.load(sys.stdin.buffer)
+objects = pickle.load(sys.stdin.buffer)
 texts = []
-for data in things:
-    thing = pickle.loads(data)
-    texts.append((type(thing).__name__, repr(thing), pickle.dumps(thing) == data))
+for data in objects:
+    value = pickle.loads(data)
+    texts.append((type(value).__name__, repr(value), pickle.dumps(value) == data))
 sys.stdout.buffer.write(pickle.dumps(texts))
 """
 
 
-def elsewhere(things: list[Any]) -> list[tuple[str, str, bool]]:
-    """Class and text of things in a process that gets them pickled, and whether it would pickle them alike."""
-    data = pickle.dumps([pickle.dumps(thing) for thing in things])
+def elsewhere(objects: list[Any]) -> list[tuple[str, str, bool]]:
+    """Class and text of objects in a process that gets them pickled, and whether it would pickle them alike."""
+    data = pickle.dumps([pickle.dumps(value) for value in objects])
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "NBTF_GPU": "off"}
     run = subprocess.run([sys.executable, "-c", READER], input=data, env=environ, capture_output=True, timeout=120)
     assert run.returncode == 0, run.stderr.decode()
@@ -50,7 +50,7 @@ def test_every_op_is_found_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("type", ["Svd", "RandomStandardNormal", "ResourceScatterAdd", "StringSplitV2"])
-def test_the_family_of_an_op_is_loaded_where_nothing_else_was(type: str) -> None:
+def test_the_family_of_an_op_is_loaded_where_novalue_else_was(type: str) -> None:
     assert elsewhere([OPS[type]]) == [("Op", repr(OPS[type]), True)]
 
 
@@ -93,11 +93,11 @@ def _event() -> Any:
     return events
 
 
-def _error(kind: type[OpError]) -> OpError:
-    return kind(None, None, "no room")
+def _error(error: type[OpError]) -> OpError:
+    return error(None, None, "no room")
 
 
-THINGS: dict[str, Callable[[], Any]] = {
+OBJECTS: dict[str, Callable[[], Any]] = {
     "dtypes": lambda: [tf.float32, tf.string, tf.bfloat16, tf.resource],
     "tensor": lambda: tf.constant([[1.0, 2.0]]),
     "texts": lambda: tf.constant(["a", "b"]),
@@ -117,16 +117,16 @@ THINGS: dict[str, Callable[[], Any]] = {
     "aggregation": lambda: [tf.VariableAggregation.SUM, tf.VariableSynchronization.ON_READ],
     "seed generator": lambda: tf.keras.random.SeedGenerator(1).get_config(),
     **{
-        kind.__name__: lambda kind=kind: _error(kind)
-        for kind in vars(tf.errors).values()
-        if isinstance(kind, type) and issubclass(kind, OpError)
+        error.__name__: lambda error=error: _error(error)
+        for error in vars(tf.errors).values()
+        if isinstance(error, type) and issubclass(error, OpError)
     },
 }
 
 
 def test_values_settings_events_and_errors_come_back() -> None:
-    things = [THINGS[name]() for name in THINGS]
+    objects = [OBJECTS[name]() for name in OBJECTS]
 
-    expected = [(type(thing).__name__, repr(thing)) for thing in things]
+    expected = [(type(value).__name__, repr(value)) for value in objects]
 
-    assert expected == [(name, text) for name, text, _ in elsewhere(things)]
+    assert expected == [(name, text) for name, text, _ in elsewhere(objects)]

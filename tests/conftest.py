@@ -31,6 +31,30 @@ SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ForTestsAndDoctests(), "fixtures for tests and doctests")
+    if getattr(config.option, "numprocesses", None):
+        for library in ("OMP", "OPENBLAS", "MKL"):  # a core for each worker: more threads only wait for each other
+            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    if sys.dont_write_bytecode and hasattr(config, "cache"):
+        keep_bytecode(config.cache.mkdir("bytecode"))
+
+
+def keep_bytecode(folder: Path) -> None:
+    """Keeps bytecode in a folder of pytest's where none may lie beside the files: hundreds of programs start."""
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+    del os.environ["PYTHONDONTWRITEBYTECODE"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keeps all tests in a browser on one worker, with one JupyterLab; otherwise each file, as `--dist=loadfile`."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -17,8 +17,8 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60
-"""How long the server may take to start; it takes four."""
+SECONDS = 300
+"""How long the server may take to start, however busy the machine is; it takes four."""
 
 # The pop-up that asks for news covers a corner of the page, and asking for updates leaves the machine.
 SETTINGS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -19,11 +20,10 @@ VIEWS = ["%devices --live", "%gpu_memory --live"]
 MAP, MEMORY = ".nbtf-map", ".nbtf-memory"
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
-SECOND = 1000.0
 MOST_MESSAGES = 12
 """Widget messages in a second."""
-LONGEST_GAP = 250.0
-"""Milliseconds between two frames; what is longer is seen as a page that hangs."""
+MOST_WORK = 80.0
+"""Milliseconds of a page's own work for a message: with so many of them a second, more would be a page that hangs."""
 
 
 def test_views_grow_while_the_cell_runs(lab: Lab) -> None:
@@ -61,7 +61,7 @@ def test_views_say_that_they_are_not_live_after_a_restart(lab: Lab) -> None:
 
     lab.restart()
     for view in (MAP, MEMORY):
-        lab.page.locator(f"{view}.nbtf-stale").wait_for(timeout=8 * SECOND)  # three heartbeats of 2 s
+        lab.page.locator(f"{view}.nbtf-stale").wait_for()  # after three heartbeats of 2 s
 
     assert lab.badge(MAP).startswith("◌ not live – last update ")
     assert lab.badge(MAP) == lab.badge(MEMORY)
@@ -95,20 +95,11 @@ def test_a_hundred_thousand_ops_are_few_messages_and_no_page_that_hangs(lab: Lab
     lab.open(START, *VIEWS, "for _ in range(100_000):\n    x = tf.add(x, one)")
     lab.run(0, 1, 2)
 
-    for more in (True, False):  # another program may have kept the processor for itself: the better one of two counts
-        began = lab.now()
-        lab.run(3)
-        lab.wait_for_more(MAP, than=99_999)
-        seen = lab.seen_since(began)
+    began, messages, work = time.monotonic(), lab.messages(), lab.work()
+    lab.run(3)
+    lab.wait_for_more(MAP, than=99_999)
+    messages, work, seconds = lab.messages() - messages, lab.work() - work, time.monotonic() - began
 
-        assert seen.messages
-        assert MOST_MESSAGES >= most_in_a_second(seen.messages)
-        if not more or LONGEST_GAP >= max(seen.gaps):
-            break
-    assert LONGEST_GAP >= max(seen.gaps)
+    assert 0 < messages <= MOST_MESSAGES * (seconds + 1)
+    assert work <= MOST_WORK * messages
     assert "message rate exceeded" not in (lab.page.locator(".jp-Notebook").text_content() or "")
-
-
-def most_in_a_second(moments: list[float]) -> int:
-    """The most of these moments that fall into one second."""
-    return max(sum(first <= moment < first + SECOND for moment in moments) for first in moments)

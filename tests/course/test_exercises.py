@@ -40,7 +40,7 @@ def answers(path: Path) -> list[tuple[Exercise, str, str]]:
     """Runs a notebook and returns for each answer tried: the exercise, the answer, and what the check said."""
     notebook = nbformat.read(path, as_version=4)
     known = {exercise.cell: exercise for exercise in exercises(notebook)}
-    client = nbclient.NotebookClient(notebook, km=kernel(), timeout=120, coalesce_streams=True)
+    client = nbclient.NotebookClient(notebook, km=kernel(), timeout=600, coalesce_streams=True)
     tried: list[tuple[Exercise, str, str]] = []
     with client.setup_kernel(cwd=str(FOLDER), cleanup_kc=True):
         for index, cell in enumerate(notebook.cells):

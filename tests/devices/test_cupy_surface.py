@@ -60,7 +60,7 @@ def cupy_is_here() -> None:
 
 def python(*args: str, **environ: str) -> subprocess.CompletedProcess[str]:
     env = {"PYTHONWARNINGS": "always", **os.environ, **environ}
-    return subprocess.run([sys.executable, *args], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run([sys.executable, *args], cwd=ROOT, env=env, capture_output=True, text=True, timeout=1200)
 
 
 @pytest.fixture(scope="module")

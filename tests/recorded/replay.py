@@ -30,7 +30,7 @@ from typing import IO, Any
 from tests.recorded.judgement import Case, Outcome, difference
 
 HERE = Path(__file__).parent
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 600
 
 
 def run_forked(module: ModuleType, case: Case) -> Outcome:

@@ -1,4 +1,4 @@
-"""Changes one thing of the runtime in every Python that starts with `TRIAL_CHANGE` set: would a tutorial notice?
+"""Changes the runtime in every Python that starts with `TRIAL_CHANGE` set: would a tutorial notice?
 
 `places`: an op runs on another device than the rules say, and the machine has other cards.
 `figures`: products, memory limits and pools are a little different, and messages end in another way.
@@ -7,9 +7,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from types import FunctionType
 from typing import Any
+
+MEMORY = 4 << 30
+"""Bytes of address space for a changed Python."""
 
 
 def places() -> None:
@@ -103,6 +107,9 @@ def _with_other_errors(method: FunctionType) -> Any:
     return changed
 
 
-change = os.environ.get("TRIAL_CHANGE")
-if change:
+changes = os.environ.get("TRIAL_CHANGE", "").split()
+if changes:
+    # A tensor that should not fit onto a simulated card may land in real memory: gigabytes, filled for nothing.
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+for change in changes:
     {"places": places, "figures": figures}[change]()

@@ -1,0 +1,33 @@
+"""`python -m tests.interrupts [--share N] [SCENARIO...]`: every point of the scenarios, or N of each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.interrupts.harness import survive, survive_apart
+from tests.interrupts.scenarios import SCENARIOS
+
+
+def main() -> int:
+    """Runs what was asked for; returns 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tests.interrupts", description=__doc__)
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)}; all if none")
+    parser.add_argument("--share", type=int, help="how many points of each scenario, evenly spread")
+    chosen = parser.parse_args()
+    points = failures = 0
+    for name in chosen.scenarios or SCENARIOS:
+        start = time.perf_counter()
+        if SCENARIOS[name].apart and len(chosen.scenarios) != 1:
+            count, wrong = survive_apart(name, chosen.share)
+        else:
+            count, wrong = survive(name, chosen.share)
+        points, failures = points + count, failures + len(wrong)
+        print(f"{name}: {count:,} points, {len(wrong)} failures, {time.perf_counter() - start:.0f} s", flush=True)
+    print(f"{points:,} points, {failures} failures")
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""What must hold after an interrupt, once the cell has ended, whatever it came in the middle of."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import nbtf as tf
+from nbtf._locks import _all_locks
+from nbtf._runtime.blocks import end_cell
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.scopes import SCOPE
+from tests.devices.slow_bfc import problems
+from tests.interrupts.scenarios import SCENARIOS, Scenario
+from tests.interrupts.tracing import interrupted
+
+ERRORS: tuple[type[BaseException], ...] = (KeyboardInterrupt, MemoryError)
+
+
+def survive(name: str, share: int | None = None, tell: Callable[[str], object] = print) -> tuple[int, list[str]]:
+    """Interrupts a scenario at its points; returns how many there were, and what was wrong after each.
+
+    Args:
+      name: of the scenario.
+      share: how many points, evenly spread; all when None.
+      tell: is told of what was wrong as it is found.
+    """
+    scenario, points, failures = SCENARIOS[name], 0, list[str]()
+    with scenario.start() as (action, check), _swallowed() as swallowed, _silence():
+        action()
+        action()
+        usual = SCOPE(), _levels()
+        total = interrupted(action, 0, KeyboardInterrupt, scenario.by_line).points
+        step = 1 if share is None else max(1, total * len(ERRORS) // share)
+        for error in ERRORS:
+            for at in range(1, total + 1, step):
+                points += 1
+                wrong = _after(scenario, action, check, at, error, usual) + [str(one) for one in swallowed]
+                swallowed.clear()
+                failures += [f"{name}, {error.__name__} at {at}: {one}" for one in wrong]
+                for one in failures[len(failures) - len(wrong) :]:
+                    tell(one)
+        action()
+        check()
+    return points, failures
+
+
+def survive_apart(name: str, share: int | None) -> tuple[int, list[str]]:
+    """Does the same in a process of its own."""
+    program = [sys.executable, "-m", "tests.interrupts", name, *([] if share is None else ["--share", str(share)])]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    *failures, _, summary = done.stdout.splitlines() or ["", done.stderr]
+    if done.returncode and not failures:
+        failures = [done.stdout + done.stderr]
+    return int(summary.split()[0].replace(",", "")), failures
+
+
+def _after(
+    scenario: Scenario, action: Callable[[], Any], check: Callable[[], None], at: int, error: Any, usual: Any
+) -> list[str]:
+    """Returns what is wrong after an error at a point."""
+    place, wrong = "", list[str]()
+    try:
+        place = interrupted(action, at, error, scenario.by_line).place
+    except BaseException as other:  # noqa: BLE001  # whatever comes instead of the interrupt is a finding
+        wrong.append(f"{type(other).__name__}: {other}")
+    end_cell()
+    scope, levels = usual
+    if SCOPE() is not scope:
+        wrong.append("a scope is open")
+    if any([not repr(lock).startswith("<unlocked") for lock in _all_locks()]):
+        wrong.append("a lock is taken")
+    if _levels() != levels:
+        gc.collect()
+        if _levels() != levels:
+            wrong.append(f"bytes in use: {_levels()}, not {levels}")
+    for gpu in _gpus():
+        wrong += problems(gpu.allocator)
+    try:
+        assert tf.add(1.0, 2.0).numpy() == 3.0 if scope is None else True, "the next op is wrong"
+        check()
+    except BaseException as other:  # noqa: BLE001  # likewise
+        wrong.append(f"{type(other).__name__}: {other}")
+    return [f"{one} [{place}]" for one in wrong]
+
+
+def _gpus() -> list[Any]:
+    machine = CURRENT.context.machine
+    return [] if machine is None else [device for device in machine.devices if device.type == "GPU"]
+
+
+def _levels() -> list[int]:
+    return [gpu.memory.level()[0] for gpu in _gpus()]
+
+
+@contextmanager
+def _swallowed() -> Generator[list[Any]]:
+    """Collects errors that Python could not raise."""
+    caught: list[Any] = []
+    before, sys.unraisablehook = (
+        sys.unraisablehook,
+        lambda raised: caught.append(f"swallowed: {type(raised.exc_value).__name__} in {raised.object}"),
+    )
+    try:
+        yield caught
+    finally:
+        sys.unraisablehook = before
+
+
+@contextmanager
+def _silence() -> Generator[None]:
+    """Keeps the lines about closed scopes to itself: there are thousands."""
+    logger = logging.getLogger("tensorflow")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before

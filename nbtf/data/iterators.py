@@ -31,7 +31,7 @@ class Iterator:
         """Starts at the beginning."""
         self._stage = dataset._stage
         self._taken = 0
-        self._lock = new_lock(reentrant=True)
+        self._lock = new_lock()
         announce("AnonymousIteratorV3")
         self._elements: PythonIterator[Any] = self._stage.start()
         announce("MakeIterator")

@@ -67,7 +67,7 @@ def _after(
     place, wrong = "", list[str]()
     try:
         place = interrupted(action, at, error, scenario.by_line).place
-    except BaseException as other:  # noqa: BLE001  # whatever comes instead of the interrupt is a finding
+    except BaseException as other:  # whatever comes instead of the interrupt is a finding
         wrong.append(f"{type(other).__name__}: {other}")
     end_cell()
     scope, levels = usual
@@ -84,7 +84,7 @@ def _after(
     try:
         assert tf.add(1.0, 2.0).numpy() == 3.0 if scope is None else True, "the next op is wrong"
         check()
-    except BaseException as other:  # noqa: BLE001  # likewise
+    except BaseException as other:  # likewise
         wrong.append(f"{type(other).__name__}: {other}")
     return [f"{one} [{place}]" for one in wrong]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -16,6 +16,12 @@ from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
+from nbtf._frameworks import FRAMEWORKS as FRAMEWORKS
+from nbtf._frameworks import check_names
+from nbtf._frameworks import frameworks as frameworks
+from nbtf._frameworks.base import Arrays as Arrays
+from nbtf._frameworks.base import Card as Card
+from nbtf._frameworks.watching import FrameworkWatch
 from nbtf._ops.linalg import matmul
 from nbtf._runtime.blocks import end_cell as end_cell
 from nbtf._runtime.context import CURRENT, install
@@ -79,6 +85,7 @@ __all__ = [
     "end_cell",
     "exact",
     "explain_placement",
+    "frameworks",
     "get_default_device",
     "holding",
     "in_words",
@@ -346,10 +353,13 @@ class Recording:
         self._recorder = recorder
         self._before = accounts()
         self._after: dict[str, Account] | None = None
+        self.watch = FrameworkWatch()
+        self._of_libraries: list[MemoryUse] | None = None
 
     def finish(self) -> None:
         """Notes what is in use now: `memory` stays as it is when the block is over."""
-        self._after = accounts()
+        self.watch.stop()
+        self._after, self._of_libraries = accounts(), self.watch.memory()
 
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns totals and the last events."""
@@ -372,40 +382,54 @@ class Recording:
 
     @property
     def memory(self) -> list[MemoryUse]:
-        """What happened to the memory of each GPU since the recording began, in bytes."""
-        return memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
+        """What happened to the memory of each GPU since the recording began, in bytes.
 
-    def expect(self, *rules: str, no_copies: bool = False) -> None:
-        """Checks where ops ran.
+        Of PyTorch, CuPy and JAX, where they are imported, there is an entry for each card that they have begun to use.
+        """
+        own = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
+        return own + (self.watch.memory() if self._of_libraries is None else self._of_libraries)
+
+    def expect(self, *rules: str, no_copies: bool = False, without: Collection[str] = ()) -> None:
+        """Checks where ops ran. What other libraries ran is not recorded, so with them in the block the check fails.
 
         Args:
           *rules: each `OP=DEVICE`, such as `"MatMul=GPU:1"`: all ops of that type ran there, and one did at least. The
             op may be a pattern: `"*MatMul"`.
           no_copies: whether copies of tensors between devices are wrong too. Python values that become tensors on a
             device are no copies.
+          without: libraries to leave out of the check: `"torch"`, `"cupy"`, `"jax"`.
 
         Raises:
           ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and says why.
-          ValueError: a text is no rule.
+          ValueError: a text is no rule, or no library.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.matmul([[1.0]], [[2.0]])
         >>> record.expect("MatMul=CPU:0", no_copies=True)
         """
-        check_placement(self._recorder.snapshot(), rules, no_copies, WORDING.told)
+        check_names(without)
+        unrecorded = self.watch.unrecorded(without)
+        check_placement(self._recorder.snapshot(), rules, no_copies, WORDING.told, unrecorded)
 
-    def expect_memory(self, at_most: int | str | None = None, kept: int | str | None = None) -> None:
-        """Checks what happened to the memory of the GPUs.
+    def expect_memory(
+        self, at_most: int | str | None = None, kept: int | str | None = None, without: Collection[str] = ()
+    ) -> None:
+        """Checks what happened to the memory of the GPUs, that of PyTorch, CuPy and JAX on real ones included.
 
         Args:
           at_most: the highest peak of any GPU: `"512MiB"`, or a number of bytes.
           kept: how much more than before may be in use at the end; 0 when everything must be freed.
+          without: libraries to leave out of the check: `"torch"`, `"cupy"`, `"jax"`.
 
         Raises:
-          ExpectationError: an `AssertionError`; its text compares what was expected with what was seen.
-          ValueError: not a size.
+          ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and names
+            libraries whose memory could not be asked for.
+          ValueError: not a size, or no library.
         """
-        check_memory(self.memory, at_most, kept)
+        check_names(without)
+        left_out = {framework.name for framework in FRAMEWORKS if framework.module_name in without}
+        uses = [use for use in self.memory if use.library not in left_out]
+        check_memory(uses, at_most, kept, self.watch.unmeasured(without))
 
 
 @contextmanager
@@ -427,6 +451,7 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
     recorder = Recorder(capacity)
     stop = start_recorder(recorder)
     record = Recording(recorder)
+    record.watch.start()
     try:
         yield record
     finally:

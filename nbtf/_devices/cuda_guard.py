@@ -94,15 +94,26 @@ _WITH_CONTEXT: set[int] = set()
 
 
 def has_context(ordinal: int) -> bool:
-    """Tells whether this process has a CUDA context on a card; True where the driver cannot be asked."""
+    """Tells whether this process has a CUDA context on a card; True where the driver does not tell."""
+    return context_state(ordinal) is not False
+
+
+def context_state(ordinal: int) -> bool | None:
+    """Asks the driver whether this process has a CUDA context on a card; it starts nothing for that.
+
+    Returns:
+      None where there is no driver, or it was not initialized.
+
+    Source: NVIDIA, CUDA Driver API, `cuDevicePrimaryCtxGetState`; before `cuInit` it answers with an error.
+    """
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         device, flags, active = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int()
         failed = driver.cuDeviceGet(ctypes.byref(device), ordinal)
         failed = failed or driver.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active))
     except (OSError, AttributeError):
-        return True
-    return bool(failed or active.value)
+        return None
+    return None if failed else bool(active.value)
 
 
 def allocator_of_thread(cupy: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:

@@ -57,7 +57,9 @@ def _rule(text: str) -> _Rule:
     return _Rule(pattern, name)
 
 
-def check_placement(snapshot: Snapshot, rules: Sequence[str], no_copies: bool, told: Told) -> None:
+def check_placement(
+    snapshot: Snapshot, rules: Sequence[str], no_copies: bool, told: Told, unrecorded: Sequence[str] = ()
+) -> None:
     """Compares where ops ran with rules.
 
     Args:
@@ -65,6 +67,7 @@ def check_placement(snapshot: Snapshot, rules: Sequence[str], no_copies: bool, t
       rules: each `OP=DEVICE`; the op may be a pattern such as `*MatMul`.
       no_copies: whether copies between devices are wrong too.
       told: how the line that placed an op is told.
+      unrecorded: what ran besides, in words: a check that has not seen everything fails.
 
     Raises:
       ExpectationError: an op ran elsewhere, or an op that a rule names did not run at all.
@@ -75,8 +78,16 @@ def check_placement(snapshot: Snapshot, rules: Sequence[str], no_copies: bool, t
         lines += _broken(rule, snapshot, told)
     if no_copies:
         lines += _unwanted(snapshot, told)
+    if rules or no_copies:
+        lines += _not_checked("placement", unrecorded)
     if lines:
         raise ExpectationError("placement is", lines)
+
+
+def _not_checked(subject: str, sentences: Sequence[str]) -> list[str]:
+    return (
+        [f"- {subject} of everything that ran", *[f"+ not checked: {text}" for text in sentences]] if sentences else []
+    )
 
 
 def _broken(rule: _Rule, snapshot: Snapshot, told: Told) -> list[str]:
@@ -132,13 +143,18 @@ def _label(device: str) -> str:
 
 
 class MemoryUse(NamedTuple):
-    """What a block did to the memory of a GPU, in bytes; figures are the allocator's."""
+    """What a block did to the memory of a GPU, in bytes; figures are the allocator's.
+
+    `library` is whose allocator that is, empty for nbtf's; `note` says what the peak is where it is not the block's.
+    """
 
     device: str
     simulated: bool
     before: int
     peak: int
     after: int
+    library: str = ""
+    note: str = ""
 
     @property
     def kept(self) -> int:
@@ -147,8 +163,9 @@ class MemoryUse(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The device with what must be known beside it: `GPU:0 (simulated)`."""
-        return f"{self.device} (simulated)" if self.simulated else self.device
+        """The device with what must be known beside it: `GPU:0 (simulated)`, `cuda:0 (PyTorch)`."""
+        remark = self.library or ("simulated" if self.simulated else "")
+        return f"{self.device} ({remark})" if remark else self.device
 
 
 class Account(NamedTuple):
@@ -204,22 +221,55 @@ def size_in_bytes(size: int | str) -> int:
     return int(float(parts[1]) * _UNITS[parts[2].lower()])
 
 
-def check_memory(used: Sequence[MemoryUse], at_most: int | str | None, kept: int | str | None) -> None:
+def check_memory(
+    uses: Sequence[MemoryUse], at_most: int | str | None, kept: int | str | None, unmeasured: Sequence[str] = ()
+) -> None:
     """Compares what happened to the memory of each GPU with bounds.
 
+    What several libraries have on one card counts together: their peaks are added, though they may not have come at
+    the same moment.
+
+    Args:
+      uses: of each GPU and library.
+      at_most: the highest peak allowed.
+      kept: how much more may be in use afterwards.
+      unmeasured: whose memory was not asked for, in words: a check that has not seen everything fails.
+
     Raises:
-      ExpectationError: a peak is above `at_most`, or more than `kept` bytes stayed in use.
+      ExpectationError: a peak is above `at_most`, more than `kept` bytes stayed in use, or something was not measured.
       ValueError: not a size.
     """
     lines: list[str] = []
     for bound, word in ((at_most, "peak"), (kept, "kept")):
         limit = None if bound is None else size_in_bytes(bound)
-        for one in used:
-            seen = one.peak if word == "peak" else one.kept
+        for use in _by_card(uses):
+            seen = use.peak if word == "peak" else use.kept
             if limit is not None and seen > limit:
-                lines += [f"- {one.label}: {word} at most {exact(limit)}", f"+ {one.label}: {word} {exact(seen)}"]
+                note = f" ({use.note})" if use.note and word == "peak" else ""
+                lines += [f"- {use.label}: {word} at most {exact(limit)}", f"+ {use.label}: {word} {exact(seen)}{note}"]
+    if at_most is not None or kept is not None:
+        lines += _not_checked("memory", unmeasured)
     if lines:
         raise ExpectationError("memory is", lines)
+
+
+def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
+    """Returns the uses, with one sum for each card on which other libraries have memory beside something else."""
+    cards = {device.name: f"cuda:{device.cuda}" for device in devices() if device.cuda is not None}
+    groups: dict[str, list[MemoryUse]] = {}
+    for use in uses:
+        groups.setdefault(cards.get(use.device, use.device), []).append(use)
+    result: list[MemoryUse] = []
+    for card, group in groups.items():
+        if len(group) == 1 or not any(use.library for use in group):
+            result += group
+            continue
+        before, peak, after = (sum(sizes) for sizes in zip(*[use[2:5] for use in group], strict=True))
+        libraries = " and ".join(use.library or "nbtf" for use in group)
+        result.append(
+            MemoryUse(card, False, before, peak, after, libraries, "; ".join(filter(None, (use.note for use in group))))
+        )
+    return result
 
 
 def exact(nbytes: int) -> str:

@@ -34,7 +34,8 @@ def attributes(thing: Any) -> Iterator[tuple[object, Way]]:
     inner = _INNER if is_made_of_nbtf(kind) else ""
     if names is not None:
         public = [f"_{name}" for name in _properties(kind)] if inner else []
-        yield names, Way(code="", role="attributes", names=("del" if readable and changeable else "", inner, *public))
+        flags = "read" if readable else "", "del" if readable and changeable else ""
+        yield names, Way(code="", role="attributes", names=(*flags, inner, *public))
         for name, value in items_of(names):
             way = _inner_attribute(name, public) if inner else None
             yield value, way or _attribute(name, readable, changeable and not _is_guarded(kind, name))
@@ -113,22 +114,22 @@ def _is_guarded(kind: type[Any], name: Any) -> bool:
 
 def as_attributes(thing: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
     """Yields the values of a dictionary that is an object's attributes."""
-    changeable, inner, *public = names
+    readable, changeable, inner, *public = names
     for name, value in items_of(thing):
         way = _inner_attribute(name, public) if inner else None
-        yield value, way or _attribute(name, bool(changeable), bool(changeable))
+        yield value, way or _attribute(name, bool(readable), bool(changeable))
 
 
 def of_module(thing: ModuleType) -> Iterator[tuple[object, Way]]:
     """Yields the names of a module."""
-    yield names_in(thing), Way(code="", role="attributes", names=("del", ""))
+    yield names_in(thing), Way(code="", role="attributes", names=("read", "del", ""))
 
 
 def of_class(thing: type) -> Iterator[tuple[object, Way]]:
     """Yields what stands in a class."""
     changeable = is_plain(kind_of(thing), "__delattr__")
     for names in gc.get_referents(class_dict(thing)):  # the dictionary behind the view
-        yield names, Way(code="", role="attributes", names=("del" if changeable else "", ""))
+        yield names, Way(code="", role="attributes", names=("read", "del" if changeable else "", ""))
     for name, value in list(class_dict(thing).items()):
         yield value, _attribute(name, True, changeable)
         if type(value) is staticmethod or type(value) is classmethod:

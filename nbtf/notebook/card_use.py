@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import runtime
-from nbtf.notebook.libraries import pools
 
 SECOND = 1.0
 """While a view is open, cards are looked at so often at most."""
@@ -132,13 +131,17 @@ class CardUses:
         first = group[0]
         card = self._monitor.card(first.uuid, first.bus_id, age)
         in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
-        libraries = () if first.cuda is None else tuple((one.library, one.taken) for one in pools(first.cuda))
+        libraries = () if first.cuda is None else _pools(f"cuda:{first.cuda}")
         process, others, why = _shares(card, bool(pool))
         known = pool + sum([taken for _, taken in libraries])
         charged = None if process is None or others is None or card.used is None else process + others
         number = first.card if card.number is None else card.number
         return CardUse(
-            name=f"card {number} ({first.bus_id})" if number is not None else f"card {first.bus_id}",
+            name=f"card {number} ({first.bus_id})"
+            if number is not None
+            else f"card {first.bus_id}"
+            if first.bus_id
+            else first.name,
             in_use=in_use,
             pool=pool,
             libraries=libraries,
@@ -156,6 +159,12 @@ class CardUses:
             watts=None if card.power is None else round(card.power),
             why=why if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
         )
+
+
+def _pools(device: str) -> tuple[tuple[str, int], ...]:
+    """Returns what the pools of other libraries took of a card."""
+    pools = [(library.name, pool) for library in runtime.frameworks() for pool in library.pools()]
+    return tuple((name, pool.taken) for name, pool in pools if pool.device == device and pool.taken)
 
 
 def _account(device: runtime.DeviceInfo) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ from nbtf.notebook.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.device_names import full_name, kind, require, short
 from nbtf.notebook.live import live
 from nbtf.notebook.on_cards import real_cards
-from nbtf.notebook.options import Options, typed
+from nbtf.notebook.options import Options, add_without, typed
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import NOTHING, Column, Table, size
 from nbtf.notebook.who import add_hint, forget, who
@@ -59,6 +59,8 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     sized = typed(runtime.size_in_bytes)
     of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail when a peak is higher, as in 512MiB")
     of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail when more stays in use than before, as in 0")
+
+    add_without(of_cell)
 
     def begin(chosen: Any) -> None:
         session.record_cell(lambda record, failed: _told(record, failed, chosen))
@@ -119,10 +121,14 @@ def table(session: Session, names: Collection[str]) -> Table:
 
 
 def _told(record: runtime.Recording, failed: bool, chosen: Any) -> None:
-    used = record.memory
-    for one in used:
-        say(f"{one.label}: peak {runtime.exact(one.peak)}, {one.kept:+,} B kept after the cell")
-    if not used:
+    uses, unmeasured = record.memory, record.watch.unmeasured(chosen.without)
+    for use in uses:
+        note = f" ({use.note})" if use.note else ""
+        say(f"{use.label}: peak {runtime.exact(use.peak)}{note}, {use.kept:+,} B kept after the cell")
+    if not uses and not unmeasured:
         say("No GPU was used.")
+    if chosen.at_most is None and chosen.kept is None:
+        for sentence in unmeasured:
+            say(sentence)
     if not failed:  # a cell that failed says so itself
-        record.expect_memory(chosen.at_most, chosen.kept)
+        record.expect_memory(chosen.at_most, chosen.kept, chosen.without)

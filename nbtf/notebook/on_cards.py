@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.foreign import addresses, array_rows, pool_rows
+from nbtf.notebook.foreign import ForeignArrays, addresses, pool_rows
 from nbtf.notebook.holders import Holders
-from nbtf.notebook.libraries import Arrays, uuids
 from nbtf.notebook.processes import owner
 from nbtf.notebook.session import Session
 
@@ -23,27 +22,41 @@ SHUT_DOWN = (
 
 
 def real_cards(session: Session, gpus: Sequence[runtime.DeviceInfo]) -> Cards:
-    """Returns the real cards that some GPUs are on; where nbtf has no GPU at all, those that the driver tells of."""
+    """Returns the real cards that some GPUs are on; where nbtf uses none, those of the driver and of other libraries.
+
+    Beside simulated GPUs only cards count that a library of this process has begun to use.
+    """
     cards: dict[int, list[runtime.DeviceInfo]] = {}
     for gpu in gpus:
         if gpu.cuda is not None:
             cards.setdefault(gpu.cuda, []).append(gpu)
-    if cards or any(one.device_type == "GPU" for one in runtime.devices()):
+    devices = runtime.devices()
+    if cards or any(device.cuda is not None for device in devices):
         return list(cards.values())
-    numbers = uuids()
-    return [[_stand_in(card, numbers.get(card.uuid or ""))] for card in session.cards.all()]
+    in_use = {card.number: card for library in runtime.frameworks() for card in library.cards()}
+    numbers = {card.uuid: card.number for card in in_use.values() if card.uuid is not None}
+    stand_ins = [_of_reading(card, numbers.get(card.uuid or "")) for card in session.cards.all()]
+    if any(device.device_type == "GPU" for device in devices):
+        stand_ins = [device for device in stand_ins if device.cuda is not None]
+    return [[device] for device in stand_ins or [_of_library(card) for _, card in sorted(in_use.items())]]
 
 
-def _stand_in(card: runtime.CardReading, ordinal: int | None) -> runtime.DeviceInfo:
-    known: dict[str, Any] = {"bus_id": card.bus_id, "uuid": card.uuid, "memory": card.total, "cuda": ordinal}
-    return runtime.DeviceInfo(f"card {card.number}", "GPU", model=card.name, card=card.number, **known)
+def _of_reading(card: runtime.CardReading, ordinal: int | None) -> runtime.DeviceInfo:
+    facts: dict[str, Any] = {"bus_id": card.bus_id, "uuid": card.uuid, "memory": card.total, "cuda": ordinal}
+    return runtime.DeviceInfo(f"card {card.number}", "GPU", model=card.name, card=card.number, **facts)
 
 
-def others(holders: Holders, kinds: Sequence[Arrays], cards: Cards) -> list[Row]:
+def _of_library(card: runtime.Card) -> runtime.DeviceInfo:
+    """Returns what stands for a card that a library uses, and the driver does not tell of."""
+    facts: dict[str, Any] = {"uuid": card.uuid, "memory": card.total, "cuda": card.number}
+    return runtime.DeviceInfo(f"cuda:{card.number}", "GPU", model=card.model or None, **facts)
+
+
+def others(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards) -> list[Row]:
     """Returns rows for what other libraries of this process have on cards."""
     numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
     ours = [place for card in cards for gpu in card for place in addresses(gpu.name)]
-    rows = array_rows(holders, kinds, numbers, ours)
+    rows = ForeignArrays(holders, arrays, numbers, ours).rows()
     return rows + pool_rows(numbers, rows)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
+from nbtf import runtime
 from nbtf.notebook.session import say
 
 
@@ -66,3 +67,16 @@ def typed(convert: Callable[[str], Any]) -> Callable[[str], Any]:
             raise _RefusedError(str(error)) from None
 
     return converted
+
+
+def add_without(options: Options) -> None:
+    """Adds the option that leaves other libraries out of a check."""
+    options.add_argument(
+        "--without",
+        metavar="LIBRARY",
+        nargs="+",
+        action="extend",
+        choices=[framework.module_name for framework in runtime.FRAMEWORKS],
+        default=[],
+        help="leave what torch, cupy or jax does out of the check",
+    )

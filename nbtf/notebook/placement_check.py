@@ -11,7 +11,7 @@ from IPython import display
 from nbtf import runtime
 from nbtf.notebook.cell_magics import CellMagics
 from nbtf.notebook.device_names import label
-from nbtf.notebook.options import Options, typed
+from nbtf.notebook.options import Options, add_without, typed
 from nbtf.notebook.placement_log import each, grouped, why
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, Table
@@ -37,6 +37,7 @@ def add_placement_magic(session: Session, cells: CellMagics) -> None:
         help="fail when an op ran elsewhere",
     )
     options.add_argument("--no-copies", action="store_true", help="fail when a tensor was copied between devices")
+    add_without(options)
     earlier: dict[str, Lines] = {}
     cells.add("placement", options, lambda chosen: _begin(session, chosen, earlier))
 
@@ -65,6 +66,9 @@ def _close(
 ) -> None:
     snapshot = record.snapshot()
     checked = bool(chosen.expect) or chosen.no_copies
+    if not checked:
+        for sentence in record.watch.unrecorded(chosen.without):
+            say(sentence)
     now = _lines(snapshot.ops)
     if chosen.diff:
         for line in _changes(earlier.get(cell), now):
@@ -75,7 +79,7 @@ def _close(
         show(each(snapshot, session.code_line, MOST_ROWS))
     earlier[cell] = now
     if checked and not failed:  # a cell that failed says so itself
-        record.expect(*chosen.expect, no_copies=chosen.no_copies)
+        record.expect(*chosen.expect, no_copies=chosen.no_copies, without=chosen.without)
 
 
 def _changes(before: Lines | None, now: Lines) -> list[str]:

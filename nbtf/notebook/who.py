@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
-from nbtf.notebook import last_error, libraries
+from nbtf.notebook import last_error
 from nbtf.notebook.device_names import label
 from nbtf.notebook.freeing import COLLECT
 from nbtf.notebook.garbage import Piece
@@ -58,7 +58,7 @@ def add_hint(session: Session) -> None:
 
     def hint(result: Any) -> None:
         error = None if result is None else result.error_in_exec
-        gpu = _full_gpu(error) if issubclass(type(error), errors.ResourceExhaustedError) else None
+        gpu = None if error is None else _full_gpu(error)
         if gpu is not None:
             say(f"%gpu_memory --who lists what holds the memory of {gpu}.")
 
@@ -67,23 +67,32 @@ def add_hint(session: Session) -> None:
 
 
 def _full_gpu(error: Any) -> str | None:
-    """Returns the first GPU that the text of an error names."""
-    found = re.search(r"\bGPU:\d+", error.message)
-    return found[0] if found else None
+    """Returns the GPU whose memory an error says is full, of nbtf or of another library; None for other errors."""
+    if issubclass(type(error), errors.ResourceExhaustedError):
+        match = re.search(r"\bGPU:\d+", error.message)
+        return match[0] if match else None
+    return next(filter(None, [library.full_card(error) for library in runtime.frameworks()]), None)
 
 
 def forget(session: Session) -> None:
     """Forgets the last uncaught error, and prints what that has freed."""
-    before = {device.name: device.in_use or 0 for device in runtime.devices()}
+    before = _in_use()
     if not last_error.forget(session.shell):
         say("There is no error to forget.")
         return
     freed = [
-        f"{runtime.exact(before[device.name] - device.in_use)} of {label(device.name)}"
-        for device in runtime.devices()
-        if device.in_use is not None and before[device.name] > device.in_use
+        f"{runtime.exact(before[device] - nbytes)} of {device}"
+        for device, nbytes in _in_use().items()
+        if before.get(device, 0) > nbytes
     ]
     say(f"The last error is forgotten: {' and '.join(freed) + ' freed' if freed else 'it held no GPU memory'}.")
+
+
+def _in_use() -> dict[str, int]:
+    """Returns what is in use of each GPU, and by each other library on its cards."""
+    own = {label(device.name): device.in_use for device in runtime.devices() if device.in_use is not None}
+    pools = [(library.name, pool) for library in runtime.frameworks() for pool in library.pools()]
+    return own | {f"{pool.device} ({name})": pool.in_use for name, pool in pools}
 
 
 def who(session: Session, devices: Collection[str], seconds: float | None = None) -> Table:
@@ -112,16 +121,21 @@ def _held(
     session: Session, gpus: list[runtime.DeviceInfo], cards: Cards, seconds: float
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns rows for what tensors and other libraries' arrays hold, and notes about them."""
-    kinds = libraries.arrays() if any(card[0].cuda is not None for card in cards) else []
-    if not kinds and not any(gpu.in_use for gpu in gpus):
+    arrays = _arrays() if any(card[0].cuda is not None for card in cards) else []
+    if not arrays and not any(gpu.in_use for gpu in gpus):
         return [], []
-    holders = Holders(session, seconds, [(one.kind, one.held) for one in kinds])
+    holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
     rows = _rows(session, gpus, holders)
     notes = _notes(gpus, rows)
-    rows += others(holders, kinds, cards)
+    rows += others(holders, arrays, cards)
     if not holders.finished or holders.late:  # asked last: also the lines of other libraries' arrays take time
         notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
     return sorted(rows, key=lambda row: -row["nbytes"]), notes
+
+
+def _arrays() -> list[runtime.Arrays]:
+    """Returns what the arrays of the imported libraries are."""
+    return [arrays for library in runtime.frameworks() if (arrays := library.arrays()) is not None]
 
 
 def _rows(session: Session, gpus: list[runtime.DeviceInfo], holders: Holders) -> list[dict[str, Any]]:

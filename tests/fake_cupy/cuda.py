@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from tests.fake_cupy import memory, runtime, stream
 from tests.fake_cupy.machine import MACHINE
 from tests.fake_cupy.memory import BaseMemory as BaseMemory
 from tests.fake_cupy.memory import Memory as Memory
+from tests.fake_cupy.memory import MemoryHook as MemoryHook
 from tests.fake_cupy.memory import MemoryPointer as MemoryPointer
 from tests.fake_cupy.memory import MemoryPool as MemoryPool
 from tests.fake_cupy.memory import UnownedMemory as UnownedMemory
@@ -21,7 +23,9 @@ from tests.fake_cupy.stream import Stream as Stream
 from tests.fake_cupy.stream import get_current_stream as get_current_stream
 from tests.fake_cupy.stream import get_elapsed_time as get_elapsed_time
 
-__all__ = ["memory", "runtime", "stream"]
+driver = SimpleNamespace(ctxGetCurrent=lambda: int(MACHINE.device in MACHINE.contexts))
+
+__all__ = ["driver", "memory", "runtime", "stream"]
 
 
 class Device:

@@ -72,6 +72,28 @@ class MemoryPointer:
         return self.mem.device_id
 
 
+class MemoryHook:
+    """Hears of the memory that pools hand out on this thread, while it is entered."""
+
+    name = "MemoryHook"
+
+    def __enter__(self) -> MemoryHook:
+        if self.name in hooks():
+            raise KeyError(f"memory hook {self.name} already exists")
+        hooks()[self.name] = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del hooks()[self.name]
+
+    def malloc_postprocess(self, **event: Any) -> None: ...
+
+
+def hooks() -> dict[str, MemoryHook]:
+    """The hooks of this thread."""
+    return MACHINE.local.__dict__.setdefault("memory_hooks", {})
+
+
 class _Chunk:
     def __init__(self, mem: Memory, ptr: int, size: int, stream: int) -> None:
         self.mem, self.ptr, self.size, self.stream = mem, ptr, size, stream
@@ -113,7 +135,10 @@ class SingleDeviceMemoryPool:
     def malloc(self, size: int) -> MemoryPointer:
         with self._lock:
             self._bury()
-            return self._malloc(size)
+            pointer = self._malloc(size)
+        for hook in list(hooks().values()):
+            hook.malloc_postprocess(device_id=self.device_id, size=size, mem_size=size, mem_ptr=pointer.ptr, pmem_id=0)
+        return pointer
 
     def _bury(self) -> None:
         while self._dead:

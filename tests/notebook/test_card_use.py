@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from nbtf import runtime
 from nbtf._devices import nvml
-from nbtf.notebook import libraries
 from nbtf.notebook.feed import Feed
-from nbtf.notebook.libraries import Pool
 from nbtf.notebook.session import SESSIONS
 from tests.fake_nvml import GIB, MIB, FakeCard, NVMLError
 from tests.notebook.conftest import Shell
@@ -42,7 +39,7 @@ def test_memory_of_a_real_card_adds_up_to_what_nvidia_smi_shows(shell: Shell, mo
 
 def test_pools_of_other_libraries_are_terms_of_their_own(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     one_busy_card(shell, monkeypatch)
-    monkeypatch.setattr("nbtf.notebook.card_use.pools", lambda ordinal: [Pool("PyTorch", 200 * MIB, MIB, "")])
+    monkeypatch.setattr("nbtf.notebook.card_use._pools", lambda device: (("PyTorch", 200 * MIB),))
 
     [note] = shell.run("%gpu_memory").result.notes
 
@@ -191,74 +188,6 @@ def test_answers_call_a_real_card_by_all_its_names(shell: Shell, monkeypatch: py
     assert f"{named}: automatic, the lowest-numbered GPU" == repr(shell.run("%device").result)
     assert f"default device: GPU:0 (was auto); {named}\n" == shell.run("%device cuda:0").out
     assert f"{named}: the default device of this session" == repr(shell.run("%device").result)
-
-
-# Other libraries
-
-
-class Torch:
-    """PyTorch's figures of one card, number 1."""
-
-    def __init__(self, begun: bool = True) -> None:
-        self.cuda = SimpleNamespace(
-            is_initialized=lambda: begun,
-            memory_reserved=lambda ordinal: 700 if ordinal == 1 else 0,
-            memory_allocated=lambda ordinal: 500 if ordinal == 1 else 0,
-        )
-
-
-class Cupy:
-    """CuPy's figures; it notes which cards were entered."""
-
-    def __init__(self) -> None:
-        self.entered: list[int] = []
-        self.cuda = SimpleNamespace(Device=self.enter)
-
-    def enter(self, ordinal: int) -> nullcontext[None]:
-        self.entered.append(ordinal)
-        return nullcontext()
-
-    def get_default_memory_pool(self) -> SimpleNamespace:
-        return SimpleNamespace(total_bytes=lambda: 1024, used_bytes=lambda: 512)
-
-
-def test_pools_of_imported_libraries_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", Torch())
-    monkeypatch.setitem(sys.modules, "cupy", Cupy())
-    monkeypatch.setattr(libraries, "has_context", lambda ordinal: True)
-
-    assert [("PyTorch", 700, 500), ("CuPy", 1024, 512)] == [pool[:3] for pool in libraries.pools(1)]
-
-
-def test_library_that_has_not_begun_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", Torch(begun=False))
-    monkeypatch.setitem(sys.modules, "cupy", None)
-
-    assert [] == libraries.pools(1)
-
-
-def test_card_that_cupy_has_not_begun_to_use_is_not_entered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setitem(sys.modules, "cupy", cupy := Cupy())
-    monkeypatch.setattr(libraries, "has_context", lambda ordinal: False)
-
-    assert ([], []) == (libraries.pools(0), cupy.entered)
-
-
-def test_library_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "cupy", None)
-
-    assert [] == libraries.pools(0)
-
-
-def test_driver_that_is_not_here_has_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise OSError(name)
-
-    monkeypatch.setattr(libraries.ctypes, "CDLL", missing)
-
-    assert not libraries.has_context(0)
 
 
 def test_nvml_that_fails_leaves_the_magics_alone(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from nbtf import runtime
-from nbtf.notebook import libraries, on_cards
+from nbtf._frameworks import cupy as cupy_framework
+from nbtf._frameworks import torch as torch_framework
+from nbtf.notebook import on_cards
 from nbtf.notebook.processes import Owner
 from tests.fake_nvml import GIB, MIB, FakeCard
 from tests.notebook.conftest import ENOUGH, Shell
@@ -215,13 +217,15 @@ def test_arrays_of_cupy_are_found_by_name_and_nbtfs_own_are_not_told_twice(
 
     pool = SimpleNamespace(total_bytes=lambda: 1024, used_bytes=lambda: 512)
     cupy = SimpleNamespace(
-        ndarray=Array, cuda=SimpleNamespace(Device=lambda number: nullcontext()), get_default_memory_pool=lambda: pool
+        ndarray=Array,
+        cuda=SimpleNamespace(Device=lambda number: nullcontext(), runtime=SimpleNamespace(getDeviceCount=lambda: 1)),
+        get_default_memory_pool=lambda: pool,
     )
     card = FakeCard(0)
     use_cards(shell, monkeypatch, [gpu(0, card)], card)
     monkeypatch.setattr(runtime, "memory_pieces", lambda name: [(SimpleNamespace(offset=1 << 40, nbytes=512), None)])
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(libraries, "has_context", lambda ordinal: True)
+    monkeypatch.setattr(cupy_framework, "context_state", lambda ordinal: True)
     shell.ip.user_ns |= {"a": Array(2 << 40), "view_of_tensor": Array((1 << 40) + 256)}
 
     told = rows(shell.run("%gpu_memory --who").result)
@@ -236,18 +240,18 @@ def test_arrays_of_cupy_are_found_by_name_and_nbtfs_own_are_not_told_twice(
 def test_pytorch_itself_is_read_and_runs_no_code_of_its_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
     real: Any = pytest.importorskip("torch")
-    monkeypatch.setattr(libraries, "DEVICE_TYPES", ("cpu",))
+    monkeypatch.setattr(torch_framework, "DEVICE_TYPES", ("cpu",))
 
     class Loud(real.Tensor):
         @classmethod
         def __torch_function__(cls, *arguments: Any, **named: Any) -> Any:
             raise AssertionError("code of a user ran")
 
-    [told] = [one for one in libraries.arrays() if one.library == "PyTorch"]
+    told: Any = torch_framework.PyTorch(real).arrays()
     x = real.ones(2, 3)
     loud = x.as_subclass(Loud)
-    held = [told.held(one) for one in (x, x[1], loud, real.ones(2, device="meta"))]
+    held = [told.holding(one) for one in (x, x[1], loud, real.ones(2, device="meta"))]
 
     assert held[0] is not None
     assert (held[0], held[0], None, 24) == (held[1], held[2], held[3], held[0].nbytes)
-    assert ("[2, 3] float32", None) == (told.described(loud), told.gradient(loud))
+    assert ("[2, 3] float32", None) == (told.describe(loud), told.gradient(loud))

@@ -1,0 +1,143 @@
+"""What does CuPy tell of its cards, its memory, its arrays and its work?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, ClassVar
+from uuid import UUID
+
+from nbtf._devices.cuda_guard import context_state
+from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Pool, cautious, describe, piece
+from nbtf._runtime.holding import Holding
+
+
+class CuPy(Framework):
+    """CuPy, imported by the user or by nbtf, which has pools of its own: CuPy's default pool is the user's."""
+
+    name: ClassVar[str] = "CuPy"
+    module_name: ClassVar[str] = "cupy"
+
+    def cards(self) -> list[Card]:
+        """Returns the cards that it has begun to use."""
+        return [self._card(int(pool.device.removeprefix("cuda:"))) for pool in self.pools()]
+
+    def _card(self, number: int) -> Card:
+        try:
+            facts = self._module.cuda.runtime.getDeviceProperties(number)
+            return Card(
+                number, facts["name"].decode(), f"GPU-{UUID(bytes=facts['uuid'][:16])}", facts["totalGlobalMem"]
+            )
+        except Exception:  # older releases do not tell
+            return Card(number, "", None, None)
+
+    @cautious(list[Pool])
+    def pools(self) -> list[Pool]:
+        """Returns what its default pool has on each card that this process has begun to use."""
+        numbers = range(self._module.cuda.runtime.getDeviceCount())
+        pools = [self._pool(number) for number in numbers if _has_begun(self._module, number)]
+        return [pool for pool in pools if pool is not None and pool.taken]
+
+    @cautious(lambda: None)  # without a driver that could tell, to enter a device may fail
+    def _pool(self, number: int) -> Pool | None:
+        with self._module.cuda.Device(number):
+            pool = self._module.get_default_memory_pool()
+            line = "cupy.get_default_memory_pool().free_all_blocks()"
+            return Pool(f"cuda:{number}", int(pool.total_bytes()), int(pool.used_bytes()), None, line)
+
+    @cautious(lambda: None)
+    def arrays(self) -> Arrays | None:
+        """Returns what its arrays are."""
+        return Arrays(self.name, self._module.ndarray, _holding, describe, is_pythons=_is_pythons)
+
+    def activity(self) -> Activity:
+        """Returns what listens to its pool."""
+        return _Activity(self)
+
+    @cautious(lambda: None)
+    def full_card(self, error: BaseException) -> str | None:
+        """Returns the card that was current when its pool ran out of memory."""
+        full = isinstance(error, self._module.cuda.memory.OutOfMemoryError)
+        return f"cuda:{self._module.cuda.Device().id}" if full else None
+
+
+@cautious(lambda: False)
+def _is_pythons(arrays: Sequence[Any], others: int = 0) -> bool:
+    """Tells whether nobody but these arrays points into the memory that they share."""
+    gauge = [object()]
+    alone = sys.getrefcount(gauge[0])
+    pointers = list({id(array.data): array.data for array in arrays}.values())
+    memory = [pointers[0].mem]
+    users = [sum([array.data is pointer for array in arrays]) for pointer in pointers]
+    return sys.getrefcount(memory[0]) - alone == len(pointers) and all(
+        sys.getrefcount(pointers[index]) - alone == count + others for index, count in enumerate(users)
+    )
+
+
+@cautious(lambda: None)  # a device that was lost
+def _holding(array: Any) -> Holding | None:
+    memory = array.data
+    return piece(memory.device_id, memory.mem.ptr, memory.mem.size)
+
+
+@cautious(lambda: False)
+def _has_begun(cupy: Any, number: int) -> bool:
+    """Says whether this process has begun to use a card. To enter one makes a context, some hundred MiB."""
+    state = context_state(number)
+    if state is None and number == cupy.cuda.runtime.getDevice():
+        driver = getattr(cupy.cuda, "driver", None)
+        return driver is None or bool(driver.ctxGetCurrent())
+    return bool(state)
+
+
+class _Activity(Activity):
+    """Listens to the memory that the default pool hands out on this thread; of kernels CuPy tells nobody."""
+
+    def __init__(self, library: CuPy) -> None:
+        self._library, self._hook = library, _new_hook(library._module)
+
+    def start(self) -> None:
+        """Adds the hook."""
+        if self._hook is not None:
+            self._hook.__enter__()
+
+    def stop(self) -> None:
+        """Removes it."""
+        if self._hook is not None:
+            self._hook.__exit__(None, None, None)
+
+    def work(self) -> str | None:
+        """Says whether CuPy has begun to work in this process: which kernels ran when, it does not tell."""
+        return "CuPy may have run kernels that were not recorded" if self._library.pools() else None
+
+    def unmeasured(self) -> None:
+        """Says nothing: where it has worked its pool tells."""
+
+    def peaks(self) -> dict[str, int] | None:
+        """Returns the most that was in use after any of the pool's allocations."""
+        return None if self._hook is None else self._hook.peaks
+
+
+@cautious(lambda: None)
+def _new_hook(cupy: Any) -> Any:
+    return _hook_class(cupy.cuda.MemoryHook)(cupy.get_default_memory_pool())
+
+
+@cache
+def _hook_class(base: type[Any]) -> type[Any]:
+    """Returns a memory hook that looks at a pool after each allocation."""
+
+    class PeakHook(base):
+        """Notes the most that was in use of the default pool, by card."""
+
+        def __init__(self, pool: Any) -> None:
+            self.name = f"nbtf: peak of the default pool, {id(self)}"  # hooks that are nested need names of their own
+            self._pool, self.peaks = pool, dict[str, int]()
+
+        def malloc_postprocess(self, **event: Any) -> None:
+            """Looks at the pool, on the card that is current."""
+            device = f"cuda:{event['device_id']}"
+            self.peaks[device] = max(self.peaks.get(device, 0), int(self._pool.used_bytes()))
+
+    return PeakHook

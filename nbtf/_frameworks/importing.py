@@ -1,0 +1,71 @@
+"""What happens at the moment a library is imported?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+
+def on_import(name: str, then: Callable[[], object]) -> Callable[[], None]:
+    """Has a function called once, right after a library's own code has run; returns what calls it off.
+
+    The library is found and loaded as it is without: its loader stands in for itself while it loads.
+
+    Args:
+      name: of a package that nobody has imported yet.
+      then: what an error of it would break is the user's import, so it must not raise.
+    """
+    finder = _Finder(name, then)
+    sys.meta_path.insert(0, finder)
+
+    def call_off() -> None:
+        with suppress(ValueError):  # the import has taken it away
+            sys.meta_path.remove(finder)
+
+    return call_off
+
+
+class _Finder(MetaPathFinder):
+    """Finds one library, as all other finders do together."""
+
+    def __init__(self, name: str, then: Callable[[], object]) -> None:
+        self._name, self._then = name, then
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Returns the library's spec, whose loader calls the function; None for everything else."""
+        if fullname != self._name:
+            return None
+        with suppress(ValueError):
+            sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec, spec.loader, self._then)
+        return spec
+
+
+class _Loader(Loader):
+    """Loads as another loader does, and calls a function afterwards."""
+
+    def __init__(self, spec: ModuleSpec, loader: Loader, then: Callable[[], object]) -> None:
+        self._spec, self._loader, self._then = spec, loader, then
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Makes the module."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the library's code, and then the function; from here on the module has its own loader."""
+        self._spec.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._then()

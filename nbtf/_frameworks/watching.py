@@ -1,0 +1,91 @@
+"""What did other array libraries do while a recording was on, and what of it could nobody see?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from nbtf._frameworks import FRAMEWORKS
+from nbtf._frameworks.base import Activity, Framework, Pool
+from nbtf._frameworks.importing import on_import
+from nbtf._runtime.expectations import MemoryUse
+
+SINCE_START = "of the whole process: {} tells no peak of a block"
+
+
+class _Watched(NamedTuple):
+    """A library, what listens to it, and its pools when that began."""
+
+    library: Framework
+    activity: Activity
+    before: dict[str, Pool]
+
+
+class FrameworkWatch:
+    """Listens to every library that is imported when it starts, and to those that are imported while it listens."""
+
+    def __init__(self) -> None:
+        """Listens to nothing yet."""
+        self._watched: list[_Watched] = []
+        self._undo: list[Callable[[], object]] = []
+
+    def start(self) -> None:
+        """Begins."""
+        for framework in FRAMEWORKS:
+            if framework.imported() is not None:
+                self._begin(framework)
+            else:
+                self._undo.append(on_import(framework.module_name, lambda framework=framework: self._begin(framework)))
+
+    def _begin(self, framework: type[Framework]) -> None:
+        library = framework.imported()
+        if library is None:
+            return
+        watched = _Watched(library, library.activity(), {pool.device: pool for pool in library.pools()})
+        watched.activity.start()
+        self._undo.append(watched.activity.stop)
+        self._watched.append(watched)
+
+    def stop(self) -> None:
+        """Ends, once: the last that began first."""
+        while self._undo:
+            self._undo.pop()()
+
+    def memory(self) -> list[MemoryUse]:
+        """Returns what happened to the libraries' memory on each card by now."""
+        return [use for watched in self._watched for use in _memory(watched)]
+
+    def unrecorded(self, without: Collection[str]) -> list[str]:
+        """Returns what the libraries did that no recorder took down; `without` names modules not to look at."""
+        return _sentences(self._watched, without, lambda activity: activity.work())
+
+    def unmeasured(self, without: Collection[str]) -> list[str]:
+        """Returns whose memory could not be asked for, and why; `without` names modules not to look at."""
+        return _sentences(self._watched, without, lambda activity: activity.unmeasured())
+
+
+def _sentences(watched: list[_Watched], without: Collection[str], ask: Callable[[Activity], str | None]) -> list[str]:
+    answers = {one.library.module_name: ask(one.activity) for one in watched}
+    return [
+        f"{answer}. Move that out of the block, or check without {module}."
+        for module, answer in answers.items()
+        if answer is not None and module not in without
+    ]
+
+
+def _memory(watched: _Watched) -> list[MemoryUse]:
+    peaks, uses = watched.activity.peaks(), list[MemoryUse]()
+    for pool in watched.library.pools():
+        before = watched.before.get(pool.device)
+        start = 0 if before is None else before.in_use
+        note = ""
+        peak = 0 if peaks is None else peaks.get(pool.device, 0)
+        if pool.peak is not None:
+            peak = max(peak, pool.peak)
+            if before is not None and before.peak == pool.peak > max(start, pool.in_use):
+                note = SINCE_START.format(watched.library.name)
+        elif peaks is None:
+            peak, note = pool.taken, f"what {watched.library.name} has taken from the card: it tells no peak"
+        reached = max(peak, start, pool.in_use)
+        uses.append(MemoryUse(pool.device, False, start, reached, pool.in_use, watched.library.name, note))
+    return uses

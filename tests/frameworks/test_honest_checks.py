@@ -1,0 +1,217 @@
+"""Does no check of a cell pass that has not seen what PyTorch, CuPy or JAX did in it?"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtf import runtime
+from tests import fake_cupy
+from tests.frameworks.stub_jax import stub_jax
+from tests.frameworks.stub_torch import stub_torch
+from tests.notebook.conftest import Shell
+from tests.notebook.conftest import bare as bare
+from tests.notebook.conftest import shell as shell
+
+MIB = 1 << 20
+
+WORK = {
+    "torch": f"import torch; x = torch.ones({8 * MIB})",
+    "cupy": f"import cupy; x = cupy.empty({8 * MIB}, 'u1')",
+    "jax": f"import jax; x = jax.ones({8 * MIB})",
+}
+MIXED = "; ".join([*WORK.values(), "y = tf.add(1.0, 2.0)"])
+CHECKS = {
+    "at most": "%%gpu_memory --at-most 1KiB",
+    "kept": "%%gpu_memory --kept 0",
+    "no copies": "%%placement --no-copies",
+    "expect": "%%placement --expect AddV2=GPU:0",
+}
+
+
+@pytest.fixture(autouse=True)
+def libraries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All three libraries, each with a card: PyTorch's and JAX's are stubs."""
+    monkeypatch.setitem(sys.modules, "torch", stub_torch(1))
+    for name, module in stub_jax(on_gpu=True, started=False).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    with fake_cupy.installed():
+        yield
+    fake_cupy.get_default_memory_pool().__init__()  # what a cell has left in it
+
+
+def add(cell: str) -> str:
+    """A cell that also runs an op of nbtf, so that a rule about it holds."""
+    return f"{cell}; y = tf.add(1.0, 2.0)"
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("library", [*WORK, "mixed"])
+def test_cell_that_nobody_looked_at_fails(shell: Shell, library: str, check: str) -> None:
+    shell.run("tf.add(1.0, 2.0)")  # what nbtf itself takes from a GPU at first is there
+
+    ran = shell.run(CHECKS[check], MIXED if library == "mixed" else add(WORK[library]))
+
+    assert isinstance(ran.error, runtime.ExpectationError)
+
+
+@pytest.mark.parametrize("library", WORK)
+@pytest.mark.parametrize(
+    ("budget", "enough"),
+    [("--at-most 9MiB", True), ("--kept 9MiB", True), ("--at-most 7MiB", False), ("--kept 7MiB", False)],
+)
+def test_budget_of_memory_that_can_be_asked_for_is_held_or_broken(
+    shell: Shell, library: str, budget: str, enough: bool
+) -> None:
+    ran = shell.run(f"%%gpu_memory {budget}", WORK[library])
+
+    assert enough == (ran.error is None)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("library", WORK)
+def test_library_that_was_left_out_is_not_looked_at(shell: Shell, library: str, check: str) -> None:
+    shell.run("tf.add(1.0, 2.0)")
+    line = f"{CHECKS[check].replace('1KiB', '1MiB')} --without {library}"
+
+    assert shell.run(line, f"{add(WORK[library])}; del y").error is None
+
+
+@pytest.mark.parametrize("check", ["at most", "kept", "no copies"])
+@pytest.mark.parametrize("library", WORK)
+def test_cell_that_only_imports_passes(shell: Shell, library: str, check: str) -> None:
+    assert shell.run(CHECKS[check], f"import {library}").error is None
+
+
+def test_memory_of_one_card_counts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    with runtime.recording() as record:
+        exec(f"{WORK['torch']}; {WORK['jax']}")
+
+    record.expect_memory(at_most="17MiB")
+    with pytest.raises(runtime.ExpectationError) as caught:
+        record.expect_memory(at_most="15MiB")
+
+    assert "+ cuda:0 (PyTorch and JAX): peak 16 MiB (16,777,216 B)" in caught.value.lines
+
+
+def test_peak_of_pytorch_is_that_of_the_block() -> None:
+    torch: Any = sys.modules["torch"]
+    torch.ones(64 * MIB)
+    torch.free(64 * MIB)
+
+    with runtime.recording() as record:
+        torch.ones(8 * MIB)
+        torch.free(8 * MIB)
+
+    assert [("cuda:0", 0, 8 * MIB, 0)] == [tuple(use[i] for i in (0, 2, 3, 4)) for use in record.memory if use.library]
+    record.expect_memory(at_most="8MiB", kept=0)
+
+
+def test_peak_that_is_not_of_the_block_says_so() -> None:
+    jax: Any = sys.modules["jax"]
+    jax.ones(64 * MIB)
+    jax.in_use = 0
+
+    with runtime.recording() as record:
+        jax.ones(8 * MIB)
+    with pytest.raises(runtime.ExpectationError) as caught:
+        record.expect_memory(at_most="16MiB")
+
+    assert caught.value.lines[-1].endswith("(of the whole process: JAX tells no peak of a block)")
+
+
+def test_cpu_builds_have_no_memory_to_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", stub_torch(0))
+    for name, module in stub_jax(on_gpu=False, started=False).items():
+        monkeypatch.setitem(sys.modules, name, module)
+
+    with runtime.recording() as record:
+        exec(f"{WORK['torch']}; {WORK['jax']}")
+    with pytest.raises(runtime.ExpectationError) as caught:
+        record.expect_memory(at_most="1GiB")
+
+    assert (
+        "- memory of everything that ran",
+        "+ not checked: PyTorch ran 1 op, not recorded, on no GPU whose memory could be asked for. "
+        "Move that out of the block, or check without torch.",
+        "+ not checked: JAX may have run functions that were not recorded, on devices that tell no memory. "
+        "Move that out of the block, or check without jax.",
+    ) == caught.value.lines
+
+
+def test_cell_without_bounds_says_what_it_has_not_seen(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", stub_torch(0))
+
+    assert "PyTorch ran 1 op, not recorded" in shell.run("%%gpu_memory", WORK["torch"]).out
+    assert "PyTorch ran 1 op, not recorded" in shell.run("%%placement --table", WORK["torch"]).out
+
+
+def test_name_that_is_no_library_is_refused() -> None:
+    with runtime.recording() as record:
+        pass
+
+    with pytest.raises(ValueError, match=r"^A library to leave out is one of torch, cupy, jax; got 'numpy'\.$"):
+        record.expect("MatMul=CPU:0", without=["numpy"])
+
+
+# Libraries that are imported while a check waits
+
+
+def test_library_imported_in_the_block_is_watched_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "torch.py").write_text(
+        "from tests.frameworks.stub_torch import stub_torch\n"
+        "globals().update({name: value for name, value in vars(stub_torch(1)).items() if name[:2] != '__'})\n"
+    )
+    finders = list(sys.meta_path)
+
+    with runtime.recording() as record:
+        torch: Any = importlib.import_module("torch")
+        torch.ones(8 * MIB)
+
+    assert finders == sys.meta_path
+    assert str(tmp_path / "torch.py") == torch.__spec__.origin
+    with pytest.raises(runtime.ExpectationError, match="PyTorch ran 1 op, not recorded"):
+        record.expect(no_copies=True)
+
+
+def test_import_that_fails_fails_as_it_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "torch.py").write_text("1 / 0\n")
+
+    with runtime.recording() as record, pytest.raises(ZeroDivisionError):
+        importlib.import_module("torch")
+
+    record.expect(no_copies=True, without=["cupy", "jax"])
+
+
+# The libraries themselves, where they are installed
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize(
+    ("library", "work"),
+    [
+        ("torch", "import torch; x = torch.ones(1000, 1000)"),
+        ("jax", "import jax.numpy as jnp; x = jnp.ones((1000, 1000))"),
+    ],
+    ids=["torch", "jax"],
+)
+def test_real_library_is_not_passed_over(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, library: str, work: str, check: str
+) -> None:
+    monkeypatch.undo()  # from here on there are no stubs
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"needs {library}; one step of .ci/run has it")
+    shell.run("tf.add(1.0, 2.0)")
+    line = f"{CHECKS[check].replace('1KiB', '1MiB')} --without {library}"
+
+    assert isinstance(shell.run(CHECKS[check], add(work)).error, runtime.ExpectationError)
+    assert shell.run(line, "y = None", f"{add(work)}; del y").error is None

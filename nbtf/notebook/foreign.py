@@ -139,7 +139,8 @@ class ForeignArrays:
                 if sizes:
                     kept[piece] = saved.nodes, sizes
         result: list[Row] = []
-        for piece, (nodes, sizes) in sorted(kept.items(), key=lambda item: -sum(item[1][1].values())):
+        most_first = sorted(kept.items(), key=lambda item: (sum(item[1][1].values()), item[1][0]), reverse=True)
+        for piece, (nodes, sizes) in most_first:
             new = {saved: nbytes for saved, nbytes in sizes.items() if saved not in self._listed}
             if new:
                 self._listed |= new.keys()

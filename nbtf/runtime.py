@@ -16,12 +16,6 @@ from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
-from nbtf._frameworks import FRAMEWORKS as FRAMEWORKS
-from nbtf._frameworks import check_names
-from nbtf._frameworks import frameworks as frameworks
-from nbtf._frameworks.base import Arrays as Arrays
-from nbtf._frameworks.base import Card as Card
-from nbtf._frameworks.watching import FrameworkWatch
 from nbtf._ops.linalg import matmul
 from nbtf._runtime.blocks import end_cell as end_cell
 from nbtf._runtime.context import CURRENT, install
@@ -55,6 +49,9 @@ from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Snapshot as Snapshot
 
 if TYPE_CHECKING:
+    from nbtf._frameworks.base import Arrays as Arrays
+    from nbtf._frameworks.base import Card as Card
+    from nbtf._frameworks.base import Framework
     from nbtf._runtime.gpu_use import GpuUse
 
 __all__ = [
@@ -351,15 +348,16 @@ class Recording:
     def __init__(self, recorder: Recorder) -> None:
         """Wraps a recorder that listens from now on."""
         self._recorder = recorder
+        from nbtf._frameworks.watching import FrameworkWatch  # late: `import nbtf` does without it
+
         self._before = accounts()
         self._after: dict[str, Account] | None = None
         self.watch = FrameworkWatch()
-        self._of_libraries: list[MemoryUse] | None = None
 
     def finish(self) -> None:
         """Notes what is in use now: `memory` stays as it is when the block is over."""
         self.watch.stop()
-        self._after, self._of_libraries = accounts(), self.watch.memory()
+        self._after = accounts()
 
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns totals and the last events."""
@@ -387,7 +385,7 @@ class Recording:
         Of PyTorch, CuPy and JAX, where they are imported, there is an entry for each card that they have begun to use.
         """
         own = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
-        return own + (self.watch.memory() if self._of_libraries is None else self._of_libraries)
+        return own + self.watch.memory()
 
     def expect(self, *rules: str, no_copies: bool = False, without: Collection[str] = ()) -> None:
         """Checks where ops ran. What other libraries ran is not recorded, so with them in the block the check fails.
@@ -407,7 +405,6 @@ class Recording:
         ...     c = tf.matmul([[1.0]], [[2.0]])
         >>> record.expect("MatMul=CPU:0", no_copies=True)
         """
-        check_names(without)
         unrecorded = self.watch.unrecorded(without)
         check_placement(self._recorder.snapshot(), rules, no_copies, WORDING.told, unrecorded)
 
@@ -426,10 +423,23 @@ class Recording:
             libraries whose memory could not be asked for.
           ValueError: not a size, or no library.
         """
-        check_names(without)
-        left_out = {framework.name for framework in FRAMEWORKS if framework.module_name in without}
-        uses = [use for use in self.memory if use.library not in left_out]
-        check_memory(uses, at_most, kept, self.watch.unmeasured(without))
+        unmeasured = self.watch.unmeasured(without)
+        left_out = {library.name for library in frameworks() if library.module_name in without}
+        check_memory([use for use in self.memory if use.library not in left_out], at_most, kept, unmeasured)
+
+
+def frameworks() -> list[Framework]:
+    """Returns the array libraries that this process has imported (PyTorch, CuPy, JAX), each with what it tells.
+
+    A library has a `name` and tells its `cards()`, its `pools()` of memory on them in bytes, and what its `arrays()`
+    are. A look: it imports nothing and starts no card.
+
+    >>> [library.name for library in tf.runtime.frameworks() if library.module_name == "no such library"]
+    []
+    """
+    from nbtf._frameworks import frameworks as imported  # late: `import nbtf` does without it
+
+    return imported()
 
 
 @contextmanager

@@ -5,8 +5,6 @@ Nothing is imported here that the user has not imported, and looking creates no 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from nbtf._frameworks.base import Framework
 from nbtf._frameworks.cupy import CuPy
 from nbtf._frameworks.jax import Jax
@@ -17,22 +15,17 @@ FRAMEWORKS: tuple[type[Framework], ...] = (PyTorch, CuPy, Jax)
 
 
 def frameworks() -> list[Framework]:
-    """Returns the array libraries that this process has imported, with what they tell of cards and arrays.
-
-    >>> import sys
-    >>> [library.name for library in tf.runtime.frameworks()] == [] or "torch" in sys.modules or "jax" in sys.modules
-    True
-    """
+    """Returns the array libraries that this process has imported, with what they tell of cards and arrays."""
     return [library for library in (framework.imported() for framework in FRAMEWORKS) if library is not None]
 
 
-def check_names(names: Collection[str]) -> None:
-    """Refuses what is no name of a library.
+def library_name(module: str) -> str:
+    """Returns the name of the library that is imported as a module: `PyTorch` for `torch`.
 
     Raises:
-      ValueError: one of them is none.
+      ValueError: there is none.
     """
-    modules = [framework.module_name for framework in FRAMEWORKS]
-    unknown = [name for name in names if name not in modules]
-    if unknown:
-        raise ValueError(f"A library to leave out is one of {', '.join(modules)}; got {unknown[0]!r}.")
+    names = {framework.module_name: framework.name for framework in FRAMEWORKS}
+    if module not in names:
+        raise ValueError(f"A library to leave out is one of {', '.join(names)}; got {module!r}.")
+    return names[module]

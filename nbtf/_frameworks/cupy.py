@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
-from uuid import UUID
 
 from nbtf._devices.cuda_guard import context_state
 from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Pool, cautious, describe, piece
@@ -24,6 +23,8 @@ class CuPy(Framework):
         return [self._card(int(pool.device.removeprefix("cuda:"))) for pool in self.pools()]
 
     def _card(self, number: int) -> Card:
+        from uuid import UUID
+
         try:
             facts = self._module.cuda.runtime.getDeviceProperties(number)
             return Card(

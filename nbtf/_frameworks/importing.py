@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 
 def on_import(name: str, then: Callable[[], object]) -> Callable[[], None]:
@@ -31,7 +31,7 @@ def on_import(name: str, then: Callable[[], object]) -> Callable[[], None]:
     return call_off
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds one library, as all other finders do together."""
 
     def __init__(self, name: str, then: Callable[[], object]) -> None:
@@ -45,16 +45,18 @@ class _Finder(MetaPathFinder):
             return None
         with suppress(ValueError):
             sys.meta_path.remove(self)
+        from importlib.util import find_spec
+
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec, spec.loader, self._then)
+            spec.loader = cast("Any", _Loader(spec, spec.loader, self._then))  # `importlib.abc` is slow to import
         return spec
 
 
-class _Loader(Loader):
+class _Loader:
     """Loads as another loader does, and calls a function afterwards."""
 
-    def __init__(self, spec: ModuleSpec, loader: Loader, then: Callable[[], object]) -> None:
+    def __init__(self, spec: ModuleSpec, loader: Any, then: Callable[[], object]) -> None:
         self._spec, self._loader, self._then = spec, loader, then
 
     def __getattr__(self, name: str) -> Any:

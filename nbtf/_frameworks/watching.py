@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from nbtf._frameworks import FRAMEWORKS
+from nbtf._frameworks import FRAMEWORKS, library_name
 from nbtf._frameworks.base import Activity, Framework, Pool
 from nbtf._frameworks.importing import on_import
 from nbtf._runtime.expectations import MemoryUse
@@ -28,6 +28,7 @@ class FrameworkWatch:
         """Listens to nothing yet."""
         self._watched: list[_Watched] = []
         self._undo: list[Callable[[], object]] = []
+        self._memory: list[MemoryUse] | None = None
 
     def start(self) -> None:
         """Begins."""
@@ -48,11 +49,14 @@ class FrameworkWatch:
 
     def stop(self) -> None:
         """Ends, once: the last that began first."""
+        self._memory = self.memory()
         while self._undo:
             self._undo.pop()()
 
     def memory(self) -> list[MemoryUse]:
-        """Returns what happened to the libraries' memory on each card by now."""
+        """Returns what happened to the libraries' memory on each card, by the end or by now."""
+        if self._memory is not None:
+            return self._memory
         return [use for watched in self._watched for use in _memory(watched)]
 
     def unrecorded(self, without: Collection[str]) -> list[str]:
@@ -65,11 +69,12 @@ class FrameworkWatch:
 
 
 def _sentences(watched: list[_Watched], without: Collection[str], ask: Callable[[Activity], str | None]) -> list[str]:
-    answers = {one.library.module_name: ask(one.activity) for one in watched}
+    left_out = set(map(library_name, without))
+    answers = {each.library: ask(each.activity) for each in watched if each.library.name not in left_out}
     return [
-        f"{answer}. Move that out of the block, or check without {module}."
-        for module, answer in answers.items()
-        if answer is not None and module not in without
+        f"{answer}. Move that out of the block, or check without {library.module_name}."
+        for library, answer in answers.items()
+        if answer is not None
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -135,13 +136,26 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
 
 def _copied(original: Path, path: Path) -> str:
     """Its text goes in one piece, and nothing that is there can be overwritten."""
-    text = original.read_bytes()
+    text = without_install_cell(original.read_bytes())
     files.make_folder(path.parent)
     try:
         files.create(path, text)
     except FileExistsError:
         return "same" if path.read_bytes() == text else "yours"
     return "new"
+
+
+def without_install_cell(text: bytes) -> bytes:
+    """Returns a lesson without the hidden first cell that installs nbtf elsewhere: here its readers have it.
+
+    So the first grey cell is the lesson's own.
+    """
+    lesson = json.loads(text)
+    first = lesson["cells"][0]["metadata"] if lesson["cells"] else {}
+    if not first.get("jupyter", {}).get("source_hidden"):
+        return text
+    del lesson["cells"][0]
+    return f"{json.dumps(lesson, indent=1, ensure_ascii=False)}\n".encode()
 
 
 def told(copies: Sequence[Copy], folder: Path, first: str) -> str:

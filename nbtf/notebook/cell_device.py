@@ -133,6 +133,10 @@ def _device(session: Session, spec: tuple[str, str | None] | None) -> CurrentDev
     runtime.set_default_device(name)
     naming = None if name is None else _naming(session, name)
     say(f"default device: {_named(name)} (was {_named(before)}){f'; {naming}' if naming else ''}")
+    here = [device.name for device in runtime.devices()]
+    if name is not None and short(name) not in here:
+        gpus = [device for device in here if device.startswith("GPU")]
+        say(f"There is no {short(name)} here: ops will run on {label((*gpus, 'CPU:0')[0])} instead (soft placement).")
     return None
 
 

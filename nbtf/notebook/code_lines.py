@@ -30,6 +30,7 @@ def in_words(site: runtime.Site, shell: Any) -> str:
 
 def _place(file: str, shell: Any) -> str:
     """Returns the name of a cell or a file; folders are left out, since they differ from machine to machine."""
-    named = shell.compile.format_code_name(file)
-    number = re.search(r"\[(\d+)\]", named[1]) if named else None
-    return f"cell {number[1]}" if number else file.replace("\\", "/").rpartition("/")[2]
+    format_name: Any = getattr(shell.compile, "format_code_name", None)  # IPython 7 has none
+    code_name = file if format_name is None else (format_name(file) or ("", ""))[1]
+    number = re.search(r"\[(\d+)\]|^<ipython-input-(\d+)-", code_name)
+    return f"cell {number[1] or number[2]}" if number else file.replace("\\", "/").rpartition("/")[2]

@@ -19,8 +19,8 @@ OPTIONS = {
     "%devices": ("--physical", "--live", "--help"),
     "%placement_log": (*ACTIONS, "-n", "--op", "--device", "--format", "--help"),
     "%gpu_memory": ("--live", "--who", "--forget-last-error", "--reset-peak", "--help"),
-    "%%gpu_memory": ("--at-most", "--kept", "--help"),
-    "%%placement": ("--table", "--diff", "--expect", "--no-copies", "--help"),
+    "%%gpu_memory": ("--at-most", "--kept", "--without", "--help"),
+    "%%placement": ("--table", "--diff", "--expect", "--no-copies", "--without", "--help"),
 }
 """The words of each magic, beside devices."""
 
@@ -32,8 +32,11 @@ def add_completion(session: Session) -> None:
         hits = words(context.line_with_cursor[: context.cursor_position])
         return {"completions": [completer.SimpleCompletion(text=word) for word in hits], "suppress": bool(hits)}
 
-    context_matcher: Any = getattr(completer, "context_matcher")  # noqa: B009  # IPython does not type it
-    decorated = context_matcher(identifier="nbtf.magics")(matcher)
+    def text_matcher(text: str) -> list[str]:
+        return words(session.shell.Completer.text_until_cursor)
+
+    context_matcher: Any = getattr(completer, "context_matcher", None)  # IPython 7 has none
+    decorated = context_matcher(identifier="nbtf.magics")(matcher) if context_matcher else text_matcher
     matchers = session.shell.Completer.custom_matchers
     matchers.append(decorated)
     session.on_stop(lambda: matchers.remove(decorated))

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
-from nbtf import runtime
 from nbtf.notebook.session import say
 
 
@@ -69,6 +68,10 @@ def typed(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     return converted
 
 
+LIBRARIES = ("torch", "cupy", "jax")
+"""What checks can leave out, by the names of their modules."""
+
+
 def add_without(options: Options) -> None:
     """Adds the option that leaves other libraries out of a check."""
     options.add_argument(
@@ -76,7 +79,7 @@ def add_without(options: Options) -> None:
         metavar="LIBRARY",
         nargs="+",
         action="extend",
-        choices=[framework.module_name for framework in runtime.FRAMEWORKS],
+        choices=LIBRARIES,
         default=[],
         help="leave what torch, cupy or jax does out of the check",
     )

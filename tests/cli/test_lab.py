@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ def originals(tmp_path: Path) -> list[lab.Lesson]:
     for place in ("01_first.ipynb", "02_second.ipynb", "ja/01_first.ipynb", "zh_CN/01_first.ipynb"):
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(place)
+        path.write_text(json.dumps({"cells": [], "metadata": {"place": place}}))
         found.append(lab.Lesson(path, place))
     return found
 
@@ -41,7 +42,7 @@ def test_tutorials_are_copied_into_a_new_folder(originals: list[lab.Lesson], tmp
     copies = lab.copy_tutorials(originals, tmp_path / "a" / "b")
 
     assert ["new"] * 4 == [copy.state for copy in copies]
-    assert "ja/01_first.ipynb" == (tmp_path / "a" / "b" / "ja" / "01_first.ipynb").read_text()
+    assert '"ja/01_first.ipynb"' in (tmp_path / "a" / "b" / "ja" / "01_first.ipynb").read_text()
 
 
 def test_second_copy_changes_nothing(originals: list[lab.Lesson], tmp_path: Path) -> None:
@@ -58,6 +59,19 @@ def test_edited_copy_is_kept_and_told(originals: list[lab.Lesson], tmp_path: Pat
 
     assert "my work" == edited.read_text()
     assert "Kept as you changed them: ja/01_first.ipynb." in lab.told(copies, tmp_path / "mine", "01_first.ipynb")
+
+
+def test_copy_begins_with_the_lesson_and_not_with_an_installation(tmp_path: Path) -> None:
+    lesson = next(lesson for lesson in lab.lessons() if lesson.place == "00_start_here.ipynb")
+    cells = json.loads(lesson.original.read_text(encoding="utf-8"))["cells"]
+
+    lab.copy_tutorials([lesson], tmp_path)
+    copied = json.loads((tmp_path / lesson.place).read_text(encoding="utf-8"))["cells"]
+
+    assert cells[1:] == copied
+    assert ["import nbtf as tf", "%devices --live", "import time"] == [
+        cell["source"][0].strip() for cell in copied if cell["cell_type"] == "code"
+    ][:3]
 
 
 def test_folder_that_cannot_be_made_is_refused(

@@ -150,8 +150,8 @@ def without_install_cell(text: bytes) -> bytes:
 
     So the first grey cell is the lesson's own.
     """
-    lesson = json.loads(text)
-    first = lesson["cells"][0]["metadata"] if lesson["cells"] else {}
+    lesson: dict[str, Any] = json.loads(text)
+    first: dict[str, Any] = lesson["cells"][0]["metadata"] if lesson["cells"] else {}
     if not first.get("jupyter", {}).get("source_hidden"):
         return text
     del lesson["cells"][0]

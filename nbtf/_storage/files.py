@@ -179,11 +179,11 @@ class _Draft(io.FileIO):
 
 
 def _take_over(raw: io.FileIO, target: os.stat_result) -> None:
-    """Gives a draft the mode of the file that it replaces, and its owner where that is allowed."""
+    """Gives a draft the mode and the owner of the file that it replaces, where the file system and the user may."""
     if os.name == "posix":
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):
             os.fchown(raw.fileno(), target.st_uid, target.st_gid)
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):
             os.fchmod(raw.fileno(), stat.S_IMODE(target.st_mode) & 0o777)
 
 

@@ -42,7 +42,8 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
         with drafts.make_folder(folder, _new_generation, _remove) as generation:
             for name, content in contents.items():
                 file = inside(generation, name, folder)
-                os.makedirs(os.path.dirname(file), exist_ok=True)
+                if "/" in name:
+                    os.makedirs(file.parent, exist_ok=True)
                 files.write_part(file, content)
             for inner, _, _ in os.walk(generation):
                 drafts.sync_folder(inner)

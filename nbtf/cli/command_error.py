@@ -43,4 +43,4 @@ def writing(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror}") from error
+        raise CommandError(f"cannot write {path}: {error.strerror or error}") from error

@@ -176,7 +176,7 @@ def _export(session: Session, chosen: argparse.Namespace) -> None:
     try:
         files.write(Path(file).expanduser(), told)
     except OSError as error:
-        raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror}") from None
+        raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror or error}") from None
     older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""
     say(f"wrote {len(snapshot.events):,} events to {file}{older}")
 

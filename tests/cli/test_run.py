@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib.util
 import io
 from pathlib import Path
@@ -164,6 +165,22 @@ def test_output_over_the_notebook_itself_is_refused(tmp_path: Path, capsys: pyte
     notebook = str(save(tmp_path / "a.ipynb"))
 
     assert "never changed" in refused([notebook, "-o", notebook], capsys)
+
+
+def test_the_summary_is_told_although_the_output_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("nbtf.cli.run.run_cells", lambda *ignored: None)
+    monkeypatch.setattr("nbtf._storage.files.write", full)
+    out = tmp_path / "out.ipynb"
+
+    assert cli.main(["run", str(save(tmp_path / "a.ipynb")), "-o", str(out)]) == 2
+    told = capsys.readouterr()
+    assert told.err == f"nbtf: cannot write {out}: No space left on device\n"
+    assert "0 ran, 0 failed" in told.out
 
 
 def test_output_without_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

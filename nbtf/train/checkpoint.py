@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._locks import new_lock
 from nbtf._ops.function import Function
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variable import Variable
@@ -19,6 +20,9 @@ from nbtf.train.files import note_latest, path_of, read_graph
 from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
 from nbtf.train.object_graph import GRAPH_KEY, as_text, children_of, graph_of, is_trackable
 from nbtf.train.restoration import Restoration
+
+_COUNTING = new_lock()
+"""Held by whoever counts a save: two threads that save must not get one number."""
 
 _INTERNAL = frozenset({"_root", "_save_counter", "_awaiting"})
 
@@ -71,9 +75,10 @@ class Checkpoint(Trackable):
     @property
     def save_counter(self) -> Variable:
         """How often it was saved: a variable, which is saved, too."""
-        if self._save_counter is None:
-            self._save_counter = Variable(np.int64(0), trainable=False, name="save_counter")
-        return self._save_counter
+        with _COUNTING:
+            if self._save_counter is None:
+                self._save_counter = Variable(np.int64(0), trainable=False, name="save_counter")
+            return self._save_counter
 
     @property
     def _roots(self) -> tuple[Trackable, ...]:
@@ -116,10 +121,14 @@ class Checkpoint(Trackable):
         Returns:
           The prefix with its number, which `restore` takes.
         """
-        self.save_counter.assign_add(1)
-        prefix = self.write(f"{os.fspath(file_prefix)}-{int(self.save_counter.numpy())}")
+        prefix = self.write(f"{os.fspath(file_prefix)}-{self._count_save()}")
         note_latest(prefix, [prefix])
         return prefix
+
+    def _count_save(self) -> int:
+        """Returns the number of one more save."""
+        with _COUNTING:
+            return int(self.save_counter.assign_add(1).numpy())
 
     def read(self, save_path: str | os.PathLike[str], options: Any = None) -> CheckpointLoadStatus:
         """Gives the variables the values of a file that `write` made.

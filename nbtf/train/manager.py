@@ -106,9 +106,8 @@ class CheckpointManager:
         """
         if not self._is_due(check_interval):
             return None
-        counter = self._checkpoint.save_counter
-        counter.assign_add(1)
-        number = int(counter if checkpoint_number is None else checkpoint_number)
+        count = self._checkpoint._count_save()
+        number = count if checkpoint_number is None else int(checkpoint_number)
         path = self._checkpoint.write(os.path.join(self._directory, f"{self._name}-{number}"))
         self._times.pop(path, None)  # it goes to the end
         self._times[path] = time.time()

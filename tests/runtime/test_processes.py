@@ -206,20 +206,15 @@ WORKERS = """
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
 @pytest.mark.parametrize(
-    ("parent", "calls", "expected"),
+    ("method", "parent", "calls", "expected"),
     [
-        (
-            'tf.runtime.simulate_gpus(2, "K20m")',
-            False,
-            ["GPU:0 (simulated Tesla K20m)", "GPU:1 (simulated Tesla K20m)"],
-        ),
-        ("tf.runtime.simulate_gpus(2); tf.runtime.simulate_gpus(0)", False, []),
-        ('tf.runtime.simulate_gpus(2, "K20m")', True, ["GPU:0 (simulated Tesla K40c)"]),
-        ("pass", False, []),
+        ("spawn", 'tf.runtime.simulate_gpus(1, "K20m")', False, ["GPU:0 (simulated Tesla K20m)"]),
+        ("spawn", 'tf.runtime.simulate_gpus(2, "K20m")', True, ["GPU:0 (simulated Tesla K40c)"]),
+        ("spawn", "tf.runtime.simulate_gpus(2); tf.runtime.simulate_gpus(0)", False, []),
+        ("forkserver", 'tf.runtime.simulate_gpus(1, "K20m")', False, ["GPU:0 (simulated Tesla K20m)"]),
     ],
-    ids=["as the parent", "removed", "the worker calls itself", "none"],
+    ids=["as the parent", "the worker calls itself", "removed", "of a fork server"],
 )
 def test_a_worker_has_the_machine_of_its_parent(
     method: str, parent: str, calls: bool, expected: list[str], tmp_path: Path

@@ -11,6 +11,7 @@ import pytest
 import nbtf as tf
 from nbtf.keras import optimizers
 from tests.machines import machine
+from tests.threads import in_threads, switching_often
 
 
 def test_values_come_back(tmp_path: Path) -> None:
@@ -189,3 +190,12 @@ def test_a_damaged_graph_is_refused(tmp_path: Path, graph: bytes) -> None:
 
     with pytest.raises(tf.errors.DataLossError, match=r"ckpt\.npz"):
         tf.train.Checkpoint(v=tf.Variable(1.0)).read(tmp_path / "ckpt")
+
+
+def test_no_two_threads_save_under_one_number(tmp_path: Path) -> None:
+    checkpoint, prefixes = tf.train.Checkpoint(value=tf.Variable(1.0)), list[str]()
+
+    with switching_often():
+        in_threads(lambda number: prefixes.append(checkpoint.save(tmp_path / "point")), 8)
+
+    assert sorted(prefixes) == [str(tmp_path / f"point-{number}") for number in range(1, 9)]

@@ -45,6 +45,18 @@ _TF1 = frozenset(
 )
 """Names of TensorFlow 1 that `compat.v1` has."""
 
+_IN_BOTH = frozenset(
+    (
+        "Operation RegisterGradient constant_initializer control_dependencies guarantee_const init_scope "
+        "is_symbolic_tensor no_gradient ones_initializer parallel_stack random_normal_initializer "
+        "random_uniform_initializer realdiv shape_n tuple zeros_initializer"
+    ).split()
+)
+"""Those that TensorFlow 2 has as well; here they belong to graphs."""
+
+IN_TENSORFLOW_1_ALONE = _TF1 - _IN_BOTH
+"""Names by which a program of TensorFlow 1 is told from one of TensorFlow 2."""
+
 _TODAY = {
     "mul": "tf.multiply",
     "sub": "tf.subtract",
@@ -105,6 +117,8 @@ def explanation(name: str) -> str:
     if name == "contrib":
         return f"{text}. {CONTRIB}"
     today = f" Today's name: {_TODAY[name]}." if name in _TODAY else ""
+    if name in _IN_BOTH:
+        return f"{text}. It is there for graphs: write `tf.compat.v1.{name}`."
     if name in _TF1:
         both = f"`tf.compat.v1.{name}`, or `import nbtf.compat.v1 as tf` for a whole program"
         return f"{text}. It belongs to TensorFlow 1: write {both}.{today or _AT_ONCE.get(name, '')}"

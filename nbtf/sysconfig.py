@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from nbtf.test import is_built_with_cuda, is_built_with_rocm
+from nbtf._devices import discovery
+from nbtf._runtime.context import CURRENT
 
 __all__ = ["get_build_info"]
 
@@ -21,4 +22,5 @@ def get_build_info() -> OrderedDict[str, bool]:
     >>> tf.sysconfig.get_build_info()["is_rocm_build"]
     False
     """
-    return OrderedDict(is_cuda_build=is_built_with_cuda(), is_rocm_build=is_built_with_rocm(), is_tensorrt_build=False)
+    cards = discovery.real_cards(CURRENT.context.configuration.environ)
+    return OrderedDict(is_cuda_build=bool(cards), is_rocm_build=False, is_tensorrt_build=False)

@@ -55,7 +55,7 @@ def _finding(op: str, number: int, count: int, output: Any, array: np.ndarray[An
         f"  dtype: {output._dtype}",
         f"  shape: {output.shape}",
         *(f"  # of {'+NaN' if name == 'NaN' else name} elements: {counts[name].sum()}" for name in kinds),
-        *_taken([one for value in inputs for one in (value if isinstance(value, list) else [value])]),
+        *_taken([one for value in inputs for one in (value if value.__class__ is list else [value])]),
         "",
     ]
     listed = ", ".join(kinds[:-1]) + ("," if len(kinds) > 2 else "") + " and " + kinds[-1]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from nbtf.cli import devices, doctor, lab, notebooks, run, site
 from nbtf.cli.command_error import CommandError
+from nbtf.cli.printable import printable
 from nbtf.runtime import version
 
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return chosen.command(chosen)
     except CommandError as error:
-        print(f"nbtf: {error}", file=sys.stderr)
+        print(printable(f"nbtf: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nbtf: stopped", file=sys.stderr)

@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 _NO_ATTRIBUTE = re.compile(r"module 'nbtf((?:\.\w+)*)' has no attribute '(\w+)'(?:\. It is not in nbtf yet\.)?")
-_NO_NAME = re.compile(r"cannot import name '(\w+)' from 'nbtf((?:\.\w+)*)'.*")
+_NO_NAME = re.compile(r"cannot import name '(\w+)' from '(?:nbtf|tensorflow)((?:\.\w+)*)'.*")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 
 

@@ -19,7 +19,7 @@ Output = dict[str, Any]
 # The kernel sits in the notebook's folder, where the nbtf that runs this command may not be on its path.
 STARTUP = """\
 __import__("sys").path.append({place!r})
-__import__("nbtf.cli.redirect", fromlist=["install"]).install(get_ipython())
+__import__("nbtf.cli.redirect", fromlist=["install"]).install(get_ipython(), {tensorflow_1})
 """
 
 
@@ -44,7 +44,7 @@ class CellRun:
 
 
 class KernelDiedError(Exception):
-    """The kernel ended inside a cell; the cells after it were not reached."""
+    """The kernel ended inside a cell, or was ended; the cells after it were not reached."""
 
 
 DEATH = CellError(KernelDiedError.__name__, "the kernel died: out of memory, or a crash below Python")
@@ -57,21 +57,34 @@ def code_cells(notebook: Any) -> list[tuple[int, Any]]:
     ]
 
 
-def run_cells(notebook: Any, folder: Path, environment: Mapping[str, str], tell: Callable[[CellRun], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How cells are run.
+
+    `folder` is the kernel's working directory, `environment` its environment variables, `seconds` what a cell may take
+    at most (None: any time), and `tensorflow_1` says that `import tensorflow` means TensorFlow 1.
+    """
+
+    folder: Path
+    environment: Mapping[str, str]
+    seconds: int | None = None
+    tensorflow_1: bool = False
+
+
+def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> None:
     """Runs all code cells of a notebook, whatever they raise.
 
     Args:
       notebook: as nbformat reads it. Its cells are left as they are.
-      folder: the kernel's working directory.
-      environment: the kernel's environment variables.
+      conditions: where, with what, and for how long.
       tell: called with each cell once it has run.
 
     Raises:
-      KernelDiedError: the kernel ended; the cell in which it did has been told.
+      KernelDiedError: the kernel ended, or a cell took too long; the cell in which it did has been told.
       CommandError: nbtf cannot be imported in the kernel.
     """
     from nbclient import NotebookClient
-    from nbclient.exceptions import DeadKernelError
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
     v4: Any = importlib.import_module("nbformat.v4")  # has no types
     replies: dict[int, Any] = {}
@@ -79,19 +92,26 @@ def run_cells(notebook: Any, folder: Path, environment: Mapping[str, str], tell:
     def keep_reply(cell: Any, cell_index: int, execute_reply: Any) -> None:
         replies[cell_index] = execute_reply["content"]
 
-    cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=str(Path(nbtf.__file__).parents[1])))]
+    place = str(Path(nbtf.__file__).parents[1])
+    cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=place, tensorflow_1=conditions.tensorflow_1))]
     cells += [v4.new_code_cell(cell.source) for _, cell in code_cells(notebook)]
     copy = v4.new_notebook(cells=cells)
     client = NotebookClient(copy, km=kernel(), allow_errors=True, on_cell_executed=keep_reply)
-    with client.setup_kernel(cwd=str(folder), env=dict(environment), stderr=DEVNULL, cleanup_kc=True):
+    settings = {"cwd": str(conditions.folder), "env": dict(conditions.environment)}
+    with client.setup_kernel(**settings, stderr=DEVNULL, cleanup_kc=True):
         client.execute_cell(cells[0], 0, store_history=False)
         _require_redirect(_error(replies[0]))
+        client.timeout = conditions.seconds
         for number, (index, cell) in enumerate(code_cells(notebook), start=1):
             try:
                 client.execute_cell(cells[number], number)
             except DeadKernelError as dead:
                 tell(_collected(number, index, cell.source, cells[number].outputs, DEATH))
                 raise KernelDiedError from dead
+            except CellTimeoutError as late:
+                error = CellError(TimeoutError.__name__, f"stopped after {conditions.seconds} s (--timeout)")
+                tell(_collected(number, index, cell.source, cells[number].outputs, error))
+                raise KernelDiedError from late
             tell(_collected(number, index, cell.source, cells[number].outputs, _error(replies[number])))
 
 

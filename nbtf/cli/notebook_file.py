@@ -1,13 +1,90 @@
-"""How does a notebook get into its file?"""
+"""How does a notebook get out of its file, and into it?"""
 
 from __future__ import annotations
 
 import importlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nbtf._storage import files
-from nbtf.cli.command_error import writing
+from nbtf.cli.command_error import CommandError, writing
+
+
+def read(path: Path) -> Any:
+    """Returns a notebook of any format, in the newest form, after a look at all that is used of it.
+
+    Raises:
+      CommandError: it cannot be read, is no notebook, or is not in Python.
+    """
+    nbformat: Any = importlib.import_module("nbformat")  # has no types
+    try:
+        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from error
+    except Exception as error:  # old formats are converted before anything is looked at: all may be raised there
+        raise CommandError(f"{path} is not a notebook") from error
+    wrong = _mistake(notebook)
+    if wrong is not None:
+        raise CommandError(f"{path} is not a notebook: {wrong}")
+    language = str(notebook.metadata.get("kernelspec", {}).get("language") or "python")
+    if language.lower() != "python":
+        raise CommandError(f"{path} is in {language}; nbtf runs Python notebooks")
+    return notebook
+
+
+def _mistake(notebook: Any) -> str | None:
+    """Returns what is wrong with a notebook, as far as its parts are used; None if nothing is.
+
+    The format's own schema refuses more, such as the extra fields in many notebooks from Colab.
+    """
+    if not _is_table(notebook.get("metadata")):
+        return "its metadata are no table"
+    if not _is_table(notebook.metadata.get("kernelspec", {})):
+        return "its kernelspec is no table"
+    if not isinstance(notebook.get("cells"), list):
+        return "it has no list of cells"
+    for number, cell in enumerate(notebook.cells, start=1):
+        wrong = _mistake_of_cell(cell)
+        if wrong is not None:
+            return f"cell {number} {wrong}"
+    try:
+        json.dumps(notebook, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        return "there are characters in it that no file can hold"
+    return None
+
+
+def _mistake_of_cell(cell: Any) -> str | None:
+    if not _is_table(cell) or not isinstance(cell.get("cell_type"), str):
+        return "has no type"
+    if not isinstance(cell.get("source"), str):
+        return "has no text"
+    if not _is_table(cell.get("metadata", {})) or not _is_texts(cell.get("metadata", {}).get("tags", [])):
+        return "has metadata that are none"
+    if not isinstance(cell.get("execution_count"), int | None):
+        return "has a number that is none"
+    outputs = cell.get("outputs", [])
+    if not isinstance(outputs, list) or not all(map(_is_output, cast("list[Any]", outputs))):
+        return "has an output that is none"
+    return None
+
+
+def _is_output(output: Any) -> bool:
+    if not _is_table(output) or not isinstance(output.get("output_type"), str) or not _is_table(output.get("data", {})):
+        return False
+    texts = [output.get("text", ""), output.get("data", {}).get("text/plain", "")]
+    names = [output.get("name", ""), output.get("ename", "" if output["output_type"] != "error" else None)]
+    return all(isinstance(one, str) for one in names) and all(isinstance(one, str) or _is_texts(one) for one in texts)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[Any]", value))
 
 
 def as_text(notebook: Any) -> str:

@@ -12,9 +12,8 @@ from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import problems
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
-from nbtf.cli.notebook_file import write
+from nbtf.cli.notebook_file import read, write
 from nbtf.cli.recording import execute, tidy
-from nbtf.cli.run import read
 from nbtf.cli.student import student_copy, teacher_copy
 
 _NBVAL = 'pip install "nbtf[lab,test]"'

@@ -8,12 +8,11 @@ and told.
 from __future__ import annotations
 
 import importlib
-import sys
-from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+from nbtf._runtime.aliases import AliasFinder
 
 # An output of this kind is no output of the cell: it says what was left out of it.
 LEFT_OUT = "application/vnd.nbtf.left-out"
@@ -23,50 +22,60 @@ LINE_MAGICS = ("tensorflow_version", "pip", "conda")
 CELL_MAGICS = ("bash", "sh", "shell", "script", "system", "sx")
 
 
-def install(shell: Any) -> None:
-    """Redirects TensorFlow's names in this process and leaves out shell commands of this IPython shell."""
-    if not any(isinstance(finder, TensorFlowFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, TensorFlowFinder())
+def install(shell: Any, tensorflow_1: bool = False) -> None:
+    """Redirects TensorFlow's names in this process and leaves out shell commands of this IPython shell.
+
+    Args:
+      shell: the shell.
+      tensorflow_1: whether `import tensorflow as tf` means TensorFlow 1, whose ops build the default graph.
+    """
+    if tensorflow_1:
+        importlib.import_module("nbtf.compat.v1")  # which switches to graphs
+    AliasFinder("tensorflow", old_counterpart if tensorflow_1 else counterpart).install()
     leave_out_commands(shell)
-
-
-class TensorFlowFinder(MetaPathFinder, Loader):
-    """Answers every import of `tensorflow` or of a module in it with nbtf's."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Claims TensorFlow's names, also where TensorFlow is installed."""
-        return ModuleSpec(fullname, self) if fullname.split(".")[0] == "tensorflow" else None
-
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Leaves it to the import system to make a module, which `exec_module` then replaces."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Puts nbtf's module in the place of the empty one."""
-        ours = counterpart(module.__name__)
-        if not hasattr(ours, "__path__"):
-            ours.__path__ = []  # what TensorFlow has as a package may be a plain module here, with names for modules
-        sys.modules[module.__name__] = ours
 
 
 def counterpart(name: str) -> ModuleType:
     """Returns nbtf's module, or namespace, for one of TensorFlow's.
 
+    `tensorflow.compat.v1` is the namespace that is eager until it is switched, as in TensorFlow 2, and
+    `tensorflow.compat.v2` is `nbtf` itself.
+
     Raises:
       ModuleNotFoundError: nbtf has none, in the words of a notebook: `tf.keras is not in nbtf yet`.
     """
-    ours = "nbtf" + name.removeprefix("tensorflow")
-    try:
-        return importlib.import_module(ours)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{ours}.".startswith(f"{error.name}."):
-            raise  # a package that nbtf's module needs
-    parent, _, child = ours.rpartition(".")
-    found = getattr(sys.modules[parent], child, None)
-    if found is None:
-        raise ModuleNotFoundError(f"tf{ours.removeprefix('nbtf')}{MISSING}", name=name)
-    return found
+    inside = name.removeprefix("tensorflow")
+    if inside == ".compat":
+        return _compat()
+    ours = f"nbtf{inside}.".replace("nbtf.compat.v2.", "nbtf.").replace("nbtf.compat.v1.", "nbtf.compat._v1.")
+    return _named(ours.rstrip("."), name)
+
+
+def old_counterpart(name: str) -> ModuleType:
+    """Returns the module for one of TensorFlow 1's: `tensorflow` is `nbtf.compat.v1`.
+
+    Raises:
+      ModuleNotFoundError: nbtf has none.
+    """
+    inside = name.removeprefix("tensorflow").removeprefix(".compat.v1")
+    if inside.startswith((".compat", ".keras", ".python")):
+        return counterpart(name)
+    return _named(f"nbtf.compat._v1{inside}", name)
+
+
+def _compat() -> ModuleType:
+    """Returns `nbtf.compat` with what TensorFlow has in it; `from tensorflow.compat import v1` finds it there."""
+    nbtf: Any = importlib.import_module("nbtf")
+    compat: ModuleType = nbtf.compat
+    vars(compat).update(v1=nbtf.compat.v1, v2=nbtf)
+    return compat
+
+
+def _named(ours: str, name: str) -> ModuleType:
+    module = importlib.import_module("nbtf.python").named(ours)
+    if module is None:
+        raise ModuleNotFoundError(f"{name.replace('tensorflow', 'tf', 1)}{MISSING}", name=name)
+    return module
 
 
 def leave_out_commands(shell: Any) -> None:

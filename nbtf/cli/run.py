@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import importlib
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -13,13 +12,17 @@ from typing import Any
 
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
-from nbtf.cli.execution import CellRun, KernelDiedError, code_cells, run_cells
-from nbtf.cli.notebook_file import write
+from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells, run_cells
+from nbtf.cli.generation import name_of_tensorflow_1
+from nbtf.cli.notebook_file import read, write
+from nbtf.cli.printable import printable
 from nbtf.runtime import version
 
 VARIABLE = "NBTF_SIMULATED_GPUS"
 SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
 SOURCE_SHOWN = 50
+LONGEST = 600
+"""Seconds that a cell may take: more than any cell of a guide, less than a night in CI."""
 
 
 def add_command(commands: Any) -> None:
@@ -29,13 +32,26 @@ def add_command(commands: Any) -> None:
         help="run a TensorFlow notebook on nbtf",
         description="Runs a notebook whose imports of tensorflow mean nbtf, and says for each cell whether it ran, "
         "whether it printed what is recorded in the notebook, or what is missing. No file is changed. Shell lines "
-        "(!pip ...) and %tensorflow_version are left out. Exit status 1 if a cell failed.",
+        "(!pip ...) and %tensorflow_version are left out. Exit status 1 if a cell failed, 2 if it is no notebook.",
     )
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
     parser.add_argument(
         "--gpus", type=_count, metavar="N", help=f"simulate N GPUs; without it, what {VARIABLE} says, or none"
     )
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write the notebook with its new outputs here")
+    parser.add_argument(
+        "--tf1",
+        action=argparse.BooleanOptionalAction,
+        help="run it as TensorFlow 1: `import tensorflow` means nbtf.compat.v1, whose ops build a graph; without it, "
+        "where the notebook uses names that only TensorFlow 1 has, such as tf.Session",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=LONGEST,
+        metavar="SECONDS",
+        help=f"end a cell that takes longer, and the run with it (default: {LONGEST}; 0: never)",
+    )
     parser.set_defaults(command=run)
 
 
@@ -45,9 +61,13 @@ def run(chosen: argparse.Namespace) -> int:
     notebook = read(chosen.notebook)
     _check_output(chosen.output, chosen.notebook)
     report = Report(notebook)
-    print(heading(chosen.notebook, chosen.gpus), flush=True)
+    old = name_of_tensorflow_1(cell.source for _, cell in code_cells(notebook)) if chosen.tf1 is None else None
+    conditions = Conditions(
+        chosen.notebook.resolve().parent, environment(chosen.gpus), chosen.timeout or None, bool(chosen.tf1 or old)
+    )
+    print(printable(heading(chosen.notebook, chosen.gpus, conditions.tensorflow_1, old)), flush=True)
     try:
-        run_cells(notebook, chosen.notebook.resolve().parent, environment(chosen.gpus), report.add)
+        run_cells(notebook, conditions, report.add)
     except KernelDiedError:
         pass  # the report has it, and counts the cells after it
     try:
@@ -86,8 +106,8 @@ class Report:
             line.removesuffix(MISSING) for line in details if verdict == FAILED and line.endswith(MISSING)
         ]
         details += [f"left out: {line}" for line in run.left_out]
-        print(f"[{run.number:2}] {verdict:22} {first_line(run.source)}".rstrip())
-        print("".join(f"       {line}\n" for line in details), end="", flush=True)
+        print(printable(f"[{run.number:2}] {verdict:22} {first_line(run.source)}".rstrip()))
+        print(printable("".join(f"       {line}\n" for line in details)), end="", flush=True)
 
     def summary(self) -> str:
         """The last lines: what nbtf lacks, how many cells ran and failed, and what the recorded ones printed."""
@@ -102,7 +122,7 @@ class Report:
         )
         parts.append(", ".join(f"{self.counts[verdict]} {words}" for verdict, words in printed))
         lacking = ", ".join(sorted(set(self._missing)))
-        return (f"Not in nbtf yet: {lacking}\n" if lacking else "") + "; ".join(parts)
+        return printable((f"Not in nbtf yet: {lacking}\n" if lacking else "") + "; ".join(parts))
 
 
 def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
@@ -122,35 +142,25 @@ def first_line(source: str) -> str:
     return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
 
 
-def heading(notebook: Path, gpus: int | None) -> str:
-    """Returns the first line: which notebook, on what."""
+def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: str | None = None) -> str:
+    """Returns the first line: which notebook, on what, and whether it is one of TensorFlow 1.
+
+    Args:
+      notebook: its file.
+      gpus: how many GPUs were asked for; None leaves it to the environment.
+      tensorflow_1: whether `import tensorflow` means TensorFlow 1.
+      old: the name in it that says so; None where the command does.
+    """
     asked = os.environ.get(VARIABLE, "") if gpus is None else str(gpus)
     machine = f"; simulated GPUs: {asked}" if asked not in ("", "0") else ""
-    return f"{notebook.name}: tensorflow means nbtf {version}{machine}"
+    reason = f", for it uses {old} (--no-tf1: TensorFlow 2)" if old else ""
+    generation = f", as TensorFlow 1{reason}" if tensorflow_1 else ""
+    return f"{notebook.name}: tensorflow means nbtf {version}{generation}{machine}"
 
 
 def environment(gpus: int | None) -> Mapping[str, str]:
     """Returns the kernel's environment variables: ours, and the GPUs asked for."""
     return {**os.environ, **({} if gpus is None else {VARIABLE: str(gpus)})}
-
-
-def read(path: Path) -> Any:
-    """Returns the notebook, in the newest form.
-
-    Raises:
-      CommandError: it cannot be read, is no notebook, or is not in Python.
-    """
-    nbformat: Any = importlib.import_module("nbformat")  # has no types
-    try:
-        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    except OSError as error:
-        raise CommandError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, TypeError, AttributeError, KeyError, nbformat.ValidationError) as error:
-        raise CommandError(f"{path} is not a notebook") from error
-    language: str = notebook.metadata.get("kernelspec", {}).get("language", "python")
-    if language.lower() != "python":
-        raise CommandError(f"{path} is in {language}; nbtf runs Python notebooks")
-    return notebook
 
 
 def _check_output(output: Path | None, notebook: Path) -> None:
@@ -161,6 +171,13 @@ def _check_output(output: Path | None, notebook: Path) -> None:
         raise CommandError(f"{output} is the notebook itself, which is never changed. Choose another file for -o.")
     if not output.resolve().parent.is_dir():
         raise CommandError(f"cannot write {output}: there is no folder {output.resolve().parent}")
+
+
+def _seconds(text: str) -> int:
+    """A time in whole seconds, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}")
+    return int(text)
 
 
 def _count(text: str) -> int:

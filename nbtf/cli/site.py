@@ -17,11 +17,10 @@ from nbtf._storage import files, folders
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.in_browser import in_browser
 from nbtf.cli.lab import Lesson, lessons
-from nbtf.cli.notebook_file import write
+from nbtf.cli.notebook_file import read, write
 from nbtf.cli.notebooks import found
 from nbtf.cli.own_wheel import has_digits, own_wheel
 from nbtf.cli.pyodide_folder import copy_pyodide
-from nbtf.cli.run import read
 
 PYTHON = "3.14"
 """Of the Pyodide that jupyterlite-pyodide-kernel 0.8 loads."""

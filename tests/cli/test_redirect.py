@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 
 import nbtf
+from nbtf._runtime.aliases import AliasFinder
 from nbtf.cli import redirect
+from nbtf.cli.comparison import what_is_missing
+from nbtf.cli.execution import CellError
 
 
 @pytest.fixture
 def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """TensorFlow's names lead to nbtf until the test ends."""
-    monkeypatch.setattr(sys, "meta_path", [redirect.TensorFlowFinder(), *sys.meta_path])
+    importlib.import_module("nbtf.python")  # finds its modules by itself
+    monkeypatch.setattr(sys, "meta_path", [AliasFinder("tensorflow", redirect.counterpart), *sys.meta_path])
     yield
     for name in [name for name in sys.modules if name.split(".")[0] == "tensorflow"]:
         del sys.modules[name]
@@ -109,3 +113,61 @@ def test_magics_are_left_out_and_told() -> None:
     shell.magics["line_cell", "bash"]("", "rm -rf everything")
 
     assert ["%tensorflow_version 2.x", "%%bash"] == shell.published
+
+
+@pytest.mark.usefixtures("redirected")
+@pytest.mark.parametrize(
+    ("line", "name", "ours"),
+    [
+        ("from tensorflow.python.client import device_lib", "device_lib", "nbtf.compat._v1.device_lib"),
+        ("import tensorflow.python.client.device_lib as d", "d", "nbtf.compat._v1.device_lib"),
+        ("from tensorflow.python.framework import ops", "ops", "nbtf.compat._v1"),
+        ("from tensorflow.python.keras import backend as K", "K", "nbtf.keras.backend"),
+        ("from tensorflow.keras import layers", "layers", "nbtf.keras.layers"),
+        ("import tensorflow.keras.layers as layers", "layers", "nbtf.keras.layers"),
+        ("import tensorflow.compat.v1 as tf", "tf", "nbtf.compat._v1"),
+        ("from tensorflow.compat import v1 as tf", "tf", "nbtf.compat._v1"),
+        ("import tensorflow.compat.v1.train as train", "train", "nbtf.compat._v1.train"),
+        ("import tensorflow.compat.v2 as tf", "tf", "nbtf"),
+    ],
+)
+def test_modules_that_programs_import_are_nbtfs(line: str, name: str, ours: str) -> None:
+    assert importlib.import_module(ours) is imported(line)[name]
+
+
+@pytest.mark.usefixtures("redirected")
+def test_tensorflow_1_is_eager_until_it_is_switched_as_in_tensorflow_2() -> None:
+    assert imported("import tensorflow.compat.v1 as tf")["tf"].executing_eagerly()
+
+
+@pytest.mark.usefixtures("redirected")
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("from tensorflow.examples.tutorials.mnist import input_data", "tf.examples is not in nbtf yet"),
+        ("import tensorflow.contrib.slim", "tf.contrib is not in nbtf yet"),
+        ("from tensorflow.python.eager import context", "tf.python.eager is not in nbtf yet"),
+        ("from tensorflow.python.framework import tensor_util", "tf.python.framework.tensor_util is not in nbtf yet"),
+        ("from tensorflow.compat.v1.lookup import X", "tf.compat.v1.lookup is not in nbtf yet"),
+    ],
+)
+def test_what_is_not_here_is_named(line: str, text: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        imported(line)
+
+    assert text == what_is_missing(CellError(type(caught.value).__name__, str(caught.value)))
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("tensorflow", "nbtf.compat._v1"),
+        ("tensorflow.compat.v1", "nbtf.compat._v1"),
+        ("tensorflow.train", "nbtf.compat._v1.train"),
+        ("tensorflow.errors", "nbtf.errors"),
+        ("tensorflow.keras.layers", "nbtf.keras.layers"),
+        ("tensorflow.python.client.device_lib", "nbtf.compat._v1.device_lib"),
+    ],
+)
+def test_programs_of_tensorflow_1_find_its_modules(name: str, ours: str) -> None:
+    assert importlib.import_module(ours) is redirect.old_counterpart(name)

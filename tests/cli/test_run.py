@@ -203,3 +203,48 @@ def test_number_of_gpus_that_is_none_is_refused(gpus: str, capsys: pytest.Captur
         cli.main(["run", "a.ipynb", f"--gpus={gpus}"])
 
     assert f"expected a number of GPUs, got '{gpus}'" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """A notebook of TensorFlow 1 with a cell that never ends."""
+    file = save(
+        tmp_path_factory.mktemp("old") / "old.ipynb",
+        cell("import tensorflow as tf\nc = tf.constant(1.0)\nprint(tf.Session().run(c + 1.0))", "2.0\n"),
+        cell("from tensorflow.python.client import device_lib\ndevice_lib.list_local_devices()[0].name"),
+        cell("import tensorflow.contrib.slim"),
+        cell("print('\x1b[2Jgone')", "here\n"),
+        cell("while True: pass"),
+        cell("print('after')"),
+    )
+    before = file.read_bytes()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        status = cli.main(["run", str(file), "--timeout", "7"])
+    return Ran(status, printed.getvalue(), file, before, None)
+
+
+def test_a_notebook_of_tensorflow_1_runs_as_such(old: Ran) -> None:
+    assert ", as TensorFlow 1, for it uses tf.Session (--no-tf1: TensorFlow 2)\n" in old.said
+    assert old.line(1).startswith("ran, same as recorded")
+    assert old.line(2).startswith("ran, nothing recorded")
+    assert old.line(3).endswith("tf.contrib is not in nbtf yet")
+
+
+def test_a_cell_that_never_ends_is_ended(old: Ran) -> None:
+    assert 1 == old.status
+    assert old.line(5).startswith("failed while True: pass TimeoutError: stopped after 7 s (--timeout)")
+    assert "6 cells: 3 ran, 2 failed; 1 not reached" in old.said
+
+
+def test_a_notebook_does_not_steer_the_terminal(old: Ran) -> None:
+    assert "\x1b" not in old.said
+    assert "\\x1b[2Jgone" in old.said
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "soon"])
+def test_a_time_is_a_number(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "n.ipynb", "--timeout", seconds])
+
+    assert f"expected a number of seconds, got '{seconds}'" in capsys.readouterr().err

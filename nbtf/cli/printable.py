@@ -1,0 +1,17 @@
+"""What of a notebook's text may a terminal get? All that shows; what would steer the terminal is written out."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters (escape sequences begin with one), those that turn the direction of text, and halves of characters.
+_STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""Returns a text for a terminal; new lines and tabs stay.
+
+    >>> print(printable("\x1b[2Jgone"))
+    \x1b[2Jgone
+    """
+    return _STEERS.sub(lambda match: ascii(match[0])[1:-1], text)

@@ -1,0 +1,89 @@
+"""`tensorflow.python`, TensorFlow's inside, from which programs import all the same: what of it has a counterpart here.
+
+>>> from nbtf.python.client import device_lib
+>>> [device.name for device in device_lib.list_local_devices()]
+['/device:CPU:0']
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+from nbtf._runtime.aliases import AliasFinder
+from nbtf.compat import _v1
+
+_COUNTERPARTS = {
+    "client.device_lib": "nbtf.compat._v1.device_lib",
+    "client.session": "nbtf.compat._v1",
+    "data": "nbtf.data",
+    "framework.constant_op": "nbtf",
+    "framework.dtypes": "nbtf.dtypes",
+    "framework.errors": "nbtf.errors",
+    "framework.errors_impl": "nbtf.errors",
+    "framework.ops": "nbtf.compat._v1",
+    "framework.random_seed": "nbtf.compat._v1",
+    "keras": "nbtf.keras",
+    "ops.array_ops": "nbtf.compat._v1",
+    "ops.control_flow_ops": "nbtf.compat._v1",
+    "ops.init_ops": "nbtf.compat._v1",
+    "ops.math_ops": "nbtf.compat._v1",
+    "ops.nn": "nbtf.compat._v1.nn",
+    "ops.nn_ops": "nbtf.compat._v1.nn",
+    "ops.random_ops": "nbtf.compat._v1",
+    "ops.variable_scope": "nbtf.compat._v1",
+    "ops.variables": "nbtf.compat._v1",
+    "platform.app": "nbtf.compat._v1.app",
+    "platform.flags": "nbtf.compat._v1.flags",
+    "platform.gfile": "nbtf.compat._v1.gfile",
+    "platform.tf_logging": "nbtf.compat._v1.logging",
+    "training": "nbtf.compat._v1.train",
+    "util.nest": "nbtf.nest",
+}
+"""Modules below `tensorflow.python`, and those of nbtf that have their names."""
+
+_PACKAGES = frozenset(name.rpartition(".")[0] for name in _COUNTERPARTS if "." in name)
+
+
+def module_of(name: str) -> ModuleType:
+    """Returns the module that an import below `nbtf.python` means.
+
+    Args:
+      name: the full name.
+
+    Raises:
+      ModuleNotFoundError: it has no counterpart.
+    """
+    inside = name.removeprefix(f"{__name__}.")
+    if inside in _PACKAGES:
+        return ModuleType(name, f"`tensorflow.python.{inside}`: what of it is here.")
+    head = next((head for head in _COUNTERPARTS if f"{inside}.".startswith(f"{head}.")), None)
+    counterpart = None if head is None else named(_COUNTERPARTS[head] + inside.removeprefix(head))
+    if counterpart is None:
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+    return counterpart
+
+
+def named(name: str) -> ModuleType | None:
+    """Returns a module of nbtf, or a namespace inside one, by its full name; None if there is none.
+
+    Args:
+      name: below `nbtf.compat._v1` also a namespace that only building graphs adds, such as its `nn`.
+    """
+    if name.startswith("nbtf.compat._v1."):
+        try:
+            return _v1.module_of(name.replace("._v1", ".v1"))
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name.replace('._v1', '.v1')}.".startswith(f"{error.name}."):
+                raise  # a package that the module needs
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # a package that the module needs
+    parent, _, child = name.rpartition(".")
+    return getattr(sys.modules[parent], child, None)
+
+
+AliasFinder(f"{__name__}.", module_of).install()

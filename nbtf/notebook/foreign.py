@@ -208,8 +208,14 @@ def tidy(name: str) -> str:
     return re.sub(r"\._(?:modules|parameters|buffers)\['([^\W\d]\w*)'\]", r".\1", name)
 
 
-def pool_rows(cards: Collection[int], rows: Sequence[Row]) -> list[Row]:
-    """Returns rows for what is in the libraries' pools beside the arrays that have rows."""
+def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> list[Row]:
+    """Returns rows for what is in the libraries' pools beside the arrays that have rows.
+
+    Args:
+      cards: the numbers of the cards that are asked for, as CUDA has them.
+      rows: of the arrays.
+      complete: whether the search for arrays had time to look everywhere.
+    """
     devices = {f"cuda:{number}" for number in cards}
     pools = [
         (library.name, pool) for library in runtime.frameworks() for pool in library.pools() if pool.device in devices
@@ -219,7 +225,8 @@ def pool_rows(cards: Collection[int], rows: Sequence[Row]) -> list[Row]:
         named = sum([row["nbytes"] for row in rows if (row["device"], row["library"]) == (pool.device, library)])
         base = {"device": pool.device, "library": library, "frees": None}
         if pool.in_use > named:
-            result.append(base | {"holder": f"{library}: arrays that no name leads to", "nbytes": pool.in_use - named})
+            holder = f"{library}: arrays {'that no name leads to' if complete else 'not found in time'}"
+            result.append(base | {"holder": holder, "nbytes": pool.in_use - named})
         if pool.taken > pool.in_use:
             frees = None if pool.returns is None else [pool.returns]
             kept = {"holder": f"{library}: kept for later arrays", "nbytes": pool.taken - pool.in_use, "frees": frees}

@@ -57,7 +57,7 @@ def others(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards) -> 
     numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
     ours = [place for card in cards for gpu in card for place in addresses(gpu.name)]
     rows = ForeignArrays(holders, arrays, numbers, ours).rows()
-    return rows + pool_rows(numbers, rows)
+    return rows + pool_rows(numbers, rows, holders.finished)
 
 
 def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:

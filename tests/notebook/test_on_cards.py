@@ -142,6 +142,21 @@ def test_tensors_of_pytorch_are_found_by_name(shell: Shell, monkeypatch: pytest.
     assert ["torch.cuda.empty_cache()"] == frees["PyTorch: kept for later arrays"]
 
 
+def test_tensors_that_there_was_no_time_to_look_for_are_not_those_without_a_name(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = FakeCard(0)
+    use_cards(shell, monkeypatch, [gpu(0, card)], card)
+    monkeypatch.setitem(sys.modules, "torch", torch(MIB, MIB))
+    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 0.0)
+    shell.ip.user_ns |= {"lists": [[] for _ in range(1000)], "x": [[[[Tensor(1 << 40, MIB)]]]]}
+
+    table = shell.run("%gpu_memory --who").result
+
+    assert ("cuda:0", MIB) == rows(table)["PyTorch: arrays not found in time"]
+    assert any(note.startswith("The search stopped after 0 s") for note in table.notes)
+
+
 def test_views_of_one_storage_are_one_row(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     card = FakeCard(0)
     use_cards(shell, monkeypatch, [gpu(0, card)], card)

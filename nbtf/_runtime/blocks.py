@@ -50,7 +50,8 @@ class _Leaving:
             return self._function
         bound = MethodType(self._function, block)
         # Where two threads use the same block at once, neither knows whose it is: then the block owns both scopes.
-        block._exit = bound if block._exit is None else None
+        is_free = block._exit is None or getrefcount(block._exit) == _NOBODY_ELSE
+        block._exit = bound if is_free else None
         return bound
 
 

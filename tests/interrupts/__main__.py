@@ -1,4 +1,4 @@
-"""`python -m tests.interrupts [--share N] [SCENARIO...]`: every point of the scenarios, or N of each."""
+"""`python -m tests.interrupts [--share N] [SCENARIO...]`: every point of the scenarios, or N of each; `--presses N`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 
 from tests.interrupts.harness import survive, survive_apart
+from tests.interrupts.presses import press
 from tests.interrupts.scenarios import SCENARIOS
 
 
@@ -15,7 +16,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.interrupts", description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)}; all if none")
     parser.add_argument("--share", type=int, help="how many points of each scenario, evenly spread")
+    parser.add_argument("--presses", type=int, help="presses stop so often in a real kernel, and does nothing else")
     chosen = parser.parse_args()
+    if chosen.presses is not None:
+        left = press(chosen.presses)
+        print("\n".join([*left, f"{chosen.presses} presses, {len(left)} failures"]))
+        return min(len(left), 1)
     points = failures = 0
     for name in chosen.scenarios or SCENARIOS:
         start = time.perf_counter()

@@ -24,16 +24,17 @@ USES: dict[str, Callable[[], object]] = {
 def first_use(namespace: str) -> Generator[tuple[Callable[[], Any], Callable[[], None]]]:
     """Uses a namespace for the first time, each time."""
     use = USES[namespace]
-    modules, names, ops = set(sys.modules), dict(vars(tf)), dict(OPS)
+    namespace_of_tf: dict[str, Any] = tf.__dict__
+    modules, names, ops = set(sys.modules), dict(namespace_of_tf), dict(OPS)
 
     def forget() -> None:
         for name in [name for name in sys.modules if name.startswith("nbtf.") and name not in modules]:
             parent, _, child = name.rpartition(".")
-            vars(sys.modules.get(parent, tf)).pop(child, None)
+            sys.modules.get(parent, tf).__dict__.pop(child, None)
         for name in [name for name in sys.modules if name.startswith("nbtf.") and name not in modules]:
             del sys.modules[name]
-        vars(tf).clear()
-        vars(tf).update(names)
+        namespace_of_tf.clear()
+        namespace_of_tf.update(names)
         OPS.clear()
         OPS.update(ops)
 

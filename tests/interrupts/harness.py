@@ -40,11 +40,11 @@ def survive(name: str, share: int | None = None, tell: Callable[[str], object] =
         for error in ERRORS:
             for at in range(1, total + 1, step):
                 points += 1
-                wrong = _after(scenario, action, check, at, error, usual) + [str(one) for one in swallowed]
+                wrong = _after(scenario, action, check, at, error, usual) + swallowed
                 swallowed.clear()
-                failures += [f"{name}, {error.__name__} at {at}: {one}" for one in wrong]
-                for one in failures[len(failures) - len(wrong) :]:
-                    tell(one)
+                for failure in wrong:
+                    failures.append(f"{name}, {error.__name__} at {at}: {failure}")
+                    tell(failures[-1])
         action()
         check()
     return points, failures
@@ -64,9 +64,9 @@ def _after(
     scenario: Scenario, action: Callable[[], Any], check: Callable[[], None], at: int, error: Any, usual: Any
 ) -> list[str]:
     """Returns what is wrong after an error at a point."""
-    place, wrong = "", list[str]()
+    point, wrong = "", list[str]()
     try:
-        place = interrupted(action, at, error, scenario.by_line).place
+        point = interrupted(action, at, error, scenario.by_line).place
     except BaseException as other:  # whatever comes instead of the interrupt is a finding
         wrong.append(f"{type(other).__name__}: {other}")
     end_cell()
@@ -86,7 +86,7 @@ def _after(
         check()
     except BaseException as other:  # likewise
         wrong.append(f"{type(other).__name__}: {other}")
-    return [f"{one} [{place}]" for one in wrong]
+    return [f"{failure} [{point}]" for failure in wrong]
 
 
 def _gpus() -> list[Any]:
@@ -99,9 +99,9 @@ def _levels() -> list[int]:
 
 
 @contextmanager
-def _swallowed() -> Generator[list[Any]]:
+def _swallowed() -> Generator[list[str]]:
     """Collects errors that Python could not raise."""
-    caught: list[Any] = []
+    caught: list[str] = []
     before, sys.unraisablehook = (
         sys.unraisablehook,
         lambda raised: caught.append(f"swallowed: {type(raised.exc_value).__name__} in {raised.object}"),

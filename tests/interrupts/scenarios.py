@@ -59,7 +59,7 @@ def op_on_a_gpu() -> Generator[Ready]:
 
 
 @contextmanager
-def copy() -> Generator[Ready]:
+def copies() -> Generator[Ready]:
     """From one device to another, and to NumPy."""
     with machine(2):
         a = tf.ones([4, 4])
@@ -82,7 +82,7 @@ def device_scope() -> Generator[Ready]:
             with named, tf.name_scope("outer"), tf.device("CPU:0"):
                 with tf.variable_creator_scope(lambda make, **how: make(**how)):
                     tf.Variable(1.0)
-                a + a
+                tf.add(a, a)
 
         yield action, nothing
 
@@ -144,8 +144,8 @@ def _fitting(devices: int) -> Generator[Ready]:
 
         def check() -> None:
             for variable in [*model.weights, *model.optimizer.variables]:
-                copies = [one.numpy().tolist() for one in getattr(variable.handle, "values", (variable.handle,))]
-                assert all(one == copies[0] for one in copies), variable.name
+                values = [part.numpy().tolist() for part in getattr(variable.handle, "values", (variable.handle,))]
+                assert all(value == values[0] for value in values), variable.name
 
         yield action, check
 
@@ -201,7 +201,8 @@ def view_update() -> Generator[Ready]:
 
     with machine(2):
         shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-        shell.extension_manager.load_extension("nbtf")
+        extensions: Any = shell.extension_manager
+        extensions.load_extension("nbtf")
         feed, a = Feed(SESSIONS[shell]), tf.ones([4, 4])
 
         def action() -> None:
@@ -209,14 +210,14 @@ def view_update() -> Generator[Ready]:
             feed.with_maps(feed.state(busy=True))
 
         yield action, nothing
-        shell.extension_manager.unload_extension("nbtf")
+        extensions.unload_extension("nbtf")
         InteractiveShell.clear_instance()
 
 
 SCENARIOS: dict[str, Scenario] = {
     "op on the CPU": Scenario(op_on_the_cpu),
     "op on a GPU": Scenario(op_on_a_gpu),
-    "copy": Scenario(copy),
+    "copy": Scenario(copies),
     "device scope": Scenario(device_scope),
     "tape step": Scenario(tape_step),
     "variable updates": Scenario(variable_updates),

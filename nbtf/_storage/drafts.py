@@ -90,10 +90,11 @@ def sweep(folder: str) -> None:
     """Removes the drafts that killed writers left in a folder; once in a process, since each leaves at most a few."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if _NAME.fullmatch(entry.name) and (entry.is_file(follow_symlinks=False) or entry.is_dir()):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if _NAME.fullmatch(entry.name) and (is_folder or entry.is_file(follow_symlinks=False)):
                 with contextlib.suppress(OSError), seize(entry.path) as abandoned:
                     if abandoned:
-                        _remove_tree(entry.path) if entry.is_dir() else os.unlink(entry.path)
+                        _remove_tree(entry.path) if is_folder else os.unlink(entry.path)
 
 
 def sync_folder(folder: str) -> None:

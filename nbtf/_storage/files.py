@@ -87,7 +87,7 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
         drafts.sync(raw.fileno())
         _publish(raw, draft, target, exclusive)
     except BaseException as error:
-        name_file(error, path)
+        name_file(error, path, draft)
         if raw is not None:
             raw.close()
         with contextlib.suppress(OSError):
@@ -147,9 +147,11 @@ def make_folder(path: StrPath) -> None:
     drafts.sync_folder(above)
 
 
-def name_file(error: BaseException, path: StrPath) -> None:
-    """Has an error of the system name the file that was to be written: nobody has heard of its draft."""
-    if isinstance(error, OSError) and error.errno is not None:
+def name_file(error: BaseException, path: StrPath, draft: str) -> None:
+    """Has an error of the system name what was to be written, instead of nothing or of something in a draft."""
+    if not isinstance(error, OSError) or error.errno is None:
+        return
+    if error.filename is None or str(error.filename).startswith(draft):
         error.filename = os.fspath(path)
 
 

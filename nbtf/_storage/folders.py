@@ -51,7 +51,7 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
             current = replace(description, generation=os.path.basename(generation))
             files.write(os.path.join(folder, manifest.NAME), current.as_bytes())
     except OSError as error:
-        files.name_file(error, path)
+        files.name_file(error, path, folder)
         raise
     _remove_other_generations(folder, previous)
     for file in flat:

@@ -193,3 +193,20 @@ def test_a_draft_that_a_sweep_has_locked_is_given_up_for_another(
 
     assert (tmp_path / "file").read_text() == "text"
     assert len(names(tmp_path)) == 2  # the one that is being swept
+
+
+def test_an_error_of_the_system_names_the_file_and_not_its_draft(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as info:
+        files.write(tmp_path / "gone" / "file", "text")
+    assert info.value.filename == str(tmp_path / "gone" / "file")
+
+
+def test_an_error_about_another_file_keeps_its_name(tmp_path: Path) -> None:
+    def read_another() -> None:
+        with files.open_draft(tmp_path / "file"):
+            (tmp_path / "another").read_bytes()
+
+    with pytest.raises(FileNotFoundError) as info:
+        read_another()
+    assert info.value.filename == str(tmp_path / "another")
+    assert names(tmp_path) == []

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
+from nbtf.errors import UnimplementedError
+
+
+class NoValuesError(UnimplementedError, TypeError):
+    """NumPy has no values of this dtype: `tf.bfloat16` and others are names alone."""
+
 
 class DType:
     """The kind of a tensor's elements; there is one object per kind, so `is` compares two of them.
@@ -98,7 +104,10 @@ class DType:
         def __getattr__(self, name: str) -> Any:
             """Says why an attribute is not there; called only for those that are not."""
             if name in ("np_dtype", "as_numpy_dtype"):
-                raise TypeError(f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values")
+                instead = ": use tf.float16 or tf.float32" if self.is_floating else ""
+                raise NoValuesError(
+                    None, None, f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values{instead}"
+                )
             raise AttributeError(f"'DType' object has no attribute '{name}'")
 
     @property

@@ -382,9 +382,10 @@ def _device_named(name: str) -> Any:
 
 
 def functions_run_eagerly() -> bool:
-    """Returns True: `tf.function` runs its function as it is."""
-    return True
+    """Tells whether `run_functions_eagerly(True)` was called. The Python code of a `tf.function` runs in any case."""
+    return CURRENT.context.settings.functions_eager
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Accepts what is the case anyway: functions run eagerly."""
+    """Has a `tf.function` return what its Python function returns: numbers and arrays do not become tensors."""
+    CURRENT.context.settings.functions_eager = bool(run_eagerly)

@@ -1,11 +1,23 @@
-"""`tf.summary`: what programs note down for TensorBoard. It is accepted; nothing is written."""
+"""`tf.summary`: what programs note down for TensorBoard. It is accepted, and a warning says that nothing is written."""
 
 from contextlib import nullcontext as _nullcontext
+from functools import cache as _cache
 from typing import Any as _Any
+
+from nbtf._runtime.logger import get_logger as _get_logger
+
+
+@_cache
+def _warn_of_no_files() -> None:
+    """Says once that nothing is written."""
+    _get_logger().warning(
+        "nbtf writes no event files: what tf.summary and the callback TensorBoard are given is dropped. `fit` returns "
+        "losses and metrics, and the callback CSVLogger writes them into a file."
+    )
 
 
 class SummaryWriter:
-    """Accepts what it is given and writes no file: event files are TensorBoard's.
+    """Accepts what it is given and writes no file, which a warning says: event files are TensorBoard's.
 
     Args:
       logdir: the folder; it is not made.
@@ -18,6 +30,8 @@ class SummaryWriter:
     def __init__(self, logdir: str | None = None) -> None:
         """Takes the folder."""
         self.logdir = logdir
+        if logdir is not None:
+            _warn_of_no_files()
 
     def as_default(self, step: _Any = None) -> _nullcontext["SummaryWriter"]:
         """Returns a block in which notes would go to this writer."""

@@ -346,10 +346,14 @@ def test_details_say_that_a_card_is_simulated() -> None:
     assert [{}, {"device_name": "Tesla K40c (simulated)", "compute_capability": (3, 5)}] == details
 
 
-def test_functions_run_eagerly() -> None:
-    tf.config.run_functions_eagerly(False)
+def test_functions_that_run_eagerly_return_what_their_code_returns() -> None:
+    function = tf.function(lambda x: x.numpy() + 1)
 
+    assert not tf.config.functions_run_eagerly()
+    assert isinstance(function(tf.constant(1)), tf.Tensor)
+    tf.config.run_functions_eagerly(True)
     assert tf.config.functions_run_eagerly()
+    assert not isinstance(function(tf.constant(1)), tf.Tensor)
 
 
 def test_memory_info_takes_names_and_not_devices() -> None:

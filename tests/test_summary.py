@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import nbtf as tf
+from nbtf import summary
 
 
 def test_notes_are_accepted_and_nothing_is_written(tmp_path: Path) -> None:
@@ -20,3 +23,14 @@ def test_notes_are_accepted_and_nothing_is_written(tmp_path: Path) -> None:
     writer.close()
 
     assert (written, list(tmp_path.iterdir())) == ([False] * 4, [])
+
+
+def test_that_nothing_is_written_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    summary._warn_of_no_files.cache_clear()
+    for _ in range(2):
+        tf.summary.create_file_writer("logs")
+        tf.keras.callbacks.TensorBoard("logs")
+    tf.summary.create_noop_writer()
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "writes no event files" in caplog.text

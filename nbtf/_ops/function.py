@@ -9,10 +9,11 @@ from typing import Any
 
 from nbtf._devices.cpu import CPU
 from nbtf._ops.structure import flatten, is_nested, map_structure, pack_sequence_as
+from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
-from nbtf._types import DType, as_dtype
+from nbtf._types import DType, as_dtype, int32
 from nbtf.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 
 
@@ -32,9 +33,10 @@ class Function:
         self._bound_to: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the function; numbers, strings and arrays among its results become tensors, as in TensorFlow."""
+        """Runs the function; numbers, strings, arrays and shapes among its results become tensors, as in TensorFlow."""
         given = self._arguments(args, kwargs)
-        return map_structure(_as_result, self.python_function(*given.args, **given.kwargs))
+        result = self.python_function(*given.args, **given.kwargs)
+        return result if CURRENT.context.settings.functions_eager else map_structure(_as_result, result)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Binds a method to its object."""
@@ -62,8 +64,8 @@ class Function:
         raise UnimplementedError(
             None,
             None,
-            f"tf.function runs {self.name!r} eagerly and makes no graph of it, so there is no concrete function. "
-            "Call it with tensors; `python_function` is the Python function, `input_signature` its specs.",
+            f"tf.function runs {self.name!r} eagerly and does not make a graph of it, so there is no concrete "
+            "function. Call it with tensors; `python_function` is the Python function, `input_signature` its specs.",
         )
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
@@ -99,6 +101,8 @@ class Function:
 
 
 def _as_result(value: Any) -> Any:
+    if isinstance(value, TensorShape) and value.is_fully_defined():
+        return as_tensor(value.as_list(), int32)
     plain = isinstance(value, bool | int | float | complex | str | bytes | CPU.xp.ndarray | CPU.xp.generic)
     return as_tensor(value) if plain else value
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import as_axis, as_int, as_ints, of_integers, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reshape, unbroadcast
 from nbtf._ops.creation import fill, ones
@@ -25,6 +26,7 @@ from nbtf._types import (
     DTypeLike,
     TensorLike,
     as_dtype,
+    bool_,
     float16,
     float32,
     float64,
@@ -221,10 +223,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
+INDICES = frozenset({uint8, int8, int32, int64})
+
+
 @op(
     "TI T T -> T",
     T=ALL,
-    TI=frozenset({uint8, int8, int32, int64}),
+    TI=INDICES,
     host={"depth": as_axis},
     plain={"axis": as_int},
 )
@@ -249,7 +254,7 @@ def one_hot(
     """Returns rows in which one place is marked.
 
     Args:
-      indices: which place; rows of other numbers have no mark.
+      indices: which place; rows of other numbers have no mark. NumPy's floats and truth values become int64.
       depth: how many places.
       on_value: the mark, 1 by default.
       off_value: what stands elsewhere, 0 by default.
@@ -277,7 +282,16 @@ def one_hot(
     kind = kind or float32
     on = as_tensor(1 if on_value is None else on_value, kind)
     off = as_tensor(0 if off_value is None else off_value, kind)
-    return OneHot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=name)
+    return OneHot(_as_indices(indices), on, off, depth=depth, axis=-1 if axis is None else axis, name=name)
+
+
+def _as_indices(indices: Any) -> Any:
+    """Returns NumPy's arrays and truth values as int64, as TensorFlow does; others as they are."""
+    dtype = None if isinstance(indices, Tensor) else host_array(indices)[1]
+    from_numpy = isinstance(indices, CPU.xp.ndarray | CPU.xp.generic)
+    if dtype is bool_ or (from_numpy and dtype not in INDICES):
+        return cast(as_tensor(indices), int64)
+    return indices
 
 
 def _suiting(value: Any, dtype: DType | None) -> DType | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from nbtf._devices.base import Buffer
 from nbtf._ops.indexed_slices import IndexedSlices
@@ -38,6 +38,12 @@ class VariableParts(Buffer):
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
         raise NotImplementedError
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        error = TypeError("'ResourceVariable' object does not support item assignment")
+        error.add_note("Write v[0].assign(value).")
+        raise error
 
     def __getitem__(self, key: Any) -> Part:
         """Returns a part of the value; its `assign` gives that part of the variable another value.

@@ -50,6 +50,7 @@ class Settings:
 
     soft_placement: bool = True
     device_policy: str = "silent"
+    functions_eager: bool = False
     default_device: Request | None = None
     inter_op_threads: int = 0
     intra_op_threads: int = 0

@@ -35,12 +35,16 @@ class Absent:
         """Raises the AttributeError, also for `hasattr`."""
         if instance is None:
             return self
-        raise AttributeError(self._text.format(name=self._name, kind=owner.__name__))
+        error = AttributeError(self._text.format(name=self._name, kind=owner.__name__))
+        if self._text is _LIKE_NUMPY:
+            error.add_note("Or use the function of the same meaning, such as tf.reshape, or call .numpy() first.")
+        raise error
 
 
 _LIKE_NUMPY = (
-    "'{kind}' object has no attribute '{name}'. If you are looking for numpy-related methods, "
-    "use the function of the same meaning, such as tf.reshape, tf.cast or tf.size, or call .numpy() first."
+    "EagerTensor object has no attribute '{name}'. \n"
+    "        If you are looking for numpy-related methods, please run the following:\n"
+    "        tf.experimental.numpy.experimental_enable_numpy_behavior()\n      "
 )
 _GRAPH_ONLY = "Tensor.{name} is undefined when eager execution is enabled."
 

@@ -195,7 +195,7 @@ class Dataset(Transformations):
         given = file_pattern.numpy() if isinstance(file_pattern, Tensor) else file_pattern
         patterns = [given] if isinstance(given, str | bytes) else list(given)
         texts = [one.decode() if isinstance(one, bytes) else str(one) for one in patterns]
-        names = sorted({found for text in texts for found in glob.glob(text)})
+        names = sorted({_beside(text, path) for text in texts for path in glob.glob(text)})
         if not names:
             text = "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: "
             raise InvalidArgumentError(None, None, f"{text}b'No files matched pattern: {', '.join(texts)}'")
@@ -346,3 +346,9 @@ def _with_shapes(types: Any, shapes: Any) -> Any:
     if is_mapping(types):
         return {key: _with_shapes(types[key], shapes[key]) for key in types}
     return TensorSpec(shapes, types)
+
+
+def _beside(pattern: str, path: str) -> str:
+    """Returns a path as TensorFlow names it: with `./` where the first folder of the pattern has a `*`."""
+    begins_with_pattern = any(mark in pattern.split("/")[0] for mark in "*?[")
+    return f"./{path}" if begins_with_pattern else path

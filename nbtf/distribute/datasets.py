@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbtf._ops.identity import identity
 from nbtf._runtime.arguments import check_has
@@ -12,6 +12,9 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf.distribute.values import mapped, regrouped
 from nbtf.errors import OutOfRangeError
+
+if TYPE_CHECKING:
+    from nbtf.data.iterators import Optional
 
 
 class InputContext:
@@ -46,6 +49,12 @@ class PerReplicaSpec:
     def __init__(self, *specs: Any) -> None:
         """Takes a spec for each replica."""
         self._specs = specs
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Tells whether the values of all replicas look like this."""
+        values = spec_or_value._specs if isinstance(spec_or_value, PerReplicaSpec) else spec_or_value.values
+        pairs = zip(self._specs, values, strict=False)
+        return len(values) == len(self._specs) and all(spec.is_compatible_with(value) for spec, value in pairs)
 
     def __repr__(self) -> str:
         """Lists the specs."""
@@ -131,6 +140,14 @@ class DistributedIterator:
     def __next__(self) -> Any:
         """Returns the next element."""
         return next(self._elements)
+
+    def get_next_as_optional(self) -> Optional:
+        """Returns the next element in an optional, which is empty after the last one."""
+        from nbtf.data.iterators import Optional  # a program without datasets does not load it
+
+        for element in self._elements:
+            return Optional(element, self.element_spec, True)
+        return Optional(None, self.element_spec, False)
 
     def get_next(self) -> Any:
         """Returns the next element.

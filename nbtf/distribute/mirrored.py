@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from nbtf._ops.variable import Variable
@@ -15,6 +15,7 @@ from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import merged
 from nbtf.distribute.reduction import CrossDeviceOps
 from nbtf.distribute.strategy import Strategy
+from nbtf.distribute.values import PerReplica, mapped
 from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
 from nbtf.distribute.workers import check_single_worker
 
@@ -57,6 +58,10 @@ class MirroredStrategy(Strategy):
 
     def _tell(self) -> None:
         get_logger().info("Using MirroredStrategy with devices %r", self.extended.worker_devices)
+
+    def _distributed(self, structures: Sequence[Any]) -> Any:
+        """Returns the values of all replicas in one structure, each as `PerReplica`, however many there are."""
+        return mapped(lambda *values: PerReplica(values), *structures)
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         """Makes a copy on each device; the initial value is computed once."""

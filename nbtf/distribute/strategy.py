@@ -178,7 +178,7 @@ class Strategy:
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
         """Returns values for the replicas, which a function makes one after another."""
         count = self.num_replicas_in_sync
-        return regrouped([value_fn(ValueContext(number, count)) for number in range(count)])
+        return self._distributed([value_fn(ValueContext(number, count)) for number in range(count)])
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Returns the replicas' values in a tuple; a value that is not distributed in a tuple of one."""
@@ -191,6 +191,10 @@ class Strategy:
     unwrap = experimental_local_results
 
     # For subclasses
+
+    def _distributed(self, structures: Sequence[Any]) -> Any:
+        """Returns the values of all replicas in one structure; those of a single replica as they are."""
+        return regrouped(structures)
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         """Makes a variable in the scope; `next_creator` makes one on the current device."""

@@ -203,3 +203,13 @@ def test_gradients_flow_through_slices(x: Any) -> None:
 def test_conditions_are_scalars(x: Any) -> None:
     with pytest.raises(ValueError, match=r"Shape must be rank 0 but is rank 1 for 'cond/Switch'"):
         tf1.cond(tf1.constant([True]), lambda: x, lambda: x)
+
+
+@pytest.mark.parametrize("first", [list, tuple], ids=["from_list", "from_tuple"])
+@pytest.mark.parametrize("returned", [list, tuple], ids=["list", "tuple"])
+def test_values_of_a_loop_come_in_what_its_body_returns(first: Any, returned: Any) -> None:
+    with tf1.Graph().as_default(), tf1.Session() as sess:
+        values = tf1.while_loop(lambda i, s: i < 5, lambda i, s: returned((i + 1, s + i)), first((0, 0)))
+
+        assert type(values) is returned
+        assert [int(value) for value in sess.run(values)] == [5, 10]

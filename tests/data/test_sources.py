@@ -142,3 +142,16 @@ def test_a_step_of_zero_leads_nowhere() -> None:
 
 def test_random_numbers_are_those_recorded_from_tensorflow() -> None:
     assert [2870909127, 3455438759, 4052121393] == listed(Dataset.random(seed=1).take(3))
+
+
+def test_files_are_named_as_tensorflow_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.txt").touch()
+    (tmp_path / "b.txt").touch()
+    monkeypatch.chdir(tmp_path)
+
+    names = {
+        pattern: [name.decode() for name in Dataset.list_files(pattern).as_numpy_iterator()]
+        for pattern in ("b.txt", "*.txt", "./*.txt", "sub/*.txt", "s*/*")
+    }
+    assert list(names.values()) == [["b.txt"], ["./b.txt"], ["./b.txt"], ["sub/a.txt"], ["./sub/a.txt"]]

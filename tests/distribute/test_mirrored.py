@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf.distribute.values import PerReplica
 from tests.machines import machine
 
 Strategy = tf.distribute.MirroredStrategy
@@ -362,3 +363,40 @@ def test_the_default_strategy_has_one_replica_and_changes_nothing() -> None:
     assert strategy.run(lambda x: x + 1, args=(1,)) == 2
     assert strategy.reduce("SUM", tf.constant([1.0, 2.0]), axis=0).numpy() == 3.0
     assert here().merge_call(lambda _, x: x, args=(3,)) == 3
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["one", "two"])
+def test_values_of_a_function_are_per_replica_however_many_there_are(count: int) -> None:
+    with machine(count):
+        strategy = tf.distribute.MirroredStrategy()
+        values = strategy.experimental_distribute_values_from_function(lambda context: {"a": [tf.constant(1.0), 2]})
+        results = strategy.experimental_local_results(values["a"][1])
+
+    assert isinstance(values["a"], list)
+    assert all(isinstance(part, PerReplica) for part in values["a"])
+    assert results == (2,) * count
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["one", "two"])
+def test_the_spec_of_a_distributed_dataset_is_a_signature(count: int) -> None:
+    with machine(count):
+        strategy = tf.distribute.MirroredStrategy()
+        dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2))
+
+        @tf.function(input_signature=[dataset.element_spec])
+        def step(x: Any) -> Any:
+            return strategy.run(lambda part: part + 1, args=(x,))
+
+        sums = [[part.numpy().tolist() for part in strategy.experimental_local_results(step(x))] for x in dataset]
+
+    assert sums == ([[[1, 2]], [[3, 4]]] if count == 1 else [[[1], [2]], [[3], [4]]])
+
+
+def test_an_optional_of_a_distributed_iterator_tells_the_end() -> None:
+    with machine(2):
+        strategy = tf.distribute.MirroredStrategy()
+        iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(2).batch(2)))
+        first, end = iterator.get_next_as_optional(), iterator.get_next_as_optional()
+
+        assert [part.numpy().tolist() for part in first.get_value().values] == [[0], [1]]
+        assert (bool(first.has_value()), bool(end.has_value())) == (True, False)

@@ -173,3 +173,31 @@ def test_what_is_kept_begins_with_zero_whatever_the_weight_is() -> None:
     optimizer.build([tf.Variable([float("inf"), float("nan")])])
 
     assert [one.numpy().tolist() for one in optimizer.variables[2:]] == [[0.0, 0.0]] * 2
+
+
+def test_a_step_of_nadam_costs_the_same_however_many_there_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimizer = optimizers.Nadam(0.1)
+    weight = tf.Variable([1.0])
+    calls = 0
+    share = optimizer._share
+
+    def counting(number: int) -> float:
+        nonlocal calls
+        calls += 1
+        return share(number)
+
+    monkeypatch.setattr(optimizer, "_share", counting)
+    counts: list[int] = []
+    for _ in range(40):
+        calls = 0
+        optimizer.apply_gradients([(tf.constant([1.0]), weight)])
+        counts.append(calls)
+
+    assert set(counts) == {3}
+    optimizer.iterations.assign(3)  # as restored from a checkpoint
+    assert optimizer._product_up_to(4) == pytest.approx(np.prod([share(number) for number in range(1, 5)]))
+
+
+def test_a_decay_of_keras_2_is_ignored_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="`decay` is no longer supported and will be ignored"):
+        assert float(optimizers.SGD(0.1, decay=1e-6, momentum=0.9).learning_rate) == pytest.approx(0.1)

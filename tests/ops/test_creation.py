@@ -190,3 +190,13 @@ def test_variables_are_tensors_but_have_no_static_value() -> None:
     assert tf.is_tensor(variable)
     assert tf.get_static_value(variable) is None
     assert not tf.is_tensor([tf.constant(1)])
+
+
+@pytest.mark.parametrize(
+    "indices",
+    [np.array([1.0, 2.0]), np.array([1, 2], np.int16), np.array([1, 2], np.float32)],
+    ids=lambda a: a.dtype.name,
+)
+def test_places_in_numpys_arrays_become_int64(indices: Any) -> None:
+    assert tf.one_hot(indices, 3).numpy().tolist() == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    assert tf.one_hot([True], 2).numpy().tolist() == [[0.0, 1.0]]

@@ -558,3 +558,11 @@ def test_variable_from_before_a_restart_can_be_read_and_no_more() -> None:
         )
         with pytest.raises(tf.errors.FailedPreconditionError, match=r"before tf\.runtime\.restart"):
             _ = v + 1
+
+
+def test_a_part_is_not_set_by_an_index() -> None:
+    v: Any = tf.Variable([1.0, 2.0])
+
+    with pytest.raises(TypeError, match="'ResourceVariable' object does not support item assignment"):
+        v[0] = 3.0
+    assert v.numpy().tolist() == [1.0, 2.0]

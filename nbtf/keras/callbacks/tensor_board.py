@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf.keras.callbacks.callback import Callback
+from nbtf.summary import _warn_of_no_files
 
 
 class TensorBoard(Callback):
-    """Takes all arguments and does nothing: no event files are written. The results are in what `fit` returns.
+    """Takes all arguments and writes no event files, which a warning says. The results are in what `fit` returns.
 
     Args:
       log_dir: kept, and not used.
@@ -21,3 +22,4 @@ class TensorBoard(Callback):
     def __init__(self, log_dir: Any = "logs", **kwargs: Any) -> None:
         """Keeps the name of the folder."""
         self.log_dir = str(log_dir)
+        _warn_of_no_files()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
+
+import numpy as np
 
 from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import add, multiply, subtract
@@ -11,6 +12,18 @@ from nbtf._ops.functions import pow, sqrt
 from nbtf._ops.magnitude import abs, clip_by_value, maximum, sign, square
 from nbtf._runtime.arguments import check_number
 from nbtf.keras.optimizers.optimizer import Optimizer, Step
+
+
+def _left(beta: float, number: int, variable: Any) -> Any:
+    """Returns `1 - beta**number` in the dtype of a weight, as Keras computes it."""
+    dtype = variable.dtype.np_dtype.type
+    return dtype(1) - dtype(beta) ** dtype(number)
+
+
+def _bias_free_rate(step: Step, beta_1: float, beta_2: float, variable: Any) -> float:
+    """Returns the learning rate that makes up for means that began with 0."""
+    rate = np.sqrt(_left(beta_2, step.number, variable)) / _left(beta_1, step.number, variable)
+    return float(variable.dtype.np_dtype.type(step.rate) * rate)
 
 
 class SGD(Optimizer):
@@ -80,7 +93,7 @@ class Adam(Optimizer):
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Takes a step."""
         mean, squares = slots[0], slots[1]
-        rate = step.rate * math.sqrt(1 - self.beta_2**step.number) / (1 - self.beta_1**step.number)
+        rate = _bias_free_rate(step, self.beta_1, self.beta_2, variable)
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         squares.assign_add(multiply(subtract(square(gradient), squares), 1 - self.beta_2))
         if self.amsgrad:
@@ -145,7 +158,7 @@ class Adamax(Optimizer):
         mean, largest = slots
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         largest.assign(maximum(multiply(largest, self.beta_2), abs(gradient)))
-        rate = step.rate / (1 - self.beta_1**step.number)
+        rate = float(step.rate / _left(self.beta_1, step.number, variable))
         variable.assign_sub(multiply(mean, rate) / add(largest, self.epsilon))
 
     def get_config(self) -> dict[str, Any]:
@@ -176,20 +189,29 @@ class Nadam(Optimizer):
     ) -> None:
         """Takes the options."""
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        self._product = (0, 1.0)
         super().__init__(learning_rate, **kwargs)
 
     def _share(self, number: int) -> float:
         return self.beta_1 * (1.0 - 0.5 * 0.96**number)
 
+    def _product_up_to(self, number: int) -> float:
+        """Returns the product of the shares of all steps; it is counted anew only after a jump."""
+        known, product = self._product if self._product[0] <= number else (0, 1.0)
+        for later in range(known + 1, number + 1):
+            product *= self._share(later)
+        self._product = (number, product)
+        return product
+
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Takes a step."""
         mean, squares = slots
         now, ahead = self._share(step.number), self._share(step.number + 1)
-        product = math.prod(self._share(number) for number in range(1, step.number + 1))
+        product = self._product_up_to(step.number)
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         squares.assign_add(multiply(subtract(square(gradient), squares), 1 - self.beta_2))
         direction = add(multiply(mean, ahead / (1 - product * ahead)), multiply(gradient, (1 - now) / (1 - product)))
-        spread = multiply(squares, 1 / (1 - self.beta_2**step.number))
+        spread = multiply(squares, float(1 / _left(self.beta_2, step.number, variable)))
         variable.assign_sub(multiply(direction, step.rate) / add(sqrt(spread), self.epsilon))
 
     def get_config(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -72,6 +73,8 @@ class Optimizer(Trackable):
         """Makes the counter of steps and the learning rate; what is kept beside weights comes with `build`."""
         if "lr" in kwargs:
             learning_rate = kwargs.pop("lr")  # as Keras 2 has it
+        if kwargs.pop("decay", None) is not None:
+            warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
         if kwargs:
             raise ValueError(f"Argument(s) not recognized: {kwargs}")
         given = [one for one in (clipnorm, clipvalue, global_clipnorm) if one is not None]

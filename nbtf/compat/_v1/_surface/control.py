@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbtf
-from nbtf._ops.structure import assert_same_structure, flatten, map_structure, pack_sequence_as
+from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -183,7 +183,7 @@ def while_loop(
       return_same_structure: whether a list of one value stays a list.
 
     Returns:
-      The last values, in the structure of `loop_vars`; a single one alone.
+      The last values, in the list or the tuple that `body` returns; a single one alone.
 
     Raises:
       TypeError: a function cannot be called.
@@ -194,14 +194,36 @@ def while_loop(
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
     if building() is None:
-        return nbtf.while_loop(cond, body, loop_vars, maximum_iterations=maximum_iterations)
+        return _repeated_at_once(cond, body, loop_vars, maximum_iterations, return_same_structure)
+    returned: list[Any] = [loop_vars]
+
+    def noted(*values: Any) -> Any:
+        returned[0] = body(*values)
+        return returned[0]
+
     with opened("while", name):
         first: Any = map_structure(as_tensor, loop_vars)
         shapes: Any = None if shape_invariants is None else flatten(shape_invariants)
-        outputs = _repeated(cond, body, first, shapes, maximum_iterations)
+        outputs = _repeated(cond, noted, first, shapes, maximum_iterations)
     if len(outputs) == 1 and not return_same_structure:
         return outputs[0]
-    return pack_sequence_as(loop_vars, outputs)
+    packed: Any = pack_sequence_as(loop_vars, outputs)
+    outer: Any = returned[0].__class__
+    sequences: tuple[Any, ...] = (list, tuple)
+    return outer(packed) if outer in sequences and packed.__class__ in sequences else packed
+
+
+def _repeated_at_once(cond: Any, body: Any, loop_vars: Any, limit: Any, return_same_structure: bool) -> Any:
+    """Repeats ops where no graph is built; a single value that `body` returns bare comes bare."""
+    bare = [False]
+
+    def listed(*values: Any) -> Any:
+        result = body(*values)
+        bare[0] = not (return_same_structure or is_nested(result))
+        return (result,) if bare[0] else result
+
+    values = nbtf.while_loop(cond, listed, loop_vars, maximum_iterations=limit)
+    return values[0] if bare[0] else values
 
 
 def _repeated(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 from tests.interleavings.scheduler import MADE, Preemption, Schedule, Scheduler, turn_locks
@@ -36,7 +37,7 @@ Choices = list[tuple[int, ...]]
 """For each line of a run the other threads that could have gone on there."""
 
 
-def run(scenario: Scenario, schedule: Schedule) -> Choices:
+def run(scenario: Scenario, schedule: Schedule, order: Sequence[int]) -> Choices:
     """Runs one schedule; returns where others would have been possible.
 
     Raises:
@@ -45,41 +46,47 @@ def run(scenario: Scenario, schedule: Schedule) -> Choices:
     with turn_locks():
         state = scenario.begin()
         try:
-            scheduler = Scheduler([lambda body=body: body(state) for body in scenario.bodies], schedule)
+            scheduler = Scheduler([lambda body=body: body(state) for body in scenario.bodies], schedule, order)
             scheduler.run()
             assert not any(lock.is_held for lock in MADE), "a lock is still held"
             scenario.check(state)
         except Exception as error:
-            raise Failure(f"{scenario}, {list(map(tuple, schedule))}: {type(error).__name__}: {error}") from error
+            raise Failure(
+                f"{scenario}, {list(order)}, {list(map(tuple, schedule))}: {type(error).__name__}: {error}"
+            ) from error
         finally:
             scenario.end(state)
     return scheduler.choices
 
 
-def _warm(scenario: Scenario) -> Choices:
+def _orders(scenario: Scenario) -> list[tuple[int, ...]]:
+    return list(permutations(range(len(scenario.bodies))))
+
+
+def _warm(scenario: Scenario) -> None:
     """Runs a scenario until caches are filled, so that the same schedule always means the same."""
-    for _ in range(2):
-        for first in range(len(scenario.bodies)):
-            run(scenario, (Preemption(0, first),))
-    return run(scenario, ())
+    for order in _orders(scenario) * 2:
+        run(scenario, (), order)
 
 
 def schedules(scenario: Scenario, most: int) -> Iterator[Schedule]:
-    """Runs all schedules with at most so many preemptions, and yields each."""
+    """Runs all schedules with at most so many preemptions, in all orders, and yields each."""
 
-    def after(schedule: Schedule, choices: Choices) -> Iterator[Schedule]:
+    def after(schedule: Schedule, choices: Choices, order: Sequence[int]) -> Iterator[Schedule]:
         if len(schedule) == most:
             return
         for line in range(schedule[-1].line + 1 if schedule else 0, len(choices)):
             for thread in choices[line]:
                 longer = (*schedule, Preemption(line, thread))
-                choices_then = run(scenario, longer)
+                choices_then = run(scenario, longer, order)
                 yield longer
-                yield from after(longer, choices_then)
+                yield from after(longer, choices_then, order)
 
-    choices = _warm(scenario)
-    yield ()
-    yield from after((), choices)
+    _warm(scenario)
+    for order in _orders(scenario):
+        choices = run(scenario, (), order)
+        yield ()
+        yield from after((), choices, order)
 
 
 def explore(scenario: Scenario, preemptions: int, limit: int | None = None) -> int:
@@ -99,17 +106,21 @@ def explore(scenario: Scenario, preemptions: int, limit: int | None = None) -> i
 
 
 def sample(scenario: Scenario, count: int) -> int:
-    """Runs some schedules: one preemption at lines of equal distance, then two, drawn with a fixed seed."""
+    """Runs some schedules: one preemption at lines of equal distance, then one more, drawn with a fixed seed."""
     gc.disable()
     try:
-        choices, draw = _warm(scenario), random.Random(scenario.name)
-        single = [Preemption(line, thread) for line, others in enumerate(choices) for thread in others]
-        first = single[:: max(1, 2 * len(single) // count)]
-        for preemption in first:
-            choices_then = run(scenario, (preemption,))
-            line = draw.randrange(preemption.line + 1, len(choices_then) + 1)
-            if line < len(choices_then) and choices_then[line]:
-                run(scenario, (preemption, Preemption(line, draw.choice(choices_then[line]))))
-        return 2 * len(first)
+        _warm(scenario)
+        draw, orders, runs = random.Random(scenario.name), _orders(scenario), 0
+        for order in orders:
+            choices = run(scenario, (), order)
+            single = [Preemption(line, thread) for line, threads in enumerate(choices) for thread in threads]
+            for preemption in single[:: max(1, 2 * len(orders) * len(single) // count)]:
+                choices = run(scenario, (preemption,), order)
+                later = [line for line in range(preemption.line + 1, len(choices)) if choices[line]]
+                if later:
+                    line = draw.choice(later)
+                    run(scenario, (preemption, Preemption(line, draw.choice(choices[line]))), order)
+                runs += 1 + bool(later)
+        return runs
     finally:
         gc.enable()

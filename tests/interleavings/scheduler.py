@@ -2,8 +2,8 @@
 
 Only the thread with the baton runs. Before each line of the package it may hand the baton on, if the schedule says so:
 a schedule is a list of preemptions, each the number of a line (of all that were run) and the thread that goes on there.
-A thread that waits for a lock, or has ended, hands the baton to the next one that can run. So a schedule fixes
-everything, and a failure can be run again.
+A thread that waits for a lock, or has ended, hands the baton to the first one that can run, in an order that stands
+beside the schedule. The two fix everything, and a failure can be run again.
 
 The locks of the package are replaced by some that the scheduler understands. If all threads wait, that is a deadlock.
 """
@@ -54,8 +54,8 @@ class Scheduler:
     current: Scheduler | None = None
     """The one that runs now; locks ask it."""
 
-    def __init__(self, bodies: Sequence[Callable[[], object]], schedule: Schedule) -> None:
-        self._bodies = bodies
+    def __init__(self, bodies: Sequence[Callable[[], object]], schedule: Schedule, order: Sequence[int]) -> None:
+        self._bodies, self._order = bodies, order
         self._schedule = dict(schedule)
         self._batons = [threading.Semaphore(0) for _ in bodies]
         self._numbers: dict[int, int] = {}
@@ -73,7 +73,7 @@ class Scheduler:
         try:
             for thread in threads:
                 thread.start()
-            self._batons[0].release()
+            self._batons[self._order[0]].release()
             self._finished.wait()
             for thread in threads:
                 thread.join()
@@ -115,7 +115,7 @@ class Scheduler:
         """Returns the threads that can run."""
         return [
             number
-            for number in range(len(self._bodies))
+            for number in self._order
             if number not in self._over and (number not in self._waits or self._waits[number].is_free_for(number))
         ]
 
@@ -127,7 +127,7 @@ class Scheduler:
 
     def _pass_on(self, runner: int) -> None:
         """Hands the baton on at the end of a thread; after an error all others end."""
-        left = [number for number in range(len(self._bodies)) if number not in self._over]
+        left = [number for number in self._order if number not in self._over]
         if not left:
             self._finished.set()
             return

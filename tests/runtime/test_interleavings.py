@@ -63,4 +63,4 @@ def test_the_same_schedule_gives_the_same_lines() -> None:
     scenario = SCENARIOS[1]
     sample(scenario, 2)
 
-    assert run(scenario, (Preemption(20, 1),)) == run(scenario, (Preemption(20, 1),))
+    assert run(scenario, (Preemption(20, 1),), (0, 1)) == run(scenario, (Preemption(20, 1),), (0, 1))

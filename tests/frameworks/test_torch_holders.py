@@ -56,7 +56,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], dict[str, list[str] | None]]] = {
     ),
     "a loss and what it was made of": (
         (*NET, "out = net(data); loss = (out ** 2).sum()"),
-        {"loss: kept for its backward pass (11 nodes, 2 tensors)": None},
+        {"loss: kept for its backward pass (11 nodes, 2 tensors)": None, "loss": ["%xdel loss"]},
     ),
 }
 

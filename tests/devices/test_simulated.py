@@ -429,6 +429,16 @@ def test_times_are_modelled() -> None:
     assert (8e9 / 8e9, True) == gpu.copy_time_of(8_000_000_000, 5.0)
 
 
+def test_a_part_of_a_view_has_memory_of_its_own() -> None:
+    gpu = _gpu()
+    whole = gpu.put(_ones(100))
+    (view,) = gpu.run(RESHAPE, [whole], {"shape": (10, 10)}, _spec(10, 10))
+
+    (part,) = gpu.run(Op(lambda xp, a: a[2:4], "Slice"), [view], {}, _spec(2, 10))
+
+    assert not np.shares_memory(part._array, whole._array)
+
+
 def test_a_view_takes_no_time() -> None:
     assert (0.0, "modelled") == _gpu().time_of(RESHAPE, [((1000,), float32)], [((10, 100), float32)], 5.0)
 

@@ -10,6 +10,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._ops.op import OPS
+from nbtf._runtime import execute
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import HERE, Scope, merged, set_scope
 from nbtf._runtime.tape import Call
@@ -467,3 +468,13 @@ def test_an_error_of_the_device_is_shown_once() -> None:
 
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+def test_a_loop_over_shapes_does_not_fill_the_memory(two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "_REMEMBERED", 3)
+    monkeypatch.setattr(execute, "_SPECS", {})
+
+    for length in range(1, 20):
+        tf.negative(tf.zeros([length]))
+
+    assert 0 < len(execute._SPECS) <= 3

@@ -181,3 +181,13 @@ def test_size_is_a_number_of_bytes_or_has_a_unit(size: int | str, nbytes: int) -
 def test_size_that_is_none_is_refused(size: str) -> None:
     with pytest.raises(ValueError, match="A size reads 512MiB"):
         size_in_bytes(size)
+
+
+def test_a_rule_for_one_gpu_does_not_hold_for_a_tenth_more() -> None:
+    with machine(11):
+        record = _product("GPU:10")
+
+        with pytest.raises(AssertionError, match=r"\+ MatMul on GPU:10"):
+            record.expect("MatMul=GPU:1")
+        with pytest.raises(AssertionError, match="- MatMul on GPU:10"):
+            _product("GPU:1").expect("MatMul=GPU:10")

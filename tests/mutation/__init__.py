@@ -1,0 +1,1 @@
+"""Would the tests notice if a line were wrong?"""

@@ -1,0 +1,49 @@
+"""Would the tests notice if a line were wrong?
+
+python -m tests.mutation                            # 20 mutants of each file
+python -m tests.mutation --each 1000 --only placement
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+
+from tests.mutation.mutants import mutants_of
+from tests.mutation.targets import EQUIVALENT, TARGETS
+from tests.mutation.trial import ROOT, is_noticed
+
+SHARE = 0.97
+"""Of the mutants that make a difference, so many must be noticed."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--each", type=int, default=20, help="mutants of each file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="a part of the file's name")
+    chosen = parser.parse_args()
+    noticed = count = 0
+    for file, tests in TARGETS.items():
+        if chosen.only not in file:
+            continue
+        source = (ROOT / file).read_text(encoding="utf-8")
+        if is_noticed(file, source, tests):
+            print(f"{file}: its tests fail without a mutant")
+            return 1
+        mutants = [m for m in mutants_of(source) if (file, m.before, m.after) not in EQUIVALENT]
+        random.Random(f"{chosen.seed} {file}").shuffle(mutants)
+        for mutant in mutants[: chosen.each]:
+            count += 1
+            if is_noticed(file, mutant.applied_to(source), tests):
+                noticed += 1
+            else:
+                print(f"{file}:{mutant.line}: {mutant.before!r} -> {mutant.after!r} is not noticed", flush=True)
+        print(f"{file}: {noticed} of {count} noticed so far", flush=True)
+    print(f"{noticed} of {count} mutants noticed, {noticed / max(1, count):.1%}; seed {chosen.seed}")
+    return int(noticed < SHARE * count)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""Which small mistakes can be made in a file? Each mutant is the file with one of them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Add,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One mistake: the line, what stands there, and what the mutant has instead."""
+
+    line: int
+    before: str
+    after: str
+    number: int
+    changed: ast.AST
+
+    def applied_to(self, source: str) -> str:
+        """Returns the whole file with the mistake."""
+        tree = ast.parse(source)
+        _replace(tree, self.number, self.changed)
+        return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def mutants_of(source: str) -> list[Mutant]:
+    """Returns all mutants of a file, in the order of its lines."""
+    made = [
+        Mutant(getattr(node, "lineno", 0), ast.unparse(node), ast.unparse(changed), number, changed)
+        for number, node in enumerate(ast.walk(ast.parse(source)))
+        for changed in _changes(node)
+    ]
+    return sorted(made, key=lambda mutant: mutant.line)
+
+
+def _changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields what may stand in a node's place: wrong comparison, number, truth, arithmetic, or nothing at all."""
+    match node:
+        case ast.Compare(ops=[operator, *_]) if type(operator) in _COMPARISONS:
+            changed = copy.deepcopy(node)
+            changed.ops[0] = _COMPARISONS[type(operator)]()
+            yield changed
+        case ast.BinOp(op=operator) if type(operator) in _ARITHMETIC:
+            changed = copy.deepcopy(node)
+            changed.op = _ARITHMETIC[type(operator)]()
+            yield changed
+        case ast.BoolOp(op=operator):
+            changed = copy.deepcopy(node)
+            changed.op = ast.Or() if isinstance(operator, ast.And) else ast.And()
+            yield changed
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield copy.deepcopy(operand)
+        case ast.Constant(value=bool() as truth):
+            yield ast.Constant(not truth)
+        case ast.Constant(value=int() | float() as number):
+            yield ast.Constant(number + 1)
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+            yield ast.Return(ast.Constant(None))
+        case ast.Expr(value=ast.Call()) | ast.AugAssign():
+            yield ast.Pass()
+        case _:
+            pass
+
+
+def _replace(tree: ast.AST, number: int, changed: ast.AST) -> None:
+    """Puts a node in the place of the one that `ast.walk` comes to as the `number`-th."""
+    target = next(node for count, node in enumerate(ast.walk(tree)) if count == number)
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is target:
+                setattr(parent, field, changed)
+                return
+            if isinstance(value, list) and any(item is target for item in value):
+                value[:] = [changed if item is target else item for item in value]
+                return

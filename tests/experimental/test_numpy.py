@@ -211,3 +211,8 @@ def test_pythons_floats_are_float32_if_preferred(arrays: Any) -> None:
 def test_other_modes_are_refused(arrays: Any) -> None:
     with pytest.raises(ValueError, match="must be 'legacy' or 'off'"):
         arrays(dtype_conversion_mode="all")
+
+
+def test_magnitudes_of_integers_are_integers_and_the_lower_limit_wins() -> None:
+    assert tnp.fabs([-1, 2]).dtype.name == "int64"
+    assert int(tnp.clip(1, 5, 2)) == 5

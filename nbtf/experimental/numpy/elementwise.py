@@ -73,9 +73,9 @@ ceil = _of_floats("ceil", rounding.ceil)
 isnan = _of_floats("isnan", rounding.is_nan)
 isinf = _of_floats("isinf", rounding.is_inf)
 isfinite = _of_floats("isfinite", rounding.is_finite)
-fabs = _of_floats("fabs", magnitude.abs)
 
 abs = absolute = _of_any("absolute", magnitude.abs)
+fabs = _of_any("fabs", magnitude.abs)
 negative = _of_any("negative", elementwise.negative)
 positive = _of_any("positive", lambda x: x)
 sign = _of_any("sign", magnitude.sign)
@@ -139,9 +139,9 @@ def _log_of_base(x: Any, base: int) -> Tensor:
 def clip(a: Any, a_min: Any, a_max: Any) -> Tensor:
     """Returns values that are not below one limit and not above another; None is no limit."""
     made = asarray(a)
-    if a_min is not None:
-        made = maximum(made, a_min)
-    return made if a_max is None else minimum(made, a_max)
+    if a_max is not None:
+        made = minimum(made, a_max)
+    return made if a_min is None else maximum(made, a_min)  # last: it wins where the limits cross, as in TensorFlow
 
 
 def around(a: Any, decimals: int = 0) -> Tensor:

@@ -24,6 +24,7 @@ ALLOWANCE = 2**20
 """Bytes that may come of a small archive in any case."""
 
 _CHUNK = 2**24
+_MOST_NAME = 255  # bytes of a file's name: what file systems take
 _MOST_HEADER = 10_000
 _MOST_AXES = 32
 _HEADER = re.compile(
@@ -126,8 +127,10 @@ def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
       RefusedFileError: the name leads out of the folder.
     """
     names = PurePosixPath(name.replace("\\", "/")).parts
-    if not names or ".." in names or names[0] == "/" or PureWindowsPath(name).drive or "\0" in name:
-        raise RefusedFileError(f"{source} names {name!r}, which is no file inside its folder.")
+    leads_out = not names or ".." in names or names[0] == "/" or PureWindowsPath(name).drive
+    lengths = [len(part.encode(errors="replace")) for part in names]
+    if leads_out or not name.isprintable() or max(lengths) > _MOST_NAME or sum(lengths) > 4 * _MOST_NAME:
+        raise RefusedFileError(f"{source} names {name!r:.200}, which is no file inside its folder.")
     return Path(os.fspath(folder)).joinpath(*names)
 
 
@@ -148,6 +151,8 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
         raise ValueError(f"{len(members)} members; at most {MOST_MEMBERS} are read.")
     if len({member.filename for member in members}) < len(members):
         raise ValueError("two members have the same name.")
+    if max((member.compress_size for member in members), default=0) > nbytes:
+        raise ValueError(f"a member is said to be longer than the {nbytes} bytes of the archive.")
     declared, most = sum(member.file_size for member in members), MOST_SWELLING * nbytes + ALLOWANCE
     if declared > most:
         raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {most} are read.")

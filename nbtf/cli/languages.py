@@ -34,7 +34,7 @@ def original_of(path: Path, notebook: Any) -> Path | None:
 
 def language_of(notebook: Any) -> str:
     """Returns the language that a translated notebook says it is in; empty for an original."""
-    return notebook.metadata.get("nbtf", {}).get("language", "")
+    return str(notebook.metadata.get("nbtf", {}).get("language", ""))
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:

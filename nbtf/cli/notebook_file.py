@@ -41,8 +41,9 @@ def _mistake(notebook: Any) -> str | None:
     """
     if not _is_table(notebook.get("metadata")):
         return "its metadata are no table"
-    if not _is_table(notebook.metadata.get("kernelspec", {})):
-        return "its kernelspec is no table"
+    for name in ("kernelspec", "language_info", "nbtf", "widgets"):
+        if not _is_table(notebook.metadata.get(name, {})):
+            return f"its {name} is no table"
     if not isinstance(notebook.get("cells"), list):
         return "it has no list of cells"
     for number, cell in enumerate(notebook.cells, start=1):

@@ -11,6 +11,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
 from nbtf._storage import files
+from nbtf._storage.refusal import RefusedFileError, refusing
+from nbtf.cli.command_error import CommandError
 from nbtf.cli.languages import pieces
 
 _SAYS_NOTHING = (
@@ -25,6 +27,10 @@ _SAYS_NOTHING = (
 """Lines of a catalogue that change with the day or the program, or say nothing."""
 
 _HEADER = "# What a notebook says, in another language. `nbtf notebooks translate` adds what is missing."
+
+
+MOST_BYTES = 2**24
+"""Of a catalogue."""
 
 
 class Missing(NamedTuple):
@@ -57,9 +63,26 @@ def updated(path: Path, notebook: Any, language: str) -> Catalog:
 
 
 def read(path: Path) -> Catalog:
-    """Returns the catalogue at a path."""
-    with path.open("rb") as file:
-        return read_po(file)
+    """Returns the catalogue at a path.
+
+    Raises:
+      CommandError: it cannot be read, or is no catalogue in UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        with refusing(path):
+            if len(content) > MOST_BYTES:
+                raise ValueError(f"it has more than {MOST_BYTES} bytes")
+            catalogue = read_po(io.StringIO(content.decode("utf-8")), abort_invalid=True)
+    except RefusedFileError as error:
+        raise CommandError(f"{path} is no catalogue: {error.__cause__}") from error
+    if catalogue.charset not in ("utf-8", "utf8"):  # which codec it is looked up as must not come from the file
+        raise CommandError(f"{path} says that it is in {catalogue.charset!r}; catalogues are in UTF-8")
+    return catalogue
 
 
 def write(path: Path, catalogue: Catalog) -> None:

@@ -79,7 +79,6 @@ def _stand_in(which: int) -> Callable[[Any], Tensor]:
             for axis, length in enumerate(tensor.shape)
         ]
         dtype = as_dtype(str(tensor.dtype))
-        fill = np.ones if dtype.is_floating else np.zeros
-        return host_tensor(fill(shape, dtype.np_dtype), dtype)
+        return host_tensor(_repeated(dtype, shape), dtype)
 
     return make

@@ -74,7 +74,7 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     if document["format"] != FORMAT:
         raise RefusedFileError(f"{folder} has the format {document['format']!r:.60}; this nbtf reads {FORMAT!r}.")
     values = read_arrays(io.BytesIO(contents[VALUES]), folder / VALUES)
-    reader = Reader(document["nodes"], values)
+    reader = Reader(document["nodes"], values, folder / OBJECTS)
     with refusing(folder, "cannot be loaded"), allowing(sum(array.nbytes for array in values.values())):
         root = reader.root(document["root"])
         signatures = {name: reader.signature(name, root, entry) for name, entry in document["signatures"].items()}
@@ -85,9 +85,9 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
 class Reader:
     """Makes objects of nodes; each once."""
 
-    def __init__(self, nodes: list[dict[str, Any]], values: dict[str, np.ndarray[Any, Any]]) -> None:
-        """Takes what was read."""
-        self._nodes, self._values = nodes, values
+    def __init__(self, nodes: list[dict[str, Any]], values: dict[str, np.ndarray[Any, Any]], source: object) -> None:
+        """Takes what was read, and the file, which errors name."""
+        self._nodes, self._values, self._source = nodes, values, source
         self._made: dict[int, Any] = {}
         self._begun: set[int] = set()
         self._described: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -137,7 +137,7 @@ class Reader:
         name = next(iter(described), "")
         if name not in DESCRIBED:
             raise ValueError(f"{name!r:.60} describes no value.")
-        check(described, DESCRIBED[name], "a value")
+        check(described, DESCRIBED[name], self._source)
         return self._described[name](described)
 
     def _function(self, described: dict[str, Any]) -> Function:
@@ -158,7 +158,7 @@ class Reader:
         node = self._nodes[number]
         if node["kind"] not in NODES:
             raise ValueError(f"node {number} is a {node['kind']!r:.60}, which nothing can be made of.")
-        check(node, NODES[node["kind"]], f"node {number}")
+        check(node, NODES[node["kind"]], self._source, f"nodes[{number}]")
         self._begun.add(number)
         self._made[number] = value = self._kinds[node["kind"]](number, node)
         return value

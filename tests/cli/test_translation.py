@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nbtf import cli
+from nbtf.cli.command_error import CommandError
 from nbtf.cli.languages import pieces
 
 nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
@@ -125,3 +126,19 @@ def test_a_translation_with_other_code_is_found(notebook: Path, capsys: pytest.C
     status = cli.main(["notebooks", "check", str(made)])
 
     assert (status, "make it again" in capsys.readouterr().out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\xff", "is no catalogue"),
+        (b'msgid "a"\nmsgstr b\n', "is no catalogue"),
+        (b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=os\\n"\n', "says that it is in 'os'"),
+    ],
+    ids=["bytes", "form", "charset"],
+)
+def test_a_catalogue_that_is_damaged_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.po").write_bytes(content)
+
+    with pytest.raises(CommandError, match=message):
+        translation.read(tmp_path / "a.po")

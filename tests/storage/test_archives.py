@@ -142,7 +142,10 @@ def test_a_refusal_names_the_file_and_is_caught_as_data_loss(tmp_path: Path) -> 
         read_arrays(tmp_path / "bad.npz")
 
 
-@pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "C:\\a", "\\\\host\\a", "", "a\0b", "b\\..\\..\\a"])
+OUTSIDE = ["../a", "/a", "a/../../b", "C:\\a", "\\\\host\\a", "", "a\0b", "b\\..\\..\\a", "\ud800", "x" * 300, "a\nb"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE, ids=ascii)
 def test_a_path_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(RefusedFileError, match="which is no file inside its folder"):
         inside(tmp_path, name, "list.json")
@@ -157,3 +160,12 @@ def test_too_many_members_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(RefusedFileError, match="3 members; at most 2"):
         read_arrays(io.BytesIO(_npz(a=1, b=2, c=3)))
+
+
+def test_a_member_that_is_said_to_be_longer_than_the_archive_is_refused() -> None:
+    content = bytearray(_npz(a=np.arange(3)))
+    directory = content.rindex(b"PK\x01\x02")
+    content[directory + 20 : directory + 24] = b"\xff\xff\xff\x7f"  # its compressed size
+
+    with pytest.raises(RefusedFileError, match="longer than"):
+        read_arrays(io.BytesIO(content))

@@ -17,9 +17,12 @@ from nbtf._ops.logic import logical_and, logical_not
 from nbtf._ops.magnitude import clip_by_value, minimum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras import allowance
 from nbtf.keras.losses.functions import same_rank
 from nbtf.keras.losses.loss import weights_like
 from nbtf.keras.metrics.metric import Metric
+
+_THRESHOLD_BYTES = 32  # a float of Python and where it stands in a list
 
 
 class _Counts(Metric):
@@ -196,6 +199,7 @@ class AUC(_Counts):
                 f'Invalid `summation_method` argument value "{summation_method}". '
                 'Expected one of: ["interpolation", "majoring", "minoring"]'
             )
+        allowance.take((num_thresholds, _THRESHOLD_BYTES), "uint8")
         inner = [(one + 1) / (num_thresholds - 1) for one in range(num_thresholds - 2)]
         inner = sorted(thresholds) if thresholds is not None else inner
         all_four = ["true_positives", "false_positives", "true_negatives", "false_negatives"]

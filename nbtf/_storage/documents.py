@@ -21,21 +21,21 @@ that length; `{str: schema}` for a dictionary; `{"name": schema}` for a dictiona
 those with a question mark, `"name?"`; `object` for anything. A `bool` is no `int` here."""
 
 
-def parse_document(content: bytes | str, source: object, schema: Schema = object, most_bytes: int | None = None) -> Any:
+def parse_document(content: bytes | str, source: object, schema: Schema = object) -> Any:
     """Returns what a JSON text says.
 
     Args:
       content: the text, or its bytes in UTF-8.
       source: the file, which errors name.
       schema: what the document must look like.
-      most_bytes: how long it may be; `MOST_BYTES` when None.
 
     Raises:
       RefusedFileError: it is too large or too deep, no JSON, or looks different.
     """
-    most = MOST_BYTES if most_bytes is None else most_bytes
-    if len(content) > most:
-        raise RefusedFileError(f"{source} is damaged: a document of {len(content)} bytes; at most {most} are read.")
+    if len(content) > MOST_BYTES:
+        raise RefusedFileError(
+            f"{source} is damaged: a document of {len(content)} bytes; at most {MOST_BYTES} are read."
+        )
     with refusing(source):
         text = content.decode("utf-8") if isinstance(content, bytes) else content
         document = json.loads(text)

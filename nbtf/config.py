@@ -214,11 +214,45 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_experimental_options(options: dict[str, Any]) -> None:
-        """Accepts options of the graph optimizer, such as `{"layout_optimizer": False}`; it has nothing to do here.
+        """Keeps options of the graph optimizer; it has nothing to do here. Names that TensorFlow lacks are passed over.
 
         Args:
-          options: names and truth values.
+          options: names and truth values, such as `{"layout_optimizer": False}`.
         """
+        kept = dict(CURRENT.context.settings.optimizer_options)
+        kept |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}
+        CURRENT.context.change(optimizer_options=tuple(kept.items()))
+
+    @staticmethod
+    def get_experimental_options() -> dict[str, Any]:
+        """Returns the options that were set, and two that TensorFlow always tells.
+
+        >>> tf.config.optimizer.get_experimental_options()
+        {'disable_model_pruning': False, 'disable_meta_optimizer': False}
+        """
+        kept = dict(CURRENT.context.settings.optimizer_options)
+        return {n: kept.get(n, False) for n in _OPTIMIZER_OPTIONS if n in kept or n.startswith("disable_m")}
+
+
+# Source: context.py of TensorFlow 2.21, get_optimizer_experimental_options.
+_OPTIMIZER_OPTIONS = (
+    "layout_optimizer",
+    "constant_folding",
+    "shape_optimization",
+    "remapping",
+    "arithmetic_optimization",
+    "dependency_optimization",
+    "loop_optimization",
+    "function_optimization",
+    "debug_stripper",
+    "disable_model_pruning",
+    "scoped_allocator_optimization",
+    "pin_to_host_optimization",
+    "implementation_selector",
+    "auto_mixed_precision",
+    "use_plugin_optimizers",
+    "disable_meta_optimizer",
+)
 
 
 class experimental:  # noqa: N801  # TensorFlow's name

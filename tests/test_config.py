@@ -370,8 +370,11 @@ def test_memory_info_takes_names_and_not_devices() -> None:
 def test_compilation_is_only_kept(given: Any, kept: str) -> None:
     before = tf.config.optimizer.get_jit()
     tf.config.optimizer.set_jit(given)
-    tf.config.optimizer.set_experimental_options({"layout_optimizer": False})
+    tf.config.optimizer.set_experimental_options({"layout_optimizer": False, "nonsense": True})
 
+    # Source: TensorFlow 2.21.
+    options = {"layout_optimizer": False, "disable_model_pruning": False, "disable_meta_optimizer": False}
+    assert list(options.items()) == list(tf.config.optimizer.get_experimental_options().items())
     assert ["", kept] == [before, tf.config.optimizer.get_jit()]
     assert 2.0 == tf.add(1.0, 1.0).numpy()
 

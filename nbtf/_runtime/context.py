@@ -58,6 +58,7 @@ class Settings:
     check_numerics: bool = False
     tensor_float_32: bool = True
     jit: str = ""
+    optimizer_options: tuple[tuple[str, bool], ...] = ()
 
 
 class Context:

@@ -86,6 +86,7 @@ def test_branches_and_loops_run_when_their_turn_comes(graphs: Any) -> None:
     mapped = tf.map_fn(lambda one: one + x, tf.constant([1.0, 2.0]))
 
     assert [6.0, 6] == graphs.Session().run([chosen, tf.nest.flatten(counted)[0]], {x: 3.0})
+    assert isinstance(counted, list)
     assert [-2.0, -1.0] == graphs.Session().run(mapped, {x: -3.0}).tolist()
 
 

@@ -19,12 +19,6 @@ def test_a_constant_is_its_value() -> None:
 name: "a"
 op: "Const"
 attr {
-  key: "dtype"
-  value {
-    type: DT_FLOAT
-  }
-}
-attr {
   key: "value"
   value {
     tensor {
@@ -38,8 +32,36 @@ attr {
     }
   }
 }
+attr {
+  key: "dtype"
+  value {
+    type: DT_FLOAT
+  }
+}
 """
     assert text == str(tf1.constant([1.0, 2.0], name="a").op)
+
+
+# Source: TensorFlow 2.21.
+ORDERS = {
+    "Sum": ["keep_dims", "T", "Tidx"],
+    "ConcatV2": ["T", "Tidx", "N"],
+    "Placeholder": ["shape", "dtype"],
+}
+
+
+def test_attributes_stand_in_the_order_of_protocol_buffers() -> None:
+    x = tf1.placeholder(tf1.float32, [2])
+    nodes = [tf1.reduce_sum(x, 0).op, tf1.concat([x, x], 0).op, x.op]
+
+    assert ORDERS == {node.type: re.findall('key: "(.*)"', str(node)) for node in nodes}
+
+
+def test_a_graph_tells_its_version() -> None:
+    tf1.constant(1)
+
+    assert str(tf1.get_default_graph().as_graph_def()).endswith("}\nversions {\n  producer: 2474\n}\n")
+    assert "" == str(tf1.GraphDef())
 
 
 @pytest.mark.parametrize(

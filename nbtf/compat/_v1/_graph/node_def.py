@@ -11,6 +11,7 @@ from nbtf._devices.names import parse
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
 from nbtf.compat._v1._graph.seeds import GraphStream
+from nbtf.version import GRAPH_DEF_VERSION
 
 _FIELDS = {"keepdims": "keep_dims", "masks": "", "stream": "", "value_index": ""}
 """Names that attributes have in TensorFlow, where they differ; empty for those that are several or none."""
@@ -138,7 +139,7 @@ class NodeDef:
         found = [f'name: "{self.name}"', f'op: "{self.op}"', *[f'input: "{one}"' for one in self.input]]
         if self.device:
             found.append(f'device: "{self.device}"')
-        for name, value in self.attr.items():
+        for name, value in sorted(self.attr.items(), key=_place_in_text):
             inner = [f'key: "{name}"', *_message("value", repr(value).splitlines())]
             found += _message("attr", inner)
         return found
@@ -148,18 +149,27 @@ class NodeDef:
         return "".join(f"{line}\n" for line in self.lines())
 
 
+def _place_in_text(item: tuple[str, Any]) -> list[int]:
+    """Returns what puts attributes in the order of protocol buffers: backwards, but a name before those it begins."""
+    return [-ord(one) for one in item[0]]
+
+
 class GraphDef:
     """The nodes of a graph as text."""
 
-    __slots__ = ("node",)
+    __slots__ = ("_producer", "node")
 
-    def __init__(self, nodes: Sequence[Any] = ()) -> None:
-        """Takes the nodes of a graph, in order."""
-        self.node = [NodeDef(one) for one in nodes]
+    def __init__(self, nodes: Sequence[Any] | None = None) -> None:
+        """Takes the nodes of a graph, in order; None makes an empty message."""
+        self.node = [NodeDef(one) for one in nodes or ()]
+        self._producer = None if nodes is None else GRAPH_DEF_VERSION
 
     def __repr__(self) -> str:
-        """Returns the text of all nodes."""
-        return "".join(f"{line}\n" for one in self.node for line in _message("node", one.lines()))
+        """Returns the text of all nodes, and the version of their form."""
+        lines = [line for one in self.node for line in _message("node", one.lines())]
+        if self._producer is not None:
+            lines += _message("versions", [f"producer: {self._producer}"])
+        return "".join(f"{line}\n" for line in lines)
 
 
 def _input_text(tensor: Any) -> str:

@@ -33,6 +33,9 @@ _SAME_IN_BOTH = frozenset(
 _TODAY = frozenset({"constant"})
 """Functions that TensorFlow 1 has with the same arguments and another meaning: it repeats the last element."""
 
+_AS_TODAY = {"while_loop": {"return_same_structure": True}}
+"""Arguments with which a function of TensorFlow 1 does what that of TensorFlow 2 does."""
+
 _RENAMED = {"softmax_cross_entropy_with_logits": "softmax_cross_entropy_with_logits_v2", "where": "where_v2"}
 """Functions that TensorFlow 1 has under another name: under theirs it has older ones, which do something else."""
 
@@ -88,7 +91,7 @@ def _translated(function: Callable[..., Any], own: Callable[..., Any]) -> Callab
         given = today.bind(*args, **kwargs).arguments
         if not given.keys() <= names.keys():
             return wrapped(function)(*args, **kwargs)
-        return own(**{names[name]: value for name, value in given.items()})
+        return own(**{names[name]: value for name, value in given.items()}, **_AS_TODAY.get(function.__name__, {}))
 
     return build
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from nbtf.runtime import version
 VARIABLE = "NBTF_SIMULATED_GPUS"
 SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
 SOURCE_SHOWN = 50
+_IMPORTS_TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 LONGEST = 600
 """Seconds that a cell may take: more than any cell of a guide, less than a night in CI."""
 
@@ -66,6 +68,8 @@ def run(chosen: argparse.Namespace) -> int:
         chosen.notebook.resolve().parent, environment(chosen.gpus), chosen.timeout or None, bool(chosen.tf1 or old)
     )
     print(printable(heading(chosen.notebook, chosen.gpus, conditions.tensorflow_1, old)), flush=True)
+    if any(_IMPORTS_TORCH.search(cell.source) for _, cell in code_cells(notebook)):
+        print("PyTorch in it runs as it is here: GPUs are simulated for tensorflow alone.", flush=True)
     try:
         run_cells(notebook, conditions, report.add)
     except KernelDiedError:

@@ -12,7 +12,11 @@ from nbtf import runtime
 from nbtf.notebook.device_names import label, short
 from nbtf.notebook.session import Undo
 
-_INSTALLS: Mapping[str, str] = {"cupy": 'pip install "nbtf[cuda12]"', "torch": "pip install torch"}
+_INSTALLS: Mapping[str, str] = {
+    "cupy": 'pip install "nbtf[cuda12]"',
+    "torch": "pip install torch",
+    "jax": "pip install jax",
+}
 
 Enter = Callable[[Any, int], AbstractContextManager[Any]]
 
@@ -27,7 +31,14 @@ def _torch_device(torch: Any, ordinal: int) -> AbstractContextManager[Any]:
     return torch.cuda.device(ordinal)
 
 
-_LIBRARIES: Mapping[str, Enter] = {"cupy": _cupy_device, "torch": _torch_device}
+def _jax_device(jax: Any, ordinal: int) -> AbstractContextManager[Any]:
+    cards = [device for device in jax.local_devices() if device.platform != "cpu"]
+    if ordinal >= len(cards):
+        raise ValueError(f"this JAX has {len(cards)} GPUs, and cuda:{ordinal} is none of them")
+    return jax.default_device(cards[ordinal])
+
+
+_LIBRARIES: Mapping[str, Enter] = {"cupy": _cupy_device, "torch": _torch_device, "jax": _jax_device}
 
 
 def library_names(text: str) -> tuple[str, ...]:
@@ -42,7 +53,7 @@ def library_names(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     unknown = [name for name in names if name not in _LIBRARIES]
     if unknown:
-        raise ValueError(f"cannot set the device of {unknown[0]!r}. Try --also cupy, torch or cupy,torch.")
+        raise ValueError(f"cannot set the device of {unknown[0]!r}. Try --also cupy, torch, jax or cupy,torch.")
     return names
 
 

@@ -28,7 +28,7 @@ def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> 
     of_cell.add_argument("--log", action="store_true", help="print where each op of this cell runs")
     of_cell.add_argument("--summary", action="store_true", help="print one line at the end: ops, memory, copies")
     names = typed(library_names)
-    of_cell.add_argument("--also", metavar="LIBRARIES", type=names, help="cupy,torch: they use that GPU, too")
+    of_cell.add_argument("--also", metavar="LIBRARIES", type=names, help="cupy,torch,jax: they use that GPU, too")
     cells.add("device", of_cell, lambda chosen: _begin(session, printer, chosen))
 
     of_session = Options("%device", "Without SPEC: returns where ops go now. With it: sends ops of all cells there.")

@@ -110,4 +110,11 @@ def _physical(session: Session) -> Table:
         }
         for one in map(session.cards.numbered, runtime.physical_devices())
     ]
-    return Table(PHYSICAL, rows)
+    listed = {row["bus_id"] for row in rows}
+    others = [card for card in session.cards.all() if card.bus_id not in listed]  # as without CuPy, or hidden
+    rows += [
+        {"physical": f"card {card.number}", "kind": "real", "model": card.name, "card": card.number}
+        | {"bus_id": card.bus_id, "memory": card.total, "devices": []}
+        for card in others
+    ]
+    return Table(PHYSICAL, rows, ["nbtf does not use cards that are hidden; `nbtf doctor` says why."] if others else [])

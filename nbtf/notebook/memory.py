@@ -108,13 +108,28 @@ def table(session: Session, names: Collection[str]) -> Table:
         }
         for gpu in gpus
     ]
-    notes = [] if gpus else ["Only GPUs keep an account of their memory; none to show here."]
+    notes: list[str] = []
     if not gpus:  # nbtf cannot use the cards, as without CuPy, but the driver tells of them
-        notes += [session.cards.use(card).sum() for card in real_cards(session, ())]
+        rows, notes = _cards(session)
     if any(gpu.in_use is None for gpu in gpus):
         notes = ["Nothing is in use yet: the first op starts the devices."]
     notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)
     return Table(COLUMNS, rows, notes)
+
+
+def _cards(session: Session) -> tuple[list[dict[str, Any]], list[str]]:
+    """Returns a row for each real card of this machine, and notes: which are free, and how each adds up."""
+    cards = [card[0] for card in real_cards(session, ())]
+    if not cards:
+        return [], ["Only GPUs keep an account of their memory; none to show here."]
+    uses = [session.cards.use([card]) for card in cards]
+    rows = [
+        {"device": card.name, "kind": "real", "memory_limit": use.total, "process": use.process, "whole": use.used}
+        for card, use in zip(cards, uses, strict=True)
+    ]
+    free = [card.name for card, use in zip(cards, uses, strict=True) if use.process == use.others == 0]
+    notes = [f"No process is on {', '.join(free)}."] if free else []
+    return rows, notes + [use.sum() for use in uses]
 
 
 # Of a cell

@@ -81,7 +81,7 @@ def test_second_gpu_of_a_card_is_that_card_to_others(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("GPU:1 --also jax", "cannot set the device of 'jax'. Try --also cupy, torch or cupy,torch."),
+        ("GPU:1 --also numpy", "cannot set the device of 'numpy'. Try --also cupy, torch, jax or cupy,torch."),
         ("auto --also torch", "--also needs a GPU, as in %%device GPU:1 --also cupy,torch; auto is none."),
         ("CPU:0 --also torch", "--also needs a real GPU; CPU:0 is none, and other libraries cannot use it."),
     ],

@@ -124,10 +124,24 @@ def test_cards_that_nbtf_cannot_use_are_told_all_the_same(shell: Shell, monkeypa
     use_cards(shell, monkeypatch, [], FakeCard(0, processes=None))
 
     assert [
-        "Only GPUs keep an account of their memory; none to show here.",
         "card 0 (0000:80:00.0): nvidia-smi shows 3,072 of 24,576 MiB = 3,072 MiB context of this process, and other "
         "processes. They cannot be told apart: what single processes have is not told (Not Supported).",
     ] == shell.run("%gpu_memory").result.notes
+
+
+def test_table_of_cards_that_nbtf_cannot_use_says_which_are_free(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = FakeCard(0, used=600 * MIB, processes=[(700_001, 500 * MIB)])
+    use_cards(shell, monkeypatch, [], busy, FakeCard(1, used=0), FakeCard(2, used=0))
+
+    table = shell.run("%gpu_memory").result
+
+    assert [("card 0", 600 * MIB), ("card 1", 0), ("card 2", 0)] == [
+        (row["device"], row["whole"]) for row in table.rows
+    ]
+    assert "No process is on card 1, card 2." == table.notes[0]
+    assert ["CPU:0", "card 0", "card 1", "card 2"] == [
+        row["physical"] for row in shell.run("%devices --physical").result.rows
+    ]
 
 
 def test_simulated_cards_are_shown_without_it(shell: Shell) -> None:

@@ -152,11 +152,12 @@ class Restoration:
                 f"{tuple(variable.shape.as_list())} and name {variable.name}."
             )
         if dtype != value.dtype and not (dtype.kind == "O" and value.dtype.kind == "S"):
+            original = str(value.dtype) if value.dtype.kind == "V" else as_dtype(value.dtype).c_name
             raise InvalidArgumentError(
                 None,
                 None,
                 f"tensor_name = {key}; expected dtype {variable.dtype.c_name} does not equal original dtype "
-                f"{as_dtype(value.dtype).c_name} [Op:RestoreV2]",
+                f"{original} [Op:RestoreV2]",
             )
         return value
 

@@ -120,3 +120,13 @@ def test_objects_that_would_need_a_pickle_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DataLossError, match="a type or a header that is not read"):
         tf.train.list_variables(tmp_path / "objects")
+
+
+def test_a_type_that_tensorflow_does_not_have_is_named(tmp_path: Path) -> None:
+    path = _saved(tmp_path)
+    with np.load(f"{path}.npz") as saved:
+        values = {name: saved[name] for name in saved.files}
+    np.savez(f"{path}.npz", **{**values, "v/.ATTRIBUTES/VARIABLE_VALUE": np.zeros(2, "V4")})
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"does not equal original dtype \|V4"):
+        tf.train.Checkpoint(v=tf.Variable([0.0, 0.0])).restore(path)

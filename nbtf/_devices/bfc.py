@@ -193,7 +193,7 @@ class BFCAllocator(Pool):
             for region in self._regions:
                 for block in region.blocks():
                     block.in_use = False
-            vars(self).update(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0)
+            self._become(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0)
 
     def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk | None:  # noqa: C901, PLR0915  # each call costs
         """Grants a part or the whole of the free block `at`, by a new chunk; None when somebody else was faster."""

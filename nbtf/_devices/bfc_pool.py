@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 from weakref import WeakSet
 
 import numpy as np
@@ -42,8 +43,7 @@ class Pool:
     """The regions of one allocator, and the free blocks in them.
 
     The free blocks of all bins stand in one list, sorted by size and then address. Whoever touches the lists holds
-    the lock. Whatever changes the regions gets all of its attributes ready and sets them in one call of C's, before
-    which or after which an interrupt may come.
+    the lock. Whatever changes the regions gets all attributes ready, and then sets them all or none.
     """
 
     def __init__(self, limit: int, growth: bool, driver: Driver | None) -> None:
@@ -103,7 +103,7 @@ class Pool:
             hole.handle, hole.requested, handles = handles, 0, handles + 1
         else:
             hole.handle, hole.requested, old = old
-        vars(self).update(
+        self._become(
             _regions=[*self._regions, region],
             _free=sorted([*self._free, (size, hole.address, hole)]),
             _old_handles=old,
@@ -114,6 +114,19 @@ class Pool:
             _pool=self._pool + size,
             _peak_pool=max(self._peak_pool, self._pool + size),
         )
+
+    def _become(self, **state: Any) -> None:
+        """Sets attributes; an interrupt in between goes on when all are set.
+
+        One by one: whoever looks at the dictionary of an object makes its attributes slower for ever.
+        """
+        try:
+            for name, value in state.items():
+                setattr(self, name, value)
+        except BaseException:
+            for name, value in state.items():
+                setattr(self, name, value)
+            raise
 
     def _collect(self, need: int) -> bool:
         """Gives all idle regions back if `need` bytes could be mapped then."""
@@ -130,7 +143,7 @@ class Pool:
         for region in idle:
             old = (region.next.handle, region.next.requested, old)
         nbytes = sum([region.size for region in idle])
-        vars(self).update(
+        self._become(
             _regions=[region for region in self._regions if region not in idle],
             _free=[entry for entry in self._free if entry[2].region not in idle],
             _old_handles=old,

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
 from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.scopes import EMPTY, HERE
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
 
 
 class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
@@ -44,7 +44,7 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
 
     def __enter__(self) -> str:
         """Opens the block; returns the whole of what stands in front."""
-        outer = current_scope() or EMPTY
+        outer = (SCOPE() and current_scope()) or EMPTY
         name = self._name
         graph = open_graph()
         if hasattr(graph, "name_scope"):

@@ -75,13 +75,13 @@ class GradientTape(ScopeStack):
 
     def __enter__(self) -> GradientTape:
         """Starts to record, or goes on."""
-        if self._recording:
-            raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         tape = self._tape
         if tape is None:
             tape = self._tape = Tape(self._watches)
+        elif tape.hearing is not None:
+            raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         tape.closed = False
-        outer = current_scope()
+        outer = SCOPE() and current_scope()
         if outer is None:
             scope = EMPTY.with_tapes((tape,), HERE.first)
         else:
@@ -95,7 +95,8 @@ class GradientTape(ScopeStack):
     @leaving
     def __exit__(self, *error: object) -> None:
         """Stops recording, also after an error."""
-        self._pause()
+        if self._tape is not None:
+            self._tape.hearing = None
         scope, self._scope = self._scope, None
         if scope is not None and SCOPE() is scope:
             close(scope)

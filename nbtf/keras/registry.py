@@ -22,12 +22,14 @@ def get_custom_objects() -> dict[str, Any]:
 def custom_object_scope(custom_objects: Mapping[str, Any]) -> Generator[None]:
     """Lets classes and functions be found by name in a block."""
     before = dict(_CUSTOM)
-    _CUSTOM.update(custom_objects)
     try:
+        _CUSTOM.update(custom_objects)
         yield
     finally:
-        _CUSTOM.clear()
-        _CUSTOM.update(before)
+        _CUSTOM.update(before)  # first: an interrupt must not take what was there before
+        for name in [*_CUSTOM]:
+            if name not in before:
+                del _CUSTOM[name]
 
 
 CustomObjectScope = custom_object_scope

@@ -45,14 +45,18 @@ def build_everywhere() -> None:
     if hasattr(sys.modules["nbtf"].reshape, "eager"):
         return
     replaced: dict[Any, Any] = {}
+    changes: list[tuple[ModuleType, dict[str, Any]]] = []
     for namespace in _NAMESPACES:
         module = import_module(namespace)
+        changes.append((module, {}))
         for name in set(dir(module)) - _SAME_IN_BOTH:
             function = getattr(module, name)
-            if isinstance(function, FunctionType) and function not in replaced:
-                replaced[function] = _looking_for_a_graph(function, _counterpart(module, name, function))
-            if isinstance(function, FunctionType):
-                setattr(module, name, replaced[function])
+            if isinstance(function, FunctionType) and not hasattr(function, "eager"):
+                if function not in replaced:
+                    replaced[function] = _looking_for_a_graph(function, _counterpart(module, name, function))
+                changes[-1][1][name] = replaced[function]
+    for module, functions in reversed(changes):  # last `nbtf` itself, which shows that all is done
+        module.__dict__.update(functions)
 
 
 def run_at_once() -> None:

@@ -155,7 +155,6 @@ class Disk:
 
     def replace(self, call: Callable[..., None], source: Any, target: Any) -> None:
         assert not self.contents, "a draft takes its name before all contents are on the disk"
-        self.names.discard(os.path.dirname(target))
         assert not self.names, "a file takes its name before the folders beside it are on the disk"
         self.names.add(os.path.dirname(target))
         call(source, target)

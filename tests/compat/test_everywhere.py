@@ -35,6 +35,25 @@ def test_ops_operators_and_functions_build_nodes() -> None:
     assert not tf.executing_eagerly()
 
 
+def test_the_guides_program_is_three_nodes(graphs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with tf.device("/cpu:0"):
+        a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name="a")
+        b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name="b")
+    c = tf.matmul(a, b)
+    with graphs.Session(config=graphs.ConfigProto(log_device_placement=True)) as session:
+        product = session.run(c)
+
+    assert [[22.0, 28.0], [49.0, 64.0]] == product.tolist()
+    assert ["MatMul", "a", "b"] == [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.usefixtures("graphs")
+def test_constants_have_as_many_elements_as_their_shape() -> None:
+    assert (2, 3) == tuple(tf.constant(1.0, shape=[2, 3]).shape)
+    with pytest.raises(TypeError, match=r"^Expected Tensor's shape: \(4,\), but got \(2,\)\.$"):
+        tf.constant([1, 2], shape=[4])
+
+
 # Source: TensorFlow 2.21, the same calls inside `with tf.Graph().as_default()`.
 NAMES = {
     "zeros": lambda a: tf.zeros([2, 2]),

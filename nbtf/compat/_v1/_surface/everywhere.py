@@ -15,7 +15,10 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from nbtf._runtime.context import open_graph
+from nbtf._shapes import TensorShape
 from nbtf.compat import _v1
 from nbtf.compat._v1._surface.wrapping import wrapped
 
@@ -29,9 +32,6 @@ _SAME_IN_BOTH = frozenset(
     | {"set_log_device_placement", "variable_creator_scope"}
 )
 """Functions that make no nodes, or that know graphs themselves."""
-
-_TODAY = frozenset({"constant"})
-"""Functions that TensorFlow 1 has with the same arguments and another meaning: it repeats the last element."""
 
 _AS_TODAY = {"while_loop": {"return_same_structure": True}}
 """Arguments with which a function of TensorFlow 1 does what that of TensorFlow 2 does."""
@@ -73,7 +73,18 @@ def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) ->
     namespace = module.__name__.removeprefix("nbtf").removeprefix(".")
     source = getattr(_v1, namespace) if namespace else _v1
     own = getattr(source, _RENAMED.get(name, name))
-    return wrapped(function) if name in _TODAY or own is wrapped(function) else _translated(function, own)
+    if name == "constant":
+        return _constant
+    return own if own is wrapped(function) else _translated(function, own)
+
+
+def _constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
+    """Returns a constant that has as many elements as its shape, or one: TensorFlow 1 repeats the last of fewer."""
+    if shape is not None:
+        size, wanted = np.size(value), TensorShape(shape)
+        if size not in (1, wanted.num_elements()):
+            raise TypeError(f"Expected Tensor's shape: {tuple(wanted)}, but got {np.shape(value)}.")
+    return _v1.constant(value, dtype, shape, name)
 
 
 def _translated(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:

@@ -58,8 +58,16 @@ class Runner:
         """Runs the steps in order, each in a scope of its own, and returns the values of the fetches.
 
         Of what a run makes only what variables took outlives an error or an interrupt, even while somebody looks at the
-        error; the scope of the caller comes back.
+        error; the scope of the caller comes back, also where an interrupt comes while it is brought back.
         """
+        before = SCOPE()
+        try:
+            return self._run_steps(plan, fed, host)
+        except BaseException:
+            set_scope(before)
+            raise
+
+    def _run_steps(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
         before, handled = SCOPE(), sys.exception()
         made: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
         node: Operation | None = None

@@ -102,10 +102,6 @@ class ScopeStack:
         return getattr(scope.owner(), "__self__", None) is self or scope.owner() is self
 
 
-_NOBODY_ELSE = 2
-"""What `getrefcount` says of what one attribute alone refers to."""
-
-
 def close(scope: Scope) -> None:
     """Restores what was there before the innermost scope."""
     outer = scope.outer
@@ -131,6 +127,13 @@ class within(ScopeStack):  # noqa: N801  # as blocks are called
     def __exit__(self, *error: object) -> None:
         """Closes it."""
         self.leave("Exiting a scope without proper scope nesting")
+
+
+_SAMPLE = within(lambda outer: outer)
+_SAMPLE._exit = MethodType(print, _SAMPLE)
+_NOBODY_ELSE = getrefcount(_SAMPLE._exit)
+"""What `getrefcount` says of what one attribute alone refers to: it is not the same in all releases of Python."""
+_SAMPLE._exit = None
 
 
 # What is said for as long as a function runs

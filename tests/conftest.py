@@ -8,7 +8,7 @@ import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,21 @@ def keep_bytecode(folder: Path) -> None:
     sys.dont_write_bytecode, sys.pycache_prefix = False, str(folder)
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
     del os.environ["PYTHONDONTWRITEBYTECODE"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """Lets a worker report what a test printed, also half a pair of surrogates, which no UTF-8 has."""
+    return encodable((yield))
+
+
+def encodable(data: Any) -> Any:
+    """Returns a report's data with texts that UTF-8 can hold."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(data, dict):
+        return {encodable(key): encodable(value) for key, value in data.items()}
+    return type(data)(map(encodable, data)) if isinstance(data, list | tuple) else data
 
 
 @pytest.hookimpl(optionalhook=True)

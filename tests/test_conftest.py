@@ -1,4 +1,4 @@
-"""Does a test that needs a browser skip with a reason, and fail in CI?"""
+"""Does a test that needs a browser skip with a reason, and fail in CI, and can any report be sent?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import browser_or_outcome
+from tests.conftest import browser_or_outcome, encodable
 
 
 def test_browser_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -35,3 +35,9 @@ def test_without_a_browser_the_test_fails_where_ci_is_set(monkeypatch: pytest.Mo
 
     with pytest.raises(pytest.fail.Exception, match="one of chromium"):
         browser_or_outcome()
+
+
+def test_report_of_a_worker_has_no_half_of_a_pair_of_surrogates() -> None:
+    report = {"sections": [("Captured stdout call", "\ud800 and é")], "duration": 1.0, "when": None}
+
+    assert {"sections": [("Captured stdout call", "\\ud800 and é")], "duration": 1.0, "when": None} == encodable(report)

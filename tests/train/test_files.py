@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def test_objects_that_would_need_a_pickle_are_refused(tmp_path: Path) -> None:
 def test_a_type_that_tensorflow_does_not_have_is_named(tmp_path: Path) -> None:
     path = _saved(tmp_path)
     with np.load(f"{path}.npz") as saved:
-        values = {name: saved[name] for name in saved.files}
+        values: dict[str, Any] = {name: saved[name] for name in saved.files}
     np.savez(f"{path}.npz", **{**values, "v/.ATTRIBUTES/VARIABLE_VALUE": np.zeros(2, "V4")})
 
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"does not equal original dtype \|V4"):

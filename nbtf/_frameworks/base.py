@@ -61,7 +61,10 @@ class Arrays(NamedTuple):
 
 
 class Activity(ABC):
-    """Listens to what a library does, between `start` and `stop`, on the thread that started it."""
+    """Listens to what a library does between `start` and `stop`, on the thread that started it and those that join."""
+
+    complete = True
+    """Whether it has heard all threads of its block from their beginning on, and the others that it can hear."""
 
     @abstractmethod
     def start(self) -> None:
@@ -70,6 +73,10 @@ class Activity(ABC):
     @abstractmethod
     def stop(self) -> None:
         """Ends."""
+
+    def join(self) -> None:
+        """Listens to this thread, too, which has just begun; it must not raise."""
+        return
 
     @abstractmethod
     def work(self) -> str | None:

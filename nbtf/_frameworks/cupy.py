@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
@@ -93,20 +94,29 @@ def _has_begun(cupy: Any, number: int) -> bool:
 
 
 class _Activity(Activity):
-    """Listens to the memory that the default pool hands out on this thread; of kernels CuPy tells nobody."""
+    """Listens to the memory that the default pool hands out on a thread; of kernels CuPy tells nobody."""
 
     def __init__(self, library: CuPy) -> None:
         self._library, self._hook = library, _new_hook(library._module)
+        self._of_threads: list[Any] = []
 
     def start(self) -> None:
         """Adds the hook."""
         if self._hook is not None:
             self._hook.__enter__()
 
+    @cautious(lambda: None)
+    def join(self) -> None:
+        """Adds a hook to this thread, which ends with it."""
+        hook: Any = _new_hook(self._library._module)
+        hook.__enter__()
+        self._of_threads.append(hook)
+
     def stop(self) -> None:
-        """Removes it."""
+        """Removes the hook, unless another thread has it."""
         if self._hook is not None:
-            self._hook.__exit__(None, None, None)
+            with suppress(KeyError):
+                self._hook.__exit__(None, None, None)
 
     def work(self) -> str | None:
         """Says whether CuPy has begun to work in this process: which kernels ran when, it does not tell."""
@@ -117,7 +127,13 @@ class _Activity(Activity):
 
     def peaks(self) -> dict[str, int] | None:
         """Returns the most that was in use after any of the pool's allocations."""
-        return None if self._hook is None else self._hook.peaks
+        if self._hook is None or not self.complete:
+            return None
+        peaks = dict[str, int]()
+        for hook in (self._hook, *self._of_threads):
+            for device, peak in hook.peaks.items():
+                peaks[device] = max(peaks.get(device, 0), peak)
+        return peaks
 
 
 @cautious(lambda: None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache, cached_property
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Pool, cautious, piece, plural
 from nbtf._frameworks.saved_tensors import SavedTensors, saved_tensors
@@ -137,17 +138,38 @@ def _contains(tensors: Sequence[Any], tensor: Any) -> bool:
 # Work
 
 
+_OF_THREADS: WeakSet[Any] = WeakSet()
+"""The modes of threads that began in a block. Some threads go on after it, and then count for the next blocks."""
+
+
 class _Activity(Activity):
-    """Counts ops by a mode of PyTorch's dispatcher: of this thread, and of the backward passes that it starts."""
+    """Counts ops by modes of PyTorch's dispatcher: of each thread, and of the backward passes that it starts.
+
+    Of a thread that began earlier only what it allocates on a card is noticed.
+    """
 
     def __init__(self, library: PyTorch) -> None:
         self._library, self._mode = library, _new_mode(library._module)
+        self._counted: dict[Any, int] = {}  # each mode, with its ops of before
+        self._allocations = 0
+        self._at_end: tuple[int, int] | None = None
 
     def start(self) -> None:
         """Enters the mode; from now on PyTorch counts its peaks anew."""
+        self._counted = {mode: mode.ops for mode in tuple(_OF_THREADS)}
         if self._mode is not None:
+            self._counted[self._mode] = 0
             self._mode.__enter__()
+        self._allocations = _allocations(self._library)
         self._reset_peaks()
+
+    @cautious(lambda: None)
+    def join(self) -> None:
+        """Enters a mode on this thread, which ends with it."""
+        mode: Any = _new_mode(self._library._module)
+        mode.__enter__()
+        self._counted[mode] = 0
+        _OF_THREADS.add(mode)
 
     @cautious(lambda: None)
     def _reset_peaks(self) -> None:
@@ -155,26 +177,55 @@ class _Activity(Activity):
             self._library._module.cuda.reset_peak_memory_stats(number)
 
     def stop(self) -> None:
-        """Leaves the mode."""
+        """Leaves the mode; threads that go on count no more for this block."""
+        self._at_end = self._counts()
         if self._mode is not None:
-            self._mode.__exit__(None, None, None)
+            self._leave(self._mode)
+
+    @cautious(lambda: None)
+    def _leave(self, own: Any) -> None:
+        """Takes the mode away; those that the user has entered since, and not left, stay."""
+        modes = self._library._module.utils._python_dispatch
+        stack = [mode for mode in modes._get_current_dispatch_mode_stack() if getattr(mode, "_mode_key", None) is None]
+        if own not in stack:
+            return  # it is on the stack of another thread
+        later = stack[stack.index(own) + 1 :]
+        for _ in later:
+            modes._pop_mode()
+        own.__exit__(None, None, None)
+        for mode in later:
+            modes._push_mode(mode)
+
+    def _counts(self) -> tuple[int, int]:
+        """Returns how many ops ran, and how often memory of a card was asked for, by the end or by now."""
+        ops = sum([mode.ops - before for mode, before in tuple(self._counted.items())])
+        return self._at_end or (ops, _allocations(self._library) - self._allocations)
 
     def work(self) -> str | None:
         """Says how many ops ran."""
-        if self._mode is None:
-            return "PyTorch may have run ops that were not recorded"
-        ops = self._mode.ops
-        return f"PyTorch ran {plural(ops, 'op')}, not recorded" if ops else None
+        ops, allocations = self._counts()
+        if ops:
+            return f"PyTorch ran {plural(ops, 'op')}, not recorded"
+        is_sure = self._mode is not None and self.complete and not allocations
+        return None if is_sure else "PyTorch may have run ops that were not recorded"
 
     def unmeasured(self) -> str | None:
         """Says which of its devices tell no memory."""
         work = self.work()
         if work is None:
             return None
-        devices = sorted(set[str](() if self._mode is None else self._mode.device_types) - _HOST_TYPES - {"cuda"})
+        types = set[str]().union(*[mode.device_types for mode in tuple(self._counted)])
+        devices = sorted(types - _HOST_TYPES - {"cuda"})
         if devices:
             return f"the memory of PyTorch's {', '.join(devices)} was not asked for"
         return None if self._library.has_cards else f"{work}, on no GPU whose memory could be asked for"
+
+
+@cautious(lambda: 0)  # older releases do not count
+def _allocations(library: PyTorch) -> int:
+    """Returns how often any thread has asked for memory of a card."""
+    statistics = library._module.cuda.memory_stats
+    return sum([int(statistics(number).get("allocation.all.allocated", 0)) for number in library._ordinals()])
 
 
 @cautious(lambda: None)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from threading import get_ident
 from typing import NamedTuple
 
 from nbtf._frameworks import FRAMEWORKS, library_name
 from nbtf._frameworks.base import Activity, Framework, Pool
 from nbtf._frameworks.importing import on_import
+from nbtf._frameworks.new_threads import on_new_threads
 from nbtf._runtime.expectations import MemoryUse
 
 SINCE_START = "of the whole process: {} tells no peak of a block"
@@ -22,16 +24,22 @@ class _Watched(NamedTuple):
 
 
 class FrameworkWatch:
-    """Listens to every library that is imported when it starts, and to those that are imported while it listens."""
+    """Listens to every library that is imported when it starts, and to those that are imported while it listens.
+
+    It hears the thread on which it starts, and those that begin meanwhile.
+    """
 
     def __init__(self) -> None:
         """Listens to nothing yet."""
         self._watched: list[_Watched] = []
         self._undo: list[Callable[[], object]] = []
         self._memory: list[MemoryUse] | None = None
+        self._threads: set[int] = set()
 
     def start(self) -> None:
         """Begins."""
+        self._threads = {get_ident()}
+        self._undo.append(on_new_threads(self._join))
         for framework in FRAMEWORKS:
             if framework.imported() is not None:
                 self._begin(framework)
@@ -43,9 +51,16 @@ class FrameworkWatch:
         if library is None:
             return
         watched = _Watched(library, library.activity(), {pool.device: pool for pool in library.pools()})
+        watched.activity.complete = self._threads == {get_ident()}
         watched.activity.start()
         self._undo.append(watched.activity.stop)
         self._watched.append(watched)
+
+    def _join(self) -> None:
+        """Listens to a thread that begins."""
+        self._threads.add(get_ident())
+        for watched in tuple(self._watched):
+            watched.activity.join()
 
     def stop(self) -> None:
         """Ends, once: the last that began first."""

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from types import ModuleType, SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
+
+_THREAD = threading.local()
+
+
+def modes() -> list[Any]:
+    """The modes that this thread has entered, the innermost last."""
+    return _THREAD.__dict__.setdefault("modes", [])
 
 
 class TorchDispatchMode:
-    """A mode of the dispatcher, while it is entered."""
-
-    entered: ClassVar[list[Any]] = []
+    """A mode of the dispatcher; its end takes the innermost away, whichever that is."""
 
     def __init__(self) -> None: ...
 
     def __enter__(self) -> TorchDispatchMode:
-        self.entered.append(self)
+        modes().append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.entered.remove(self)
+        modes().pop()
 
 
 def stub_torch(cards: int) -> ModuleType:
@@ -31,6 +37,9 @@ def stub_torch(cards: int) -> ModuleType:
     cuda.reset_peak_memory_stats = lambda number: setattr(cuda, "peak", cuda.in_use)
     torch.cuda, torch.Tensor, torch._C = cuda, type("Tensor", (), {}), SimpleNamespace()
     torch.utils = SimpleNamespace(_python_dispatch=SimpleNamespace(TorchDispatchMode=TorchDispatchMode))
+    torch.utils._python_dispatch._get_current_dispatch_mode_stack = lambda: [*modes()]
+    torch.utils._python_dispatch._pop_mode = lambda: modes().pop()
+    torch.utils._python_dispatch._push_mode = lambda mode: modes().append(mode)
 
     def ones(nbytes: int) -> object:
         def run() -> object:
@@ -40,9 +49,7 @@ def stub_torch(cards: int) -> ModuleType:
                 cuda.peak = max(cuda.peak, cuda.in_use)
             return SimpleNamespace(device=SimpleNamespace(type="cuda" if cards else "cpu"))
 
-        for mode in reversed(TorchDispatchMode.entered):
-            return mode.__torch_dispatch__(run, ())
-        return run()
+        return modes()[-1].__torch_dispatch__(run, ()) if modes() else run()
 
     torch.ones, torch.free = ones, lambda nbytes: setattr(cuda, "in_use", cuda.in_use - nbytes)
     return torch

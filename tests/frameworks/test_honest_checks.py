@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from nbtf import runtime
 from tests import fake_cupy
 from tests.frameworks.stub_jax import stub_jax
-from tests.frameworks.stub_torch import stub_torch
+from tests.frameworks.stub_torch import modes, stub_torch
 from tests.notebook.conftest import Shell
 from tests.notebook.conftest import bare as bare
 from tests.notebook.conftest import shell as shell
@@ -159,6 +161,67 @@ def test_name_that_is_no_library_is_refused() -> None:
         record.expect("MatMul=CPU:0", without=["numpy"])
 
 
+# Threads
+
+
+def test_what_threads_of_the_block_ran_is_counted_also_when_they_outlive_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", stub_torch(0))
+    torch: Any = sys.modules["torch"]
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as pool:
+            records: list[runtime.Recording] = []
+            for _ in range(2):
+                with runtime.recording() as record:
+                    pool.submit(torch.ones, 8).result()
+                records.append(record)
+
+        for record in records:
+            assert ["PyTorch ran 1 op, not recorded. Move that out of the block, or check without torch."] == (
+                record.watch.unrecorded(["cupy", "jax"])
+            )
+    assert threading.getprofile() is None
+
+
+def test_memory_that_a_thread_of_the_block_frees_again_counts_for_its_peak() -> None:
+    import cupy
+
+    def work() -> None:
+        cupy.empty(8 * MIB, "u1")
+
+    cupy.empty(1, "u1")
+    with runtime.recording() as record:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    with pytest.raises(runtime.ExpectationError, match="peak 8 MiB"):
+        record.expect_memory(at_most="7MiB")
+
+
+def test_profiler_of_new_threads_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    threading.setprofile(lambda frame, event, argument: heard.append(event))
+    try:
+        with runtime.recording():
+            thread = threading.Thread(target=sum, args=([],))
+            thread.start()
+            thread.join()
+        assert "call" in heard
+    finally:
+        threading.setprofile(None)
+
+
+def test_mode_that_the_user_left_open_stays_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch: Any = sys.modules["torch"]
+    mode = torch.utils._python_dispatch.TorchDispatchMode()
+
+    with runtime.recording():
+        mode.__enter__()
+
+    assert [mode] == modes()
+    mode.__exit__(None, None, None)
+
+
 # Libraries that are imported while a check waits
 
 
@@ -181,6 +244,25 @@ def test_library_imported_in_the_block_is_watched_from_then_on(tmp_path: Path, m
         record.expect(no_copies=True)
 
 
+def test_library_imported_by_another_thread_has_not_been_heard_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "torch.py").write_text(
+        "from tests.frameworks.stub_torch import stub_torch\n"
+        "globals().update({name: value for name, value in vars(stub_torch(1)).items() if name[:2] != '__'})\n"
+    )
+
+    with runtime.recording() as record:
+        thread = threading.Thread(target=importlib.import_module, args=["torch"])
+        thread.start()
+        thread.join()
+
+    with pytest.raises(runtime.ExpectationError, match="PyTorch may have run ops"):
+        record.expect(no_copies=True)
+
+
 def test_import_that_fails_fails_as_it_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "torch")
     monkeypatch.syspath_prepend(tmp_path)
@@ -200,9 +282,10 @@ def test_import_that_fails_fails_as_it_does_without(tmp_path: Path, monkeypatch:
     ("library", "work"),
     [
         ("torch", "import torch; x = torch.ones(1000, 1000)"),
+        ("torch", "import asyncio, torch; x = await asyncio.to_thread(torch.ones, 1000, 1000)"),
         ("jax", "import jax.numpy as jnp; x = jnp.ones((1000, 1000))"),
     ],
-    ids=["torch", "jax"],
+    ids=["torch", "torch in a thread", "jax"],
 )
 def test_real_library_is_not_passed_over(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, library: str, work: str, check: str

@@ -88,9 +88,9 @@ _TODAY = {
 """Today's names of things that were renamed."""
 
 _AT_ONCE = {
-    "Session": " Ops run at once here: call `tf.compat.v1.disable_eager_execution()` before the first of a graph.",
-    "global_variables_initializer": " Variables have their value at once here.",
-    "placeholder": " Ops run at once here: write a function with an argument.",
+    "Session": "Ops run at once here: call `tf.compat.v1.disable_eager_execution()` before the first of a graph.",
+    "global_variables_initializer": "Variables have their value at once here.",
+    "placeholder": "Ops run at once here: write a function with an argument.",
 }
 """What is no longer there because ops run at once."""
 
@@ -101,30 +101,38 @@ CONTRIB = (
 
 
 def missing(name: str) -> AttributeError:
-    """Returns the AttributeError for a name of the root namespace.
+    """Returns the AttributeError for a name of the root namespace."""
+    return absence("nbtf", name, hint(name))
 
-    Where it says what to write, Python adds no guess: `obj` alone keeps it from looking for similar names.
+
+def absence(module: str, name: str, advice: str = "") -> AttributeError:
+    """Returns the AttributeError for a name that a module lacks, in Python's words; advice stands below, as a note.
+
+    Where there is advice, Python adds no guess: `obj` alone keeps it from looking for similar names.
     """
-    text = explanation(name)
-    return (
-        AttributeError(text, obj=None) if name in _TF1 or name in _TODAY or name == "contrib" else AttributeError(text)
-    )
+    text = f"module '{module}' has no attribute '{name}'"
+    if not advice:
+        return AttributeError(text)
+    error = AttributeError(text, obj=None)
+    error.add_note(advice)
+    return error
 
 
-def explanation(name: str) -> str:
-    """Returns its text."""
-    text = f"module 'nbtf' has no attribute '{name}'"
+def hint(name: str) -> str:
+    """Returns what to write instead of a name of the root namespace; nothing for a name that never was."""
     if name == "contrib":
-        return f"{text}. {CONTRIB}"
-    today = f" Today's name: {_TODAY[name]}." if name in _TODAY else ""
+        return CONTRIB
+    today = f"Today's name: {_TODAY[name]}." if name in _TODAY else ""
     if name in _IN_BOTH:
-        return f"{text}. It is there for graphs: write `tf.compat.v1.{name}`."
+        return f"It is there for graphs: write `tf.compat.v1.{name}`."
     if name in _TF1:
         both = f"`tf.compat.v1.{name}`, or `import nbtf.compat.v1 as tf` for a whole program"
-        return f"{text}. It belongs to TensorFlow 1: write {both}.{today or _AT_ONCE.get(name, '')}"
-    return f"{text}.{today}" if today else text
+        return f"It belongs to TensorFlow 1: write {both}. {today or _AT_ONCE.get(name, '')}".rstrip()
+    return today
 
 
-def of_namespace(module: str, name: str, offered: Sequence[str]) -> str:
-    """Returns the text of the AttributeError for a name of a namespace of which nbtf has only a part."""
-    return f"module '{module}' has no attribute '{name}'. It has: {', '.join(sorted(offered))}."
+def of_namespace(module: str, name: str, offered: Sequence[str]) -> AttributeError:
+    """Returns the AttributeError for a name of a namespace of which nbtf has only a part; a note lists the part."""
+    error = AttributeError(f"module '{module}' has no attribute '{name}'")
+    error.add_note(f"It has: {', '.join(sorted(offered))}.")
+    return error

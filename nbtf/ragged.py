@@ -14,4 +14,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(_missing.of_namespace(__name__, name, __all__))
+    raise _missing.of_namespace(__name__, name, __all__)

@@ -45,6 +45,10 @@ class VariableParts(Buffer):
         error.add_note("Write v[0].assign(value).")
         raise error
 
+    def __delitem__(self, key: Any) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        raise TypeError("'ResourceVariable' object doesn't support item deletion")
+
     def __getitem__(self, key: Any) -> Part:
         """Returns a part of the value; its `assign` gives that part of the variable another value.
 

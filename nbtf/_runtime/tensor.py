@@ -115,6 +115,16 @@ class Tensor(Buffer):
 
     # Its values
 
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        error = TypeError("'nbtf.python.framework.ops.EagerTensor' object does not support item assignment")
+        error.add_note("A tensor keeps its values: take tf.tensor_scatter_nd_update, or a tf.Variable.")
+        raise error
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        raise TypeError("'nbtf.python.framework.ops.EagerTensor' object doesn't support item deletion")
+
     def numpy(self) -> Any:
         """Returns a copy of its values: a NumPy array, or a NumPy scalar (`bytes` for strings) for rank 0."""
         array = self._host_copy()

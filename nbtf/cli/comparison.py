@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nbtf._missing import hint
 from nbtf.cli.execution import DEATH, CellError, CellRun, Output
 from nbtf.cli.redirect import MISSING as MISSING
+from nbtf.compat._v1._surface import absent
 
 LINES_SHOWN = 8
 
@@ -84,7 +86,8 @@ def what_is_missing(error: CellError) -> str:
     'tf.image.resize is not in nbtf yet'
     """
     if match := _NO_ATTRIBUTE.fullmatch(error.text):
-        return f"tf{match[1]}.{match[2]}{MISSING}"
+        advice = _advice(match[1], match[2])
+        return f"{error.name}: {error.text}. {advice}" if advice else f"tf{match[1]}.{match[2]}{MISSING}"
     if match := _NO_NAME.fullmatch(error.text):
         return f"tf{match[2]}.{match[1]}{MISSING}"
     if match := _NO_MODULE.match(error.text):
@@ -94,3 +97,11 @@ def what_is_missing(error: CellError) -> str:
         return error.text
     first, _, more = error.text.strip().partition("\n")
     return f"{error.name}: {first}{' …' if more else ''}" if first else error.name
+
+
+def _advice(namespace: str, name: str) -> str:
+    """What the note of the error says, of which a kernel tells the text alone; nothing where there is no note."""
+    if not namespace:
+        return hint(name)
+    within = namespace.removeprefix(".compat.v1")
+    return absent.hint(f"{within}.{name}".lstrip(".")) if within != namespace else ""

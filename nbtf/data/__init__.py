@@ -44,5 +44,5 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> NoReturn:
     if name in _ITERATORS:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'. {_LOOP}")
-    raise AttributeError(_missing.of_namespace(__name__, name, __all__))
+        raise _missing.absence(__name__, name, _LOOP)
+    raise _missing.of_namespace(__name__, name, __all__)

@@ -52,8 +52,10 @@ class Dataset(Transformations):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Says what to do instead of the iterators of TensorFlow 1."""
-        told = f". {LOOP}" if name in ITERATORS else ""
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{told}")
+        error = AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if name in ITERATORS:
+            error.add_note(LOOP)
+        raise error
 
     @staticmethod
     def _of(stage: Stage) -> Dataset:

@@ -105,6 +105,16 @@ def test_error_is_wanted_if_recorded_or_tagged(saved: dict[str, Any], wanted: bo
             "module 'nbtf' has no attribute 'Session'. Write this.",
             "AttributeError: module 'nbtf' has no attribute 'Session'. Write this.",
         ),
+        (
+            "AttributeError",
+            "module 'nbtf' has no attribute 'mul'",
+            "AttributeError: module 'nbtf' has no attribute 'mul'. Today's name: tf.multiply.",
+        ),
+        (
+            "AttributeError",
+            "module 'nbtf.compat.v1.test' has no attribute 'TestCase'",
+            "AttributeError: module 'nbtf.compat.v1.test' has no attribute 'TestCase'. Use unittest or pytest.",
+        ),
         ("ImportError", "cannot import name 'keras' from 'nbtf' (/a/b.py)", "tf.keras is not in nbtf yet"),
         ("ModuleNotFoundError", "tf.keras is not in nbtf yet", "tf.keras is not in nbtf yet"),
         ("ModuleNotFoundError", "No module named 'nbtf.keras'", "tf.keras is not in nbtf yet"),

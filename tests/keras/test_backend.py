@@ -44,3 +44,16 @@ def test_cross_entropies_are_those_of_losses() -> None:
 )
 def test_every_name_is_a_function(name: str) -> None:
     assert callable(getattr(backend, name))
+
+
+@pytest.mark.parametrize("name", ["set_session", "placeholder", "learning_phase"])
+def test_a_name_that_ended_with_keras_2_has_the_text_of_keras_3(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"^module 'keras._tf_keras.keras.backend' has no attribute '") as caught:
+        getattr(backend, name)
+
+    assert "without a session" in caught.value.__notes__[0]
+
+
+def test_a_name_that_is_not_in_the_backend_is_just_not_there() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'nbtf.keras.backend' has no attribute 'nonsense'$"):
+        backend.nonsense  # noqa: B018

@@ -565,4 +565,6 @@ def test_a_part_is_not_set_by_an_index() -> None:
 
     with pytest.raises(TypeError, match="'ResourceVariable' object does not support item assignment"):
         v[0] = 3.0
+    with pytest.raises(TypeError, match="'ResourceVariable' object doesn't support item deletion"):
+        del v[0]
     assert v.numpy().tolist() == [1.0, 2.0]

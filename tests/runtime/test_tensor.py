@@ -122,8 +122,23 @@ def test_names_that_are_only_explained_are_not_offered() -> None:
 def test_explanation_says_what_to_write() -> None:
     x: Any = tf.constant([1.0])
 
-    with pytest.raises(AttributeError, match=r"'Tensor' object has no attribute 'astype'.*such as .*tf.cast"):
+    with pytest.raises(AttributeError, match="EagerTensor object has no attribute 'astype'") as caught:
         x.astype(float)
+
+    assert "such as tf.reshape" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("key", [0, slice(0, 1), ..., -1])
+def test_values_are_not_set_by_an_index(key: Any) -> None:
+    x: Any = tf.constant([1, 2])
+
+    with pytest.raises(TypeError, match=r"^'nbtf.python.framework.ops.EagerTensor' object does not support item assig"):
+        x[key] = 5
+    with pytest.raises(TypeError, match=r"EagerTensor' object does not support item assignment"):
+        x[key] += 5
+    with pytest.raises(TypeError, match=r"^'nbtf.python.framework.ops.EagerTensor' object doesn't support item del"):
+        del x[key]
+    assert [1, 2] == x.numpy().tolist()
 
 
 # Where it is

@@ -1,5 +1,8 @@
 """`tf.keras.backend`: older names of functions in `tf` and `tf.math`."""
 
+from typing import NoReturn as _NoReturn
+
+from nbtf._missing import absence as _absence
 from nbtf._ops.broadcasting import reshape as reshape
 from nbtf._ops.comparison import equal as equal
 from nbtf._ops.comparison import greater as greater
@@ -77,3 +80,19 @@ from nbtf.keras.utils.kinds import is_keras_tensor as is_keras_tensor
 from nbtf.keras.utils.kinds import standardize_dtype as standardize_dtype
 
 clip = _clip_by_value
+
+_GONE = frozenset(
+    (
+        "control_flow_ops function get_graph get_session get_variable_shape in_test_phase in_train_phase "
+        "is_placeholder learning_phase learning_phase_scope manual_variable_initialization placeholder print_tensor "
+        "reset_uids set_learning_phase set_session symbolic_learning_phase"
+    ).split()
+)
+"""Names of Keras 2 that Keras 3 has given up. Source: `tf.keras.backend` 2.21."""
+
+
+def __getattr__(name: str) -> _NoReturn:
+    if name in _GONE:  # Keras names its module
+        advice = "It ended with Keras 2. Models run eagerly, without a session: set devices and memory with tf.config."
+        raise _absence("keras._tf_keras.keras.backend", name, advice)
+    raise _absence("nbtf.keras.backend", name)

@@ -16,6 +16,7 @@ from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
 from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
 from nbtf.keras.layers.described import Described
+from nbtf.keras.layers.failures import failure_of_call
 from nbtf.keras.layers.input_spec import check_inputs, shape_of
 from nbtf.keras.layers.tracking import belongs, changed, tracked
 from nbtf.keras.layers.weights import Weights
@@ -176,7 +177,10 @@ class Layer(Described, Weights):
                 and _AUTOCAST.get() is None
                 and getattr(x, "_keras_mask", None) is None
             ):
-                return self.call(x)
+                try:
+                    return self.call(x)
+                except Exception as error:
+                    raise failure_of_call(error, self, args, kwargs) from error.__cause__
         return self._call_at_length(args, kwargs)
 
     def _call_at_length(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -192,15 +196,18 @@ class Layer(Described, Weights):
             args = (first,)
         if Losses.count != self._losses_seen and CALL.get() is None:
             self._clear_losses()
-        if not self.built:
-            self._build_for(args, kwargs)
         shape = first._array.shape if first.__class__ is Tensor else None
         if self.input_spec is not None and (shape is None or shape != self._seen) and not is_dict(first):
             check_inputs(self.input_spec, first, self._name)
+        if not self.built:
+            self._build_for(args, kwargs)
         masks = mask_of(first)
         if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:
             kwargs["mask"] = masks
-        outputs = self._run(*args, **kwargs)
+        try:
+            outputs = self._run(*args, **kwargs)
+        except Exception as error:
+            raise failure_of_call(error, self, args, kwargs) from error.__cause__
         self._accompany(first, masks, outputs)
         if shape is not None and shape != self._seen:
             object.__setattr__(self, "_seen", shape)

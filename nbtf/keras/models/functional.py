@@ -201,6 +201,12 @@ class Functional(Model):
         for symbol, value in zip(node.output_tensors, nest.flatten(made), strict=True):
             values[slots[id(symbol)]] = value
 
+    def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Checks as well that every input that goes by name is there, before the call."""
+        super()._check_call(args, kwargs)
+        if args and is_dict(args[0]):
+            self._inputs_in_order(args[0])
+
     def _inputs_in_order(self, inputs: Any) -> list[Any]:
         """Returns the inputs as a flat list, also if they come by name.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf._missing import CONTRIB
+from nbtf._missing import CONTRIB, absence
 
 _QUEUES = "There are no input queues: feed placeholders, or iterate over a tf.data.Dataset and feed what it gives."
 _GRAPHS = "Graphs are not written: build them again, and restore their variables with tf.train.Saver."
@@ -90,20 +90,19 @@ _OLDER = {
 
 
 def refusal(name: str) -> AttributeError:
-    """Returns the AttributeError for a name of `compat.v1`; where it says what to do, Python adds no guess.
+    """Returns the AttributeError for a name of `compat.v1`, with what to do in a note.
 
     Args:
       name: with its namespace: `train.batch`.
     """
     namespace, _, last = name.rpartition(".")
-    text = f"module '{f'nbtf.compat.v1.{namespace}'.rstrip('.')}' has no attribute '{last}'"
-    told = _told(name)
-    return AttributeError(f"{text}. {told}", obj=None) if told else AttributeError(text)
+    return absence(f"nbtf.compat.v1.{namespace}".rstrip("."), last, hint(name))
 
 
-def _told(name: str) -> str:
+def hint(name: str) -> str:
+    """Returns what to do without a name of `compat.v1`; nothing for a name that never was."""
     if name == "contrib":
         return CONTRIB
     if name in _OLDER:
         return f"Since TensorFlow 1.0: {_OLDER[name]}."
-    return next((told for told, names in _INSTEAD.items() if name in names.split()), "")
+    return next((advice for advice, names in _INSTEAD.items() if name in names.split()), "")

@@ -66,8 +66,7 @@ def picture(regions: Sequence[Region]) -> str:
         for block in region.blocks():
             if block.in_use:
                 start = region_start + block.address - region.address
-                if block.size > block.requested:
-                    paint(start + block.requested, block.size - block.requested, "x")
+                paint(start + block.requested, block.size - block.requested, "x")
                 paint(start, block.requested, "*")
         region_start += region.size
     return "".join(cells)

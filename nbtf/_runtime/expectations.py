@@ -275,4 +275,5 @@ def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
 def exact(nbytes: int) -> str:
     """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`."""
     check_number(nbytes, "nbytes")
-    return f"{gib(nbytes)} ({nbytes:,} B)" if abs(nbytes) >= 1 << 20 else f"{nbytes:,} B"
+    digits = f"{nbytes:,} B"
+    return f"{'-' if nbytes < 0 else ''}{gib(abs(nbytes))} ({digits})" if abs(nbytes) >= 1 << 20 else digits

@@ -135,7 +135,8 @@ def _as_asked(
 def _refuse_impossible(op: Placeable, request: Request) -> None:
     """TensorFlow's own parser of full names knows only int32 indices and identifiers as jobs."""
     asked = request.fields
-    if not 0 <= (asked.device_index or 0) < 2**31 or not (asked.job or "").isidentifier():
+    index = asked.device_index or 0
+    if not 0 <= index < 2**31 or not (asked.job or "").isidentifier():
         raise InvalidArgumentError(
             None, None, f"Malformed device specification '{request.name}' in eager op: {op.type}"
         )

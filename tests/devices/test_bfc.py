@@ -159,6 +159,15 @@ def test_idle_regions_stay_when_giving_them_back_would_not_help() -> None:
     assert (6 * MIB, 0) == (allocator.stats().pool_bytes, kept.region)
 
 
+def test_idle_regions_are_given_back_where_that_is_just_enough() -> None:
+    allocator = BFCAllocator(32 * MIB, growth=True)
+    kept = _taken(allocator, 2 * MIB)
+    _taken(allocator, 4 * MIB)
+    large = _taken(allocator, 30 * MIB)
+
+    assert (32 * MIB, 32 * MIB) == (allocator.stats().pool_bytes, kept.size + large.size)
+
+
 def test_a_driver_with_almost_nothing_is_not_asked_for_ever() -> None:
     allocator = BFCAllocator(MIB, growth=True, driver=Driver(100))
 
@@ -248,6 +257,13 @@ def test_labels_are_in_the_snapshot() -> None:
 
     assert ["weights", None] == [chunk.label for chunk in allocator.snapshot()[0].chunks]
     assert "weights" == chunk.label
+
+
+def test_free_memory_is_asked_for_by_nobody() -> None:
+    allocator = BFCAllocator(MIB)
+    _taken(allocator, 100, label="weights")
+
+    assert [(MIB, 0, None)] == [(free.size, free.requested, free.label) for free in allocator.snapshot()[0].chunks]
 
 
 def test_occupancy_shows_waste() -> None:

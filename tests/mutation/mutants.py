@@ -33,29 +33,57 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One mistake: the line, what stands there, and what the mutant has instead."""
+    """One mistake: the line, what stands there, and what the mutant has instead.
+
+    `lines` are those of the statement; `at_import` says that it runs when the module is imported.
+    """
 
     line: int
     before: str
     after: str
     number: int
     changed: ast.AST
+    lines: range
+    at_import: bool
 
-    def applied_to(self, source: str) -> str:
-        """Returns the whole file with the mistake."""
+    def applied_to(self, source: str) -> ast.Module:
+        """Returns the whole file with the mistake; all else stands on the lines where it stood."""
         tree = ast.parse(source)
         _replace(tree, self.number, self.changed)
-        return ast.unparse(ast.fix_missing_locations(tree))
+        return ast.fix_missing_locations(tree)
 
 
 def mutants_of(source: str) -> list[Mutant]:
     """Returns all mutants of a file, in the order of its lines."""
-    made = [
-        Mutant(getattr(node, "lineno", 0), ast.unparse(node), ast.unparse(changed), number, changed)
-        for number, node in enumerate(ast.walk(ast.parse(source)))
+    tree = ast.parse(source)
+    statements = dict(_statements(tree, True))
+    mutants = [
+        Mutant(getattr(node, "lineno", 0), ast.unparse(node), ast.unparse(changed), number, changed, *statements[node])
+        for number, node in enumerate(ast.walk(tree))
+        if node in statements
         for changed in _changes(node)
     ]
-    return sorted(made, key=lambda mutant: mutant.line)
+    return sorted(mutants, key=lambda mutant: mutant.line)
+
+
+def _statements(
+    node: ast.AST, at_import: bool, lines: range = range(0)
+) -> Iterator[tuple[ast.AST, tuple[range, bool]]]:
+    """Yields each node below, with the lines of its statement (of one with a body, those above it) and when it runs."""
+    for field, value in ast.iter_fields(node):
+        if isinstance(node, ast.keyword) and node.arg in ("strict", "frozen", "slots"):  # they say what never happens
+            continue
+        inside = isinstance(node, ast.FunctionDef) and field == "body"
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.stmt):
+                body = getattr(child, "body", None)
+                end = max(child.lineno, body[0].lineno - 1) if body else child.end_lineno or child.lineno
+                covered = range(child.lineno, end + 1)
+            else:
+                covered = lines
+            if isinstance(child, ast.AST):
+                yield child, (covered, at_import and not inside)
+                yield from _statements(child, at_import and not inside, covered)
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
@@ -79,7 +107,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Constant(not truth)
         case ast.Constant(value=int() | float() as number):
             yield ast.Constant(number + 1)
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and not value.value):
             yield ast.Return(ast.Constant(None))
         case ast.Expr(value=ast.Call()) | ast.AugAssign():
             yield ast.Pass()
@@ -90,6 +118,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 def _replace(tree: ast.AST, number: int, changed: ast.AST) -> None:
     """Puts a node in the place of the one that `ast.walk` comes to as the `number`-th."""
     target = next(node for count, node in enumerate(ast.walk(tree)) if count == number)
+    ast.copy_location(changed, target)
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if value is target:

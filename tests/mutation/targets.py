@@ -2,16 +2,74 @@
 
 from __future__ import annotations
 
+_BFC = (
+    "tests/devices/test_bfc.py",
+    "tests/devices/test_bfc_properties.py",
+    "tests/devices/test_simulated.py",
+    "tests/recorded/test_bfc_traces.py",
+)
+_STORAGE = (
+    *(f"tests/storage/test_{name}.py" for name in ("files", "folders", "packing", "archives", "documents")),
+    *(
+        f"tests/storage/test_savers_are_complete.py::test_a_power_failure_takes_nothing_that_was_saved[{saver}]"
+        for saver in ("written checkpoint", "export")
+    ),
+)
+_OPTIMIZERS = ("tests/keras/test_optimizers.py", "tests/recorded/test_optimizers.py")
+
 TARGETS: dict[str, tuple[str, ...]] = {
     "nbtf/_runtime/placement.py": ("tests/runtime/test_placement.py",),
-    "nbtf/_devices/bfc.py": ("tests/devices/test_bfc.py", "tests/devices/test_bfc_properties.py"),
-    "nbtf/_runtime/expectations.py": ("tests/runtime/test_expectations.py", "tests/runtime/test_recorder.py"),
-    "nbtf/_storage/drafts.py": ("tests/storage/test_files.py", "tests/storage/test_folders.py"),
-    "nbtf/_storage/folders.py": ("tests/storage/test_folders.py",),
-    "nbtf/keras/optimizers/formulas.py": ("tests/keras/test_optimizers.py",),
+    "nbtf/_devices/bfc.py": _BFC,
+    "nbtf/_devices/bfc_chunks.py": _BFC,
+    "nbtf/_devices/bfc_pool.py": _BFC,
+    "nbtf/_devices/bfc_report.py": _BFC,
+    "nbtf/_runtime/expectations.py": (
+        "tests/runtime/test_expectations.py",
+        "tests/runtime/test_recorder.py",
+        "tests/frameworks/test_honest_checks.py",
+    ),
+    "nbtf/_storage/archives.py": _STORAGE,
+    "nbtf/_storage/documents.py": _STORAGE,
+    "nbtf/_storage/drafts.py": _STORAGE,
+    "nbtf/_storage/files.py": _STORAGE,
+    "nbtf/_storage/folders.py": _STORAGE,
+    "nbtf/_storage/manifest.py": _STORAGE,
+    "nbtf/_storage/packing.py": _STORAGE,
+    "nbtf/keras/optimizers/formulas.py": _OPTIMIZERS,
+    "nbtf/keras/optimizers/loss_scale.py": _OPTIMIZERS,
+    "nbtf/keras/optimizers/optimizer.py": (*_OPTIMIZERS, "tests/compat/train/test_optimizers.py"),
+    "nbtf/keras/optimizers/schedules.py": _OPTIMIZERS,
     "nbtf/notebook/tables.py": ("tests/notebook/test_tables.py",),
+    "nbtf/cli/printable.py": ("tests/cli/test_printable.py",),
 }
 """Files, and the tests that shall fail for each mistake in them."""
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
-"""Mistakes that make no difference, by file and by what stands before and after; and why."""
+EQUIVALENT: dict[tuple[str, str, str, str], str] = {
+    ("nbtf/_runtime/placement.py", "index = asked.device_index or 0", "0", "1"): "both are indices that can be",
+    (
+        "nbtf/_runtime/expectations.py",
+        "start, old_peak = before.get(name) or (_scratch(name), 0)",
+        "0",
+        "1",
+    ): "no peak is 1 byte: what is in use is a multiple of 256",
+    (
+        "nbtf/_storage/folders.py",
+        "if manifest.GENERATION.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):",
+        "False",
+        "True",
+    ): "a link to a folder is not removed then either: shutil.rmtree refuses links",
+    (
+        "nbtf/_runtime/expectations.py",
+        'MemoryUse(card, False, before, peak, after, libraries, "; ".join(filter(None, (use.note for use in group))))',
+        "False",
+        "True",
+    ): "what has libraries is labelled with them",
+    (
+        "nbtf/_storage/manifest.py",
+        'return json.dumps({"schema": SCHEMA, **of_folder, "files": files}, indent=1).encode()',
+        "1",
+        "2",
+    ): "a document that says the same",
+    ("nbtf/_devices/bfc_pool.py", "_ADDRESS_STEP = 2 << 20", "2", "3"): "regions are apart by more, which nobody sees",
+}
+"""Mistakes that make no difference, by file, line, and by what stands before and after; and why."""

@@ -1,79 +1,291 @@
-"""Do the tests notice a mutant? Runs them in a fork that imports the mutant in the file's place."""
+"""Do the tests notice mutants? One process imports and collects all; a fork of it for each mutant swaps code and runs.
+
+A fork runs only the tests that come to the mutant's line: first those that noticed others, then the short ones.
+What runs at import (defaults, constants) cannot be swapped: there, a process imports the mutant and runs all tests.
+"""
 
 from __future__ import annotations
 
+import ast
+import gc
 import importlib.abc
 import importlib.util
 import os
+import resource
 import signal
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from multiprocessing import Pipe
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any
+from types import CodeType, FrameType, FunctionType, ModuleType
+from typing import Any, NamedTuple, NoReturn
 
+import hypothesis
+import numpy as np  # here, so that no fork has to
 import pytest
 
+from tests.mutation.mutants import Mutant
+
 ROOT = Path(__file__).parents[2]
-SECONDS = 120.0
-"""Tests that take longer hang, which is noticed, too."""
+SECONDS = 120
+"""Tests that take longer hang, which is noticed, too; of the processor, half of it."""
+
+assert np  # not only for its import
+
+hypothesis.settings.register_profile(
+    "mutation",
+    database=None,
+    deadline=None,
+    derandomize=True,
+    phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+)
+
+
+class Coverage(NamedTuple):
+    """How long a test takes, to which lines of the file it comes, and whether it fails."""
+
+    seconds: float
+    lines: frozenset[int]
+    fails: bool
+
+
+def are_noticed(file: str, source: str, mutants: Sequence[Mutant], tests: Sequence[str]) -> Iterator[bool]:
+    """Tells of each mutant whether a test fails, or hangs, with it in the place of a file of the package.
+
+    The package itself must not be imported in this process.
+
+    Raises:
+      RuntimeError: the tests fail without a mutant.
+    """
+    tests = (file, *tests)  # its examples are tests, too
+    receiver, sender = Pipe(duplex=False)
+    child = _start(lambda: _run_pytest(tests, _Search(file, source, mutants, sender)))
+    sender.close()
+    try:
+        if failed := receiver.recv():
+            raise RuntimeError(f"{file}: {failed} fails without a mutant")
+        for mutant in mutants:
+            noticed = receiver.recv()
+            yield _is_noticed_from_import(file, source, mutant, tests) if noticed is None else noticed
+    except EOFError:
+        raise RuntimeError(f"{file}: its tests cannot be collected: {', '.join(tests)}") from None
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+class _Search:
+    """In the place of pytest's loop over the tests: a loop over the mutants."""
+
+    def __init__(self, file: str, source: str, mutants: Sequence[Mutant], sender: Any) -> None:
+        self._path, self._source, self._mutants, self._sender = ROOT / file, source, mutants, sender
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        gc.unfreeze()
+        functions = [
+            function
+            for function in gc.get_objects()
+            if isinstance(function, FunctionType) and function.__code__.co_filename == str(self._path)
+        ]
+        gc.freeze()
+        coverage = _coverage_of(session, str(self._path))
+        failed = next((session.items[i].nodeid for i, covered in coverage.items() if covered.fails), "")
+        self._sender.send(failed)
+        killers: Counter[int] = Counter()
+        for mutant in [] if failed else self._mutants:
+            swaps = None if mutant.at_import else _swaps(self._source, mutant, functions)
+            if swaps is None:
+                self._sender.send(None)
+                continue
+            order = sorted(
+                (i for i, covered in coverage.items() if not covered.lines.isdisjoint(mutant.lines)),
+                key=lambda i: (-killers[i], coverage[i].seconds),
+            )
+            killer = _first_to_fail(session, [session.items[i] for i in order], swaps)
+            if killer is not None and killer < len(order):
+                killers[order[killer]] += 1
+            self._sender.send(killer is not None)
+        self._sender.close()
+        return True
+
+
+def _coverage_of(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
+    """Returns of each test, by its number, what it covers, up to the first that fails. They run in a fork."""
+    receiver, sender = Pipe(duplex=False)
+    child = _start(lambda: sender.send(_measure(session, path)))
+    sender.close()
+    coverage = receiver.recv()
+    os.waitpid(child, 0)
+    return coverage
+
+
+def _measure(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
+    lines: set[int] = set()
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename != path:
+            return None
+        lines.add(frame.f_lineno)
+        return trace
+
+    coverage: dict[int, Coverage] = {}
+    for i, (item, following) in enumerate(_with_next(session.items)):
+        lines.clear()
+        begin = time.process_time()
+        threading.settrace(trace)
+        sys.settrace(trace)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        sys.settrace(None)
+        coverage[i] = Coverage(time.process_time() - begin, frozenset(lines), bool(session.testsfailed))
+        if session.testsfailed:
+            break
+    return coverage
+
+
+def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:
+    return zip(items, [*items[1:], None], strict=True)
+
+
+def _swaps(
+    source: str, mutant: Mutant, functions: Sequence[FunctionType]
+) -> list[tuple[FunctionType, CodeType]] | None:
+    """Returns which functions get which code; nothing if one cannot: it uses other variables of the function around."""
+    tables = [
+        _codes(compile(tree, "", "exec", dont_inherit=True)) for tree in (ast.parse(source), mutant.applied_to(source))
+    ]
+    new = {
+        before: after
+        for name, codes in tables[0].items()
+        for before, after in zip(codes, tables[1].get(name, []), strict=False)
+    }
+    swaps = [(function, new.get(function.__code__, function.__code__)) for function in functions]
+    changed = [(function, code) for function, code in swaps if code != function.__code__]
+    fits = all(len(code.co_freevars) == len(function.__code__.co_freevars) for function, code in changed)
+    return changed if changed and fits else None
+
+
+def _codes(code: CodeType) -> dict[tuple[str, int], list[CodeType]]:
+    """Returns the code of all functions in a code, by name and line."""
+    codes: defaultdict[tuple[str, int], list[CodeType]] = defaultdict(list)
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        codes[code.co_qualname, code.co_firstlineno].append(code)
+        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return codes
+
+
+def _first_to_fail(
+    session: pytest.Session, items: Sequence[pytest.Item], swaps: Sequence[tuple[FunctionType, CodeType]]
+) -> int | None:
+    """Returns how many tests pass before one fails, or hangs, with the swapped code; None if all pass."""
+    receiver, sender = Pipe(duplex=False)
+
+    def run() -> None:
+        for function, code in swaps:
+            function.__code__ = code
+        for number, (item, following) in enumerate(_with_next(items)):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.testsfailed:
+                sender.send(number)
+                os._exit(1)
+
+    child = _start(run)
+    sender.close()
+    if _ends_well(child):
+        return None
+    try:
+        return receiver.recv()
+    except EOFError:  # the fork was killed
+        return len(items)
+
+
+def _is_noticed_from_import(file: str, source: str, mutant: Mutant, tests: Sequence[str]) -> bool:
+    def run() -> None:
+        module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        sys.meta_path.insert(0, _Finder(module, ROOT / file, mutant.applied_to(source)))
+        os._exit(_run_pytest(["-x", *tests]))
+
+    return not _ends_well(_start(run))
+
+
+def _run_pytest(arguments: Sequence[str], *plugins: object) -> int:
+    """Runs pytest without its output; of the project's options, only what tests need."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.chdir(ROOT)
+    hypothesis.settings.load_profile("mutation")
+    with tempfile.TemporaryDirectory() as folder:
+        options = [
+            "-o",
+            "addopts=--import-mode=importlib --doctest-modules",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:nbval",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+            f"--basetemp={folder}/tests",
+        ]
+        return int(pytest.main([*options, *arguments], plugins=plugins))
+
+
+def _start(task: Callable[[], object]) -> int:
+    """Runs a task in a fork, which then ends: with 0, unless the task fails or ends it itself."""
+    child = os.fork()
+    if child == 0:
+        _end_after(task)
+    return child
+
+
+def _end_after(task: Callable[[], object]) -> NoReturn:
+    status = 1
+    try:
+        task()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _ends_well(child: int) -> bool:
+    """Waits for a fork, but not for ever."""
+    resource.prlimit(child, resource.RLIMIT_CPU, (SECONDS // 2, SECONDS // 2))
+    end = time.monotonic() + SECONDS
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status) == 0
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return False
+        time.sleep(0.005)
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module from a text instead of its file."""
+    """Loads a module from a tree instead of its file."""
 
-    text = ""
+    tree = ast.Module([], [])
 
     def get_code(self, fullname: str) -> CodeType:
-        return compile(self.text, self.path, "exec", dont_inherit=True)
+        return compile(self.tree, self.path, "exec", dont_inherit=True)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     """Gives the mutant to whoever imports the file's module."""
 
-    def __init__(self, module: str, file: Path, source: str) -> None:
-        self._module, self._file, self._source = module, file, source
+    def __init__(self, module: str, file: Path, tree: ast.Module) -> None:
+        self._module, self._file, self._tree = module, file, tree
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname != self._module:
             return None
         loader = _Loader(fullname, str(self._file))
-        loader.text = self._source
+        loader.tree = self._tree
         return importlib.util.spec_from_file_location(fullname, self._file, loader=loader)
-
-
-def is_noticed(file: str, source: str, tests: Sequence[str], seconds: float = SECONDS) -> bool:
-    """Tells whether a test fails, or hangs, with a text in the place of a file of the package.
-
-    The package itself must not be imported in this process.
-    """
-    child = os.fork()
-    if child == 0:
-        _run_tests(file, source, tests)
-    end = time.monotonic() + seconds
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status) != 0
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return True
-        time.sleep(0.05)
-
-
-def _run_tests(file: str, source: str, tests: Sequence[str]) -> None:
-    """In the child: runs the tests and ends."""
-    status = 1
-    try:
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nothing, stream)
-        os.chdir(ROOT)
-        module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        sys.meta_path.insert(0, _Finder(module, ROOT / file, source))
-        status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
-    finally:
-        os._exit(status)

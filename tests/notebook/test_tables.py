@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf.notebook.tables import Column, Table
+from nbtf.notebook.tables import LONGEST, Column, Table, size
 from tests.machines import machine
 from tests.notebook.conftest import Shell
 
@@ -139,6 +139,22 @@ def test_rows_that_are_not_shown_are_counted_and_in_the_data() -> None:
 
     assert "… 40 more rows: to_dict() has all" == repr(table).splitlines()[-1]
     assert 100 == len(table.to_dict()["rows"])
+
+
+@pytest.mark.parametrize(
+    ("count", "lines"), [(60, ["n", *["1"] * 60]), (61, ["n", *["1"] * 60, "… 1 more rows: to_dict() has all"])]
+)
+def test_sixty_rows_are_shown(count: int, lines: list[str]) -> None:
+    assert lines == repr(Table([Column("n", "n")], [{"n": 1}] * count)).splitlines()
+
+
+def test_a_text_as_long_as_a_cell_is_not_cut() -> None:
+    assert ["op", "y" * LONGEST] == repr(Table([Column("op", "op")], [{"op": "y" * LONGEST}])).splitlines()
+
+
+@pytest.mark.parametrize(("nbytes", "shown"), [(None, "–"), (0, "0 B"), (2048, "2,048 B"), (3 << 19, "1.5 MiB")])
+def test_sizes_are_short(nbytes: int | None, shown: str) -> None:
+    assert shown == size(nbytes)
 
 
 def test_columns_line_up_with_wide_characters() -> None:

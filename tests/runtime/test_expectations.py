@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
 import nbtf as tf
-from nbtf._runtime.expectations import size_in_bytes
+from nbtf._runtime import expectations
+from nbtf._runtime.expectations import Account, MemoryUse, check_memory, exact, memory_use, size_in_bytes
 from tests.machines import machine
 
 
@@ -67,6 +69,23 @@ def test_copy_of_a_tensor_is_told_but_not_the_way_of_a_value_to_its_device_and_b
         undo()
 
     expected = ("- no copies", "+ 1 copy from GPU:0 (simulated) to GPU:1 (simulated), 8 B")
+    assert expected == caught.value.lines
+
+
+def test_copies_are_told_with_the_line_of_the_first() -> None:
+    with machine(1):
+        with tf.runtime.recording() as record:
+            a = tf.constant([1.0, 2.0])
+            a.cpu()
+            a.cpu()
+        first, *_ = tf.runtime.copies_of_tensors(record.events)
+
+        undo = tf.runtime.tell_code_lines(lambda site: "the first" if site == first.site else "another")
+        with pytest.raises(tf.runtime.ExpectationError) as caught:
+            record.expect(no_copies=True)
+        undo()
+
+    expected = ("- no copies", "+ 2 copies from GPU:0 (simulated) to CPU:0, 16 B", "    the first")
     assert expected == caught.value.lines
 
 
@@ -166,6 +185,43 @@ def test_memory_stays_as_it_was_at_the_end_of_the_block() -> None:
         assert (a.device, [1024]) == (b.device, [use.kept for use in record.memory])
 
 
+def test_memory_of_libraries_on_a_card_counts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = [SimpleNamespace(name="CPU:0", cuda=None), SimpleNamespace(name="GPU:0", cuda=1)]
+    monkeypatch.setattr(expectations, "devices", lambda: cards)
+    uses = [MemoryUse("GPU:0", False, 0, 10, 0), MemoryUse("cuda:1", False, 0, 20, 0, "PyTorch")]
+
+    with pytest.raises(tf.runtime.ExpectationError) as caught:
+        check_memory(uses, 24, None)
+
+    expected = ("- cuda:1 (nbtf and PyTorch): peak at most 24 B", "+ cuda:1 (nbtf and PyTorch): peak 30 B")
+    assert expected == caught.value.lines
+
+
+def test_devices_that_share_a_card_without_a_library_count_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expectations, "devices", lambda: [SimpleNamespace(name=f"GPU:{i}", cuda=0) for i in (0, 1)])
+
+    check_memory([MemoryUse(f"GPU:{i}", False, 0, 20, 0) for i in (0, 1)], 20, None)
+
+
+@pytest.mark.parametrize(("at_most", "kept"), [(0, None), (None, 0)])
+def test_memory_that_was_not_measured_is_not_within_a_bound(at_most: int | None, kept: int | None) -> None:
+    check_memory([], None, None, ["a library"])
+    with pytest.raises(tf.runtime.ExpectationError, match="not checked: a library"):
+        check_memory([], at_most, kept, ["a library"])
+
+
+def test_gpu_that_was_not_used_has_no_peak() -> None:
+    with machine(1):
+        snapshot = _product("CPU:0").snapshot()
+
+        assert [0] == [use.peak for use in memory_use(snapshot, {"GPU:0": Account(0, 0)}, {"GPU:0": Account(0, 0)})]
+
+
+def test_size_is_a_number() -> None:
+    with pytest.raises(TypeError, match="nbytes"):
+        exact("many")  # type: ignore[arg-type]
+
+
 def test_error_survives_pickling() -> None:
     error = tf.runtime.ExpectationError("placement is", ["- a", "+ b"])
 
@@ -175,6 +231,14 @@ def test_error_survives_pickling() -> None:
 @pytest.mark.parametrize(("size", "nbytes"), [("512MiB", 512 << 20), ("1.5 kib", 1536), ("768B", 768), (0, 0)])
 def test_size_is_a_number_of_bytes_or_has_a_unit(size: int | str, nbytes: int) -> None:
     assert nbytes == size_in_bytes(size)
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "shown"),
+    [((1 << 20) - 1, "1,048,575 B"), (1 << 20, "1 MiB (1,048,576 B)"), (-1 << 20, "-1 MiB (-1,048,576 B)")],
+)
+def test_exact_sizes_have_a_unit_from_1_mib_on(nbytes: int, shown: str) -> None:
+    assert shown == exact(nbytes)
 
 
 @pytest.mark.parametrize("size", ["", "x", "-1", "5 MB"])

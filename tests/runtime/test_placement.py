@@ -201,6 +201,7 @@ def test_several_cpus_are_all_reachable_but_only_the_first_is_chosen() -> None:
 
     assert (first, Reason("no GPU")) == place(ANY, [], None, None, None, machine)
     assert (second, Reason("explicit scope")) == place(ANY, [], None, asked("CPU:1"), None, machine)
+    assert (first, Reason("soft placement", "CPU:7")) == place(ANY, [], None, asked("CPU:7"), None, machine)
 
 
 # What cannot be met
@@ -254,6 +255,18 @@ def test_what_no_machine_could_have_is_malformed(text: str, soft: bool) -> None:
         placed(ANY, machine_with(1, soft=soft), asked(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("/task:1/GPU:0", f"{LOCAL}GPU:0 unknown device.".replace("task:0", "task:1")), ("GPU:7", "Could not satisfy.*")],
+)
+def test_a_constant_is_refused_in_the_words_of_a_copy_only_on_another_machine(text: str, words: str) -> None:
+    constant = FakeOp("CPU", "GPU")
+    constant.type = "_EagerConst"
+
+    with pytest.raises(MissingDeviceError, match=f"^{words}$"):
+        placed(constant, machine_with(1, soft=False), asked(text))
+
+
 def test_largest_index_is_not_malformed() -> None:
     assert ("GPU:0", Reason("soft placement", f"GPU:{2**31 - 1}")) == placed(
         ANY, machine_with(1), asked(f"GPU:{2**31 - 1}")
@@ -281,6 +294,11 @@ WORDS = [
 @pytest.mark.parametrize(("reason", "words"), WORDS)
 def test_reason_in_words(reason: Reason, words: str) -> None:
     assert words == in_words("Ink", f"{LOCAL}GPU:1", reason)
+
+
+def test_what_is_no_reason_has_no_words() -> None:
+    with pytest.raises(TypeError, match="`reason` must be a reason"):
+        in_words("Ink", f"{LOCAL}GPU:1", "no GPU")  # type: ignore[arg-type]
 
 
 def test_words_of_every_kind_are_checked_above() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,59 @@ def test_a_draft_can_be_read_by_nobody_who_cannot_read_the_file(tmp_path: Path) 
 
     with files.open_draft(path) as stream:
         assert stat.S_IMODE(os.fstat(stream.fileno()).st_mode) == 0o600
+
+
+def test_a_draft_is_private_from_its_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fchmod", lambda descriptor, mode: None)
+    test_a_draft_can_be_read_by_nobody_who_cannot_read_the_file(tmp_path)
+
+
+@pytest.fixture
+def usual_mask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_mask")
+def test_a_file_that_others_may_write_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "shared"
+    path.touch()
+    path.chmod(0o666)
+    files.write(path, "text")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666
+
+
+@pytest.mark.usefixtures("usual_mask")
+def test_a_new_file_has_the_mode_that_is_usual(tmp_path: Path) -> None:
+    files.write(tmp_path / "file", "text")
+    files.append(tmp_path / "log", "line")
+    files.write_part(tmp_path / "part", b"bytes")
+
+    assert [0o644] * 3 == [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()]
+
+
+def test_a_draft_is_locked_until_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace, abandoned = os.replace, list[bool]()
+
+    def look(draft: str, target: str) -> None:
+        with drafts.seize(draft) as is_abandoned:
+            abandoned.append(is_abandoned)
+        replace(draft, target)
+
+    monkeypatch.setattr(os, "replace", look)
+    files.write(tmp_path / "file", "text")
+
+    assert abandoned == [False]
+
+
+def test_what_is_added_waits_for_who_adds_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    monkeypatch.setattr(drafts, "wait_for", lambda descriptor: path.write_text("first\n"))
+    files.append(path, "second\n")
+
+    assert path.read_text() == "first\nsecond\n"
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbtf._storage import drafts, files, folders
+from nbtf._storage import drafts, files, folders, manifest
 from nbtf.errors import DataLossError
 
 OLD, NEW = {"a.json": b"old", "assets/words.txt": b"old words"}, {"a.json": b"new", "assets/words.txt": b"new words"}
@@ -264,3 +265,48 @@ def test_a_generation_that_was_swept_when_it_began_is_given_up_for_another(
 
     assert folders.read(tmp_path, OLD) == OLD
     assert len(generations(tmp_path)) == 1
+
+
+def test_an_error_of_the_system_names_the_folder_as_the_caller_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="'model'"):
+        folders.write("model", {"a": b"1"})
+
+
+def test_a_generation_that_somebody_else_removed_is_no_error(tmp_path: Path) -> None:
+    folders._remove(str(tmp_path / "generation"))
+
+
+def test_several_files_may_be_in_one_inner_folder(tmp_path: Path) -> None:
+    files_of_model = {"assets/a": b"1", "assets/b": b"2"}
+    folders.write(tmp_path, files_of_model)
+
+    assert files_of_model == folders.read(tmp_path, files_of_model)
+
+
+def test_files_of_others_with_the_names_of_saved_ones_stay(tmp_path: Path) -> None:
+    folders.write(tmp_path, OLD)
+    (tmp_path / "a.json").write_bytes(b"of another")
+    folders.write(tmp_path, {"a.json": b"new"})
+
+    assert (tmp_path / "a.json").read_bytes() == b"of another"
+
+
+def test_a_manifest_as_large_as_may_be_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders.write(tmp_path, OLD)
+    monkeypatch.setattr(folders, "MOST_BYTES", (tmp_path / manifest.NAME).stat().st_size)
+
+    assert OLD == folders.read(tmp_path, OLD)
+
+
+def test_a_manifest_that_leads_out_of_the_folder_is_damaged() -> None:
+    outside = manifest.Manifest({"../a": (1, "")})
+
+    with pytest.raises(DataLossError, match="which is no file inside its folder"):
+        manifest.parse(outside.as_bytes(), "model")

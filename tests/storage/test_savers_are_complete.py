@@ -134,9 +134,12 @@ class Disk:
         self.files: dict[int, str] = {}
         self.contents: set[str] = set()
         self.names: set[str] = set()
+        self.new: set[str] = set()
 
-    def open(self, call: Callable[..., int], path: Any, *args: Any, **kwargs: Any) -> int:
-        descriptor = call(path, *args, **kwargs)
+    def open(self, call: Callable[..., int], path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        descriptor = call(path, flags, *args, **kwargs)
+        if flags & os.O_CREAT:
+            self.new.add(os.path.dirname(path))
         self.files[descriptor] = os.fspath(path)
         return descriptor
 
@@ -147,6 +150,7 @@ class Disk:
     def fsync(self, call: Callable[..., None], descriptor: int) -> None:
         self.contents.discard(self.files[descriptor])
         self.names.discard(self.files[descriptor])
+        self.new.discard(self.files[descriptor])
         call(descriptor)
 
     def mkdir(self, call: Callable[..., None], path: Any, *args: Any) -> None:
@@ -156,6 +160,9 @@ class Disk:
     def replace(self, call: Callable[..., None], source: Any, target: Any) -> None:
         assert not self.contents, "a draft takes its name before all contents are on the disk"
         assert not self.names, "a file takes its name before the folders beside it are on the disk"
+        assert self.new <= {os.path.dirname(target)}, (
+            "a file takes its name before those of other files are on the disk"
+        )
         self.names.add(os.path.dirname(target))
         call(source, target)
 

@@ -16,6 +16,7 @@ from nbtf.data import Dataset
 from nbtf.data.iterators import Iterator
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
+from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.train.files import note_latest, path_of, read_graph
 from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
 from nbtf.train.object_graph import GRAPH_KEY, as_text, children_of, graph_of, is_trackable
@@ -41,7 +42,7 @@ class Checkpoint(Trackable):
     its value when it becomes an attribute: so a model may be restored before it is built.
 
     Args:
-      root: an object whose parts are saved under their own names.
+      root: an object whose parts are saved under their own names, or a variable.
       **kwargs: objects by the names under which their variables are saved: models, optimizers, variables, modules,
         random generators, iterators of datasets (how many elements were taken), lists and dictionaries of such.
 
@@ -86,7 +87,9 @@ class Checkpoint(Trackable):
         return (self._root,) if isinstance(self._root, Trackable) else ()
 
     def _parts(self) -> PythonIterator[tuple[str, Any]]:
-        if self._root is not None:
+        if isinstance(self._root, Variable | KerasVariable | Iterator):
+            yield "", self._root  # under no name at all: its key is `/.ATTRIBUTES/VARIABLE_VALUE`
+        elif self._root is not None:
             yield from children_of(self._root)
         yield from ((name, value) for name, value in vars(self).items() if name not in _INTERNAL)
         yield "save_counter", self._save_counter

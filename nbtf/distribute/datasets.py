@@ -81,7 +81,8 @@ class DistributedDataset:
             return spec
 
         def of_parts(one: Any) -> Any:
-            part = TensorSpec((None, *one.shape[1:]), one.dtype) if isinstance(one, TensorSpec) and one.shape else one
+            has_rows = isinstance(one, TensorSpec) and one.shape.rank
+            part = TensorSpec((None, *one.shape[1:]), one.dtype) if has_rows else one
             return PerReplicaSpec(*(part for _ in self._devices))
 
         return mapped(of_parts, spec)
@@ -164,7 +165,7 @@ class DistributedIterator:
 def part_of(number: int, replicas: int, batch: Any) -> Any:
     """Returns a replica's rows of a batch; what has no rows is for all."""
     tensor = as_tensor(batch)
-    if replicas == 1 or not tensor.shape:
+    if replicas == 1 or not tensor.shape.rank:
         return tensor
     size = -(-tensor.shape[0] // replicas)
     with device("/CPU:0"):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import linalg
-from nbtf._ops.broadcasting import reshape
+from nbtf._ops.broadcasting import broadcast_to, reshape
 from nbtf._ops.creation import constant as _constant
 from nbtf._ops.creation import fill, ones, zeros
 from nbtf._ops.elementwise import cast, multiply
@@ -64,7 +64,12 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """One value everywhere, or a given array."""
+    """One value everywhere, or an array that is repeated to the shape.
+
+    >>> tf.keras.initializers.Constant([1.0, 2.0])((2, 2)).numpy()
+    array([[1., 2.],
+           [1., 2.]], dtype=float32)
+    """
 
     def __init__(self, value: Any = 0.0) -> None:
         """Takes the value."""
@@ -73,7 +78,7 @@ class Constant(Initializer):
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns a tensor full of it."""
         value = cast(_constant(self.value), standardized(dtype))
-        return fill(shape, value) if not value.shape else reshape(value, shape)
+        return broadcast_to(value, shape) if value.shape.rank else fill(shape, value)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -361,7 +366,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
     >>> fans((3, 3, 16, 32))
     (144, 288)
     """
-    if not shape:
+    if not len(shape):  # a `TensorShape` without axes is true
         return 1, 1
     if len(shape) == 1:
         return shape[0], shape[0]

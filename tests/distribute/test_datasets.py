@@ -79,3 +79,9 @@ def test_the_end_is_told() -> None:
     assert parts(strategy, iterator.get_next()) == [[0], [1]]
     with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
         iterator.get_next()
+
+
+def test_single_numbers_go_to_all_replicas() -> None:
+    dealt = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"]).experimental_distribute_dataset(tf.data.Dataset.range(2))
+
+    assert [[int(part) for part in element.values] for element in dealt] == [[0, 0], [1, 1]]

@@ -103,12 +103,12 @@ def test_a_root_is_saved_without_a_name_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [tf.Variable, tf.keras.Variable], ids=["variable", "weight"])
 def test_a_variable_may_be_the_root(make: Any, tmp_path: Path) -> None:
     path = tf.train.Checkpoint(make(3.0), step=tf.Variable(7)).save(tmp_path / "ckpt")
-    restored = tf.train.Checkpoint(make(0.0), step=tf.Variable(0))
-    restored.restore(path).assert_consumed()
+    root, step = make(0.0), tf.Variable(0)
+    tf.train.Checkpoint(root, step=step).restore(path).assert_consumed()
 
     assert "/.ATTRIBUTES/VARIABLE_VALUE" in dict(tf.train.list_variables(path))
-    assert float(restored._root.numpy()) == 3.0
-    assert int(restored.step.numpy()) == 7
+    assert float(root.numpy()) == 3.0
+    assert int(step.numpy()) == 7
 
 
 def test_counters_go_on_where_the_saved_one_was(tmp_path: Path) -> None:

@@ -172,8 +172,8 @@ def reduced(values: Any, sample_weight: Any, reduction: str | None, dtype: str, 
         present = None
     if reduction in ("none", None) or losses.shape == [0]:  # Keras leaves losses of no examples as they are
         return losses
-    total = reduce_sum(losses) if losses.shape else losses
-    if reduction == "sum" or not losses.shape:
+    total = reduce_sum(losses) if losses.shape.rank else losses
+    if reduction == "sum" or not losses.shape.rank:
         return total
     if reduction == "mean_with_sample_weight" and weights is not None:
         return divide_no_nan(total, reduce_sum(weights))  # as they were given: not once for each loss they weigh

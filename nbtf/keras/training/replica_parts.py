@@ -47,7 +47,7 @@ def rows_of(batch: Any) -> int:
         entries: Any = batch
         return next((rows_of(one) for one in entries.values() if one is not None), 0)
     shape = getattr(batch, "shape", None)
-    return int(shape[0]) if shape else 1
+    return int(shape[0]) if shape is not None and len(shape) else 1
 
 
 def copy_here(weight: Any) -> Any:

@@ -11,6 +11,7 @@ from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
 from nbtf._ops.trial import current_trial
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
@@ -54,7 +55,7 @@ def seeds() -> Seeds:
 
 def stream_of(op_type: str, dtype: DType, seed: int | None) -> Stream:
     """Returns the stream that an op reads; each device asked for has its own, as TensorFlow's kernels have."""
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     place = None if scope is None or scope.request is None else scope.request.name
     return seeds().stream((op_type, dtype, place), seed)
 

@@ -16,6 +16,7 @@ from nbtf._ops.resource import AssignAddVariableOp, AssignSubVariableOp, AssignV
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._ops.variable_making import alone, made
 from nbtf._ops.variable_parts import VariableParts
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
@@ -105,7 +106,7 @@ class Variable(VariableParts):
     ) -> Variable:
         """Makes a variable, through the open creator scopes."""
         arguments = {key: value for key, value in locals().items() if key not in ("cls", "__class__")}
-        scope = SCOPE()
+        scope = SCOPE() and current_scope()
         make: Callable[..., Variable] = partial(made, cls)
         if cls is Variable:
             make = getattr(open_graph(), "variable", make)  # a graph has its own

@@ -179,7 +179,7 @@ def close_abandoned(ended: bool = False) -> Scope | None:
     set_scope(left)
     names = [name for one in over if one.owner is not None for name in _opened(one)]
     if names:
-        get_logger().warning("nbtf: an interrupt left %s open; it is closed now.", " and ".join(names))
+        get_logger().warning("nbtf: closed what was left open: %s.", " and ".join(names))
     return left
 
 

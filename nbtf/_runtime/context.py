@@ -404,7 +404,7 @@ CURRENT.context = Context()
 
 def open_graph() -> Any:
     """Returns the graph of the innermost open block, or the default one; None where ops run at once."""
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     if scope is not None and (scope.graph is not None or scope.at_once):
         return None if getattr(scope.graph, "runs_at_once", False) else scope.graph
     default = CURRENT.context.default_graph

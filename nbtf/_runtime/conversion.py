@@ -9,6 +9,7 @@ import numpy as np
 
 from nbtf._devices.base import Device, Label
 from nbtf._devices.sites import Where
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
@@ -104,7 +105,7 @@ def _from_gpu(value: Any, dtype: DType | None) -> Tensor:
     buffer, own, device = copied(value)
     if dtype is not None and dtype is not own:
         raise ValueError(f"Tensor conversion requested dtype {dtype.name} for an array with dtype {own.name}")
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     wanted = device if scope is None else CURRENT.context.place(EAGER_CONST, (own,), None, scope)[0]
     return copied_to(tensor_of(buffer, own, device), wanted)
 
@@ -136,8 +137,10 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
         tensor._device = here
         tensor._watch = None
         return tensor
-    if scope is not None and scope.graph is not None:
-        return scope.graph.constant(array, dtype)
+    if scope is not None:
+        scope = current_scope()
+        if scope is not None and scope.graph is not None:
+            return scope.graph.constant(array, dtype)
     return _placed(array, dtype, scope)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import SCOPE
 from nbtf._types import DType, as_dtype
@@ -117,7 +118,7 @@ def adopted(value: Any) -> tuple[Buffer, DType, Device]:
 def _on_card(source: Any, ordinal: int | None) -> tuple[Buffer, DType, Device]:
     from nbtf._devices import cuda_exchange
 
-    machine, scope = CURRENT.context.devices, SCOPE()
+    machine, scope = CURRENT.context.devices, SCOPE() and current_scope()
     asked = None if scope is None or scope.request is None else scope.request.name
     wanted = None if asked is None else machine.by_name.get(asked)
     device = cuda_exchange.device_of(machine.devices, source, ordinal, wanted)

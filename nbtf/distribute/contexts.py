@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtf._ops.creation import constant
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 
@@ -113,7 +114,7 @@ class ReplicaContext:
 
 def current() -> Strategy | ReplicaContext | None:
     """Returns what the open blocks say: a strategy across replicas, or a replica of one."""
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     return None if scope is None else scope.strategy
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from IPython import display, get_ipython
+try:
+    import anywidget
+    import traitlets
+    from IPython import display, get_ipython
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f'The live views need {error.name}, which is not installed: pip install "nbtf[lab]"', name=error.name
+    ) from error
 
 from nbtf.notebook import catalogue, device_table, esm, memory
 from nbtf.notebook.audience import Audience
@@ -12,14 +19,6 @@ from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.pump import Pump, pump_of
 from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.tables import Table
-
-try:
-    import anywidget
-    import traitlets
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f'The live views need {error.name}, which is not installed: pip install "nbtf[lab]"', name=error.name
-    ) from error
 
 STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nbtf as tf
@@ -38,7 +39,29 @@ def test_what_a_with_statement_lost_is_closed_before_the_next_op(caplog: pytest.
     enter_only(block)
 
     assert "GPU:0" == device_of_an_op()
-    assert ["nbtf: an interrupt left tf.device open; it is closed now."] == caplog.messages
+    assert ["nbtf: closed what was left open: tf.device."] == caplog.messages
+
+
+@pytest.mark.parametrize("listens", [False, True], ids=["nobody listens", "a recorder listens"])
+def test_whatever_a_program_asks_first_sees_no_lost_block(listens: bool) -> None:
+    strategy = tf.distribute.MirroredStrategy(["GPU:1"])
+    graph = tf.Graph()
+    questions: list[tuple[Any, Callable[[], Any], Any]] = [
+        (tf.device("GPU:1"), lambda: tf.constant([1.0]).device[-5:], "GPU:0"),
+        (tf.device("GPU:1"), lambda: tf.convert_to_tensor(np.ones(2)).device[-5:], "GPU:0"),
+        (tf.device("GPU:1"), lambda: tf.random.normal([]).device[-5:], "GPU:0"),
+        (strategy.scope(), lambda: tf.distribute.get_strategy() is strategy, False),
+        (strategy.scope(), lambda: type(tf.Variable(1.0)) is tf.Variable, True),
+        (graph.as_default(), tf.executing_eagerly, True),
+        (graph.as_default(), lambda: tf.constant(1.0).numpy(), 1.0),
+        (graph.as_default(), lambda: tf.compat.v1.get_default_graph() is graph, False),
+        (tf.name_scope("lost"), lambda: tf.Variable(1.0).name, "Variable:0"),
+    ]
+    for block, ask, answer in questions:
+        with tf.runtime.recording() if listens else nullcontext():
+            enter_only(block)
+            assert answer == ask()
+            assert SCOPE() is None
 
 
 def test_a_lost_tape_hears_no_more_and_can_be_used_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.control import no_op as _no_op
+from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.device import device as _device
 from nbtf._runtime.host_values import host_array
@@ -25,7 +26,7 @@ from nbtf.compat._v1._graph.tensor import GraphTensor
 
 def get_default_graph() -> Graph:
     """Returns the graph of the innermost open `as_default` block, or that of the process."""
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
         return scope.graph
     now = process()
@@ -36,7 +37,7 @@ def get_default_graph() -> Graph:
 
 def building() -> Graph | None:
     """Returns the graph that ops of `compat.v1` are added to; None where they run at once."""
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
         return scope.graph if isinstance(scope.graph, Graph) else None
     if scope is not None and scope.at_once:
@@ -50,7 +51,7 @@ def reset_default_graph() -> None:
     Raises:
       AssertionError: an `as_default` block is open.
     """
-    scope = SCOPE()
+    scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs. "

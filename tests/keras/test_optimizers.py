@@ -57,6 +57,85 @@ def test_what_get_config_says_makes_the_same_optimizer(name: str) -> None:
     assert after(again) == after(optimizer)
 
 
+COMMON = {
+    "learning_rate": 0.001,
+    "weight_decay": None,
+    "clipnorm": None,
+    "global_clipnorm": None,
+    "clipvalue": None,
+    "use_ema": False,
+    "ema_momentum": 0.99,
+    "ema_overwrite_frequency": None,
+    "loss_scale_factor": None,
+    "gradient_accumulation_steps": None,
+}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "Adadelta": {
+        "rho": 0.95,
+        "epsilon": 1e-07,
+    },
+    "Adagrad": {
+        "initial_accumulator_value": 0.1,
+        "epsilon": 1e-07,
+    },
+    "Adam": {
+        "beta_1": 0.9,
+        "beta_2": 0.999,
+        "epsilon": 1e-07,
+        "amsgrad": False,
+    },
+    "AdamW": {
+        "beta_1": 0.9,
+        "beta_2": 0.999,
+        "epsilon": 1e-07,
+        "amsgrad": False,
+        "weight_decay": 0.004,
+    },
+    "Adamax": {
+        "beta_1": 0.9,
+        "beta_2": 0.999,
+        "epsilon": 1e-07,
+    },
+    "Ftrl": {
+        "learning_rate_power": -0.5,
+        "initial_accumulator_value": 0.1,
+        "l1_regularization_strength": 0.0,
+        "l2_regularization_strength": 0.0,
+        "l2_shrinkage_regularization_strength": 0.0,
+        "beta": 0.0,
+    },
+    "Lion": {
+        "beta_1": 0.9,
+        "beta_2": 0.99,
+    },
+    "Nadam": {
+        "beta_1": 0.9,
+        "beta_2": 0.999,
+        "epsilon": 1e-07,
+    },
+    "RMSprop": {
+        "rho": 0.9,
+        "momentum": 0.0,
+        "epsilon": 1e-07,
+        "centered": False,
+    },
+    "SGD": {
+        "momentum": 0.0,
+        "nesterov": False,
+        "learning_rate": 0.01,
+    },
+}
+"""What `get_config` of Keras 3 says of optimizers without arguments, but for the name."""
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_are_those_of_keras(name: str) -> None:
+    config = getattr(optimizers, name)().get_config()
+    del config["name"]
+
+    assert {**COMMON, **DEFAULTS[name]} == {**config, "learning_rate": round(config["learning_rate"], 9)}
+
+
 def test_gradients_are_clipped_one_way() -> None:
     assert after(optimizers.SGD(1.0, clipvalue=0.0)) == [1.0, -2.0, 0.5, 3.0]
     with pytest.raises(ValueError, match="Only one of `clipnorm`"):

@@ -53,13 +53,14 @@ file = "nbtf/_devices/sizes.py"
 source = (ROOT / file).read_text()
 wrong = next(mutant for mutant in mutants_of(source) if mutant.before == "nbytes < 1024")
 right = replace(wrong, changed=ast.parse(wrong.before, mode="eval").body)
-print(*are_noticed(file, source, [wrong, right], ["tests/devices/test_sizes.py"]))
+early = next(mutant for mutant in mutants_of(source) if mutant.at_import and mutant.before == "1 << 30")
+print(*are_noticed(file, source, [wrong, right, early], ["tests/devices/test_sizes.py"]))
 """
     result = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
 
-    assert ("True False\n", "") == (result.stdout, result.stderr)
+    assert ("True False True\n", "") == (result.stdout, result.stderr)
 
 
 def test_mistakes_that_make_no_difference_are_there() -> None:

@@ -1,6 +1,7 @@
 """Do the tests notice mutants? One process imports and collects all; a fork of it for each mutant swaps code and runs.
 
-A fork runs only the tests that come to the mutant's line: first those that noticed others, then the short ones.
+The examples of the file are tests, too. A fork runs only the tests that come to the mutant's
+line: first those that noticed others, then the short ones.
 What runs at import (defaults, constants) cannot be swapped: there, a process imports the mutant and runs all tests.
 """
 
@@ -62,9 +63,8 @@ def are_noticed(file: str, source: str, mutants: Sequence[Mutant], tests: Sequen
     Raises:
       RuntimeError: the tests fail without a mutant.
     """
-    tests = (file, *tests)  # its examples are tests, too
     receiver, sender = Pipe(duplex=False)
-    child = _start(lambda: _run_pytest(tests, _Search(file, source, mutants, sender)))
+    child = _start(lambda: _run_pytest([file, *tests], _Search(file, source, mutants, sender)))
     sender.close()
     try:
         if failed := receiver.recv():
@@ -206,6 +206,8 @@ def _first_to_fail(
 
 
 def _is_noticed_from_import(file: str, source: str, mutant: Mutant, tests: Sequence[str]) -> bool:
+    """Runs the tests on a module imported with the mistake, but for its examples: pytest reads their file itself."""
+
     def run() -> None:
         module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
         sys.meta_path.insert(0, _Finder(module, ROOT / file, mutant.applied_to(source)))

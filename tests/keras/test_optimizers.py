@@ -136,6 +136,26 @@ def test_defaults_are_those_of_keras(name: str) -> None:
     assert {**COMMON, **DEFAULTS[name]} == {**config, "learning_rate": round(config["learning_rate"], 9)}
 
 
+@pytest.mark.parametrize("momentum", [-0.1, 1.1])
+def test_a_momentum_that_grows_without_end_is_refused(momentum: float) -> None:
+    with pytest.raises(ValueError, match="momentum"):
+        optimizers.SGD(momentum=momentum)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.1])
+def test_a_share_of_lion_is_above_0_and_at_most_1(beta: float) -> None:
+    with pytest.raises(ValueError, match="beta_1"):
+        optimizers.Lion(beta_1=beta)
+
+
+def test_weights_of_a_step_of_nadam_share_its_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimizer = optimizers.Nadam()
+    product = optimizer._product_up_to(50)
+    monkeypatch.delattr(optimizers.Nadam, "_share")
+
+    assert product == optimizer._product_up_to(50)
+
+
 def test_gradients_are_clipped_one_way() -> None:
     assert after(optimizers.SGD(1.0, clipvalue=0.0)) == [1.0, -2.0, 0.5, 3.0]
     with pytest.raises(ValueError, match="Only one of `clipnorm`"):
@@ -195,6 +215,24 @@ def test_rows_of_a_gradient_change_rows_of_the_weight() -> None:
 
 
 # Half precision
+
+
+def test_a_scale_doubles_after_good_steps_in_a_row_and_is_never_below_1() -> None:
+    optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(0.1), initial_scale=2.0, dynamic_growth_steps=2)
+    weight, scales = Variable([1.0]), []
+    for number in (1.0, 1.0, 1.0, np.inf, 1.0, 1.0, np.inf, np.inf, np.inf):
+        optimizer.apply_gradients([(tf.constant([number]), weight)])
+        scales.append(float(optimizer.dynamic_scale))
+
+    assert scales == [2.0, 4.0, 4.0, 2.0, 2.0, 4.0, 2.0, 1.0, 1.0]
+
+
+def test_a_scale_begins_and_grows_as_in_keras() -> None:
+    config = optimizers.LossScaleOptimizer(optimizers.SGD(0.1)).get_config()
+
+    assert (2.0**15, 2000) == (config["initial_scale"], config["dynamic_growth_steps"])
+    with pytest.raises(TypeError, match="`inner_optimizer` must be an optimizer"):
+        optimizers.LossScaleOptimizer("banana")
 
 
 def test_an_overflow_makes_no_step_and_halves_the_scale() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import importlib
 import importlib.abc
 import importlib.util
 import os
@@ -79,10 +80,25 @@ def are_noticed(file: str, source: str, mutants: Sequence[Mutant], tests: Sequen
         os.waitpid(child, 0)
 
 
-class _Search:
+class _Import:
+    """Imports the file's module before pytest, which would read a file that it is to collect in a way of its own."""
+
+    def __init__(self, file: str) -> None:
+        self._module = _module_of(file)
+
+    def pytest_sessionstart(self) -> None:
+        importlib.import_module(self._module)
+
+
+def _module_of(file: str) -> str:
+    return file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+class _Search(_Import):
     """In the place of pytest's loop over the tests: a loop over the mutants."""
 
     def __init__(self, file: str, source: str, mutants: Sequence[Mutant], sender: Any) -> None:
+        super().__init__(file)
         self._path, self._source, self._mutants, self._sender = ROOT / file, source, mutants, sender
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -206,12 +222,9 @@ def _first_to_fail(
 
 
 def _is_noticed_from_import(file: str, source: str, mutant: Mutant, tests: Sequence[str]) -> bool:
-    """Runs the tests on a module imported with the mistake, but for its examples: pytest reads their file itself."""
-
     def run() -> None:
-        module = file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        sys.meta_path.insert(0, _Finder(module, ROOT / file, mutant.applied_to(source)))
-        os._exit(_run_pytest(["-x", *tests]))
+        sys.meta_path.insert(0, _Finder(_module_of(file), ROOT / file, mutant.applied_to(source)))
+        os._exit(_run_pytest(["-x", file, *tests], _Import(file)))
 
     return not _ends_well(_start(run))
 

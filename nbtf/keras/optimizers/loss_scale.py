@@ -8,6 +8,7 @@ from typing import Any
 from nbtf import distribute
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.elementwise import multiply
+from nbtf._runtime.arguments import unexpected
 from nbtf.keras.naming import inside
 from nbtf.keras.optimizers.optimizer import Optimizer
 from nbtf.keras.registry import deserialized, serialized
@@ -30,6 +31,8 @@ class LossScaleOptimizer(Optimizer):
         """Takes the optimizer."""
         if not isinstance(inner_optimizer, Optimizer):
             inner_optimizer = deserialized(inner_optimizer)
+        if not isinstance(inner_optimizer, Optimizer):
+            raise unexpected(inner_optimizer, "inner_optimizer", "an optimizer")
         self.inner_optimizer: Optimizer = inner_optimizer
         self.initial_scale, self.dynamic_growth_steps = initial_scale, dynamic_growth_steps
         super().__init__(0.0, **kwargs)

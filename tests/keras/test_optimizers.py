@@ -218,13 +218,21 @@ def test_rows_of_a_gradient_change_rows_of_the_weight() -> None:
 
 
 def test_a_scale_doubles_after_good_steps_in_a_row_and_is_never_below_1() -> None:
-    optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(0.1), initial_scale=2.0, dynamic_growth_steps=2)
-    weight, scales = Variable([1.0]), []
-    for number in (1.0, 1.0, 1.0, np.inf, 1.0, 1.0, np.inf, np.inf, np.inf):
+    optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(0.1), initial_scale=8.0, dynamic_growth_steps=3)
+    weight, scales, gradients = Variable([1.0]), [], [1.0, 1.0, 1.0, 1.0, np.inf, 1.0, 1.0, 1.0, *[np.inf] * 5]
+    for number in gradients:
         optimizer.apply_gradients([(tf.constant([number]), weight)])
         scales.append(float(optimizer.dynamic_scale))
 
-    assert scales == [2.0, 4.0, 4.0, 2.0, 2.0, 4.0, 2.0, 1.0, 1.0]
+    assert scales == [8.0, 8.0, 16.0, 16.0, 8.0, 8.0, 8.0, 16.0, 8.0, 4.0, 2.0, 1.0, 1.0]
+    assert not optimizer.dynamic_scale.trainable
+    assert not optimizer.step_counter.trainable
+
+
+def test_a_scale_takes_the_config_of_an_optimizer() -> None:
+    optimizer = optimizers.LossScaleOptimizer(optimizers.serialize(optimizers.SGD(0.25)))
+
+    assert float(optimizer.inner_optimizer.learning_rate) == 0.25
 
 
 def test_a_scale_begins_and_grows_as_in_keras() -> None:
@@ -318,3 +326,29 @@ def test_a_step_of_nadam_costs_the_same_however_many_there_were(monkeypatch: pyt
 def test_a_decay_of_keras_2_is_ignored_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="`decay` is no longer supported and will be ignored"):
         assert float(optimizers.SGD(0.1, decay=1e-6, momentum=0.9).learning_rate) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "defaults"),
+    [
+        ("ExponentialDecay", (0.1, 10, 0.9), {"staircase": False}),
+        ("InverseTimeDecay", (0.1, 10, 0.9), {"staircase": False}),
+        ("PolynomialDecay", (0.1, 10), {"end_learning_rate": 0.0001, "power": 1.0, "cycle": False}),
+        ("CosineDecay", (0.1, 10), {"alpha": 0.0, "warmup_target": None, "warmup_steps": 0}),
+        ("CosineDecayRestarts", (0.1, 10), {"t_mul": 2.0, "m_mul": 1.0, "alpha": 0.0}),
+    ],
+)
+def test_schedules_have_the_defaults_of_keras(name: str, arguments: tuple[float, ...], defaults: Any) -> None:
+    schedule = getattr(schedules, name)
+
+    assert defaults.items() <= schedule(*arguments).get_config().items()
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_a_schedule_needs_steps(steps: int) -> None:
+    for make in (schedules.PolynomialDecay, schedules.CosineDecay, schedules.CosineDecayRestarts):
+        with pytest.raises(ValueError, match="decay_steps"):
+            make(0.1, steps)
+    with pytest.raises(ValueError, match="decay_steps"):
+        schedules.ExponentialDecay(0.1, steps, 0.9)
+    assert schedules.ExponentialDecay(0.1, 1, 0.9)

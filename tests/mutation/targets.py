@@ -70,6 +70,12 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
         "1",
         "2",
     ): "a document that says the same",
+    (
+        "nbtf/keras/optimizers/loss_scale.py",
+        "super().__init__(0.0, **kwargs)",
+        "0.0",
+        "1.0",
+    ): "the rate is that of the inner optimizer",
     ("nbtf/_devices/bfc_pool.py", "_ADDRESS_STEP = 2 << 20", "2", "3"): "regions are apart by more, which nobody sees",
 }
 """Mistakes that make no difference, by file, line, and by what stands before and after; and why."""

@@ -228,7 +228,9 @@ def test_error_survives_pickling() -> None:
     assert str(error) == str(pickle.loads(pickle.dumps(error)))
 
 
-@pytest.mark.parametrize(("size", "nbytes"), [("512MiB", 512 << 20), ("1.5 kib", 1536), ("768B", 768), (0, 0)])
+@pytest.mark.parametrize(
+    ("size", "nbytes"), [("512MiB", 512 << 20), ("1.5 kib", 1536), ("768B", 768), ("2GiB", 2 << 30), (0, 0)]
+)
 def test_size_is_a_number_of_bytes_or_has_a_unit(size: int | str, nbytes: int) -> None:
     assert nbytes == size_in_bytes(size)
 

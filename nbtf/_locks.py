@@ -4,9 +4,9 @@ Only the thread that forks goes on in the child. What another thread had begun u
 for ever, and the lock taken. So a fork first waits until it holds every lock, and lets them all go afterwards, in
 both processes.
 
-Who holds several takes them in this order: a session's, those of variables (by `id`), the context's, those of
-observers and recorders, those of devices, a card's. Only updates of variables call the user's code, observers, under
-a lock.
+Who holds several takes them in this order: a session's, that of optimizers that are built, those of variables (by
+`id`), the context's, those of observers and recorders, those of devices, a card's. Only the first three call the
+user's code, such as observers, under a lock.
 """
 
 from __future__ import annotations

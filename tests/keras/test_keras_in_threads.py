@@ -36,6 +36,17 @@ def test_no_step_of_an_optimizer_is_lost() -> None:
     assert int(optimizer.iterations.numpy()) == THREADS * TIMES
 
 
+def test_threads_that_come_to_the_first_step_together_build_an_optimizer_once() -> None:
+    def build_together() -> tf.keras.optimizers.Optimizer:
+        weight, optimizer = tf.Variable([0.0]), tf.keras.optimizers.SGD(1.0, momentum=0.5)
+        in_threads(lambda number: optimizer.apply_gradients([(tf.constant([0.0]), weight)]))
+        return optimizer
+
+    for optimizer in [build_together() for _ in range(TIMES)]:
+        assert [(), (), (1,)] == [tuple(variable.shape) for variable in optimizer.variables]
+        assert int(optimizer.iterations.numpy()) == THREADS
+
+
 def test_a_seed_generator_gives_each_seed_once() -> None:
     generator, seeds = tf.keras.random.SeedGenerator(1), list[tuple[int, ...]]()
 

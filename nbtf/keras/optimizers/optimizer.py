@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import distribute
+from nbtf._locks import new_lock
 from nbtf._ops.creation import convert_to_tensor, zeros, zeros_like
 from nbtf._ops.elementwise import add, multiply
 from nbtf._ops.indexed_slices import IndexedSlices
@@ -21,6 +22,9 @@ from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
 from nbtf.keras.registry import serialized
 from nbtf.keras.variables import Variable
+
+_BUILDING = new_lock()
+"""One for all optimizers, which are pickled and copied, and built once."""
 
 
 class Step(NamedTuple):
@@ -148,19 +152,24 @@ class Optimizer(Trackable):
         Args:
           variables: the weights, as Keras or as `tf.Variable`.
         """
-        if self.built:
-            return
-        self.built = True
-        self._weights = list(variables)
-        self._places = {id(bare(weight)): place for place, weight in enumerate(self._weights)}
+        with _BUILDING:  # threads that share the optimizer come to their first step together
+            if not self.built:
+                self._build(list(variables))
+
+    def _build(self, weights: list[Any]) -> None:
+        """Makes all of it before it shows any: whoever comes between sees an optimizer that is not built."""
         names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
         names += ("gradient_accumulator",) if self.gradient_accumulation_steps else ()
         in_replica = distribute.has_strategy() and not distribute.in_cross_replica_context()
-        for weight in self._weights:
+        slots: list[list[Variable]] = []
+        for weight in weights:
             strategy = None if in_replica else getattr(bare(weight), "distribute_strategy", None)
             with nullcontext() if strategy is None else strategy.scope():
-                self._slots.append([self._slot(weight, name) for name in names])
+                slots.append([self._slot(weight, name) for name in names])
+        self._weights, self._slots = weights, slots
+        self._places = {id(bare(weight)): place for place, weight in enumerate(weights)}
         restore_parts(self)
+        self.built = True
 
     def _slot(self, weight: Any, name: str) -> Variable:
         """Makes one number beside each element of a weight."""

@@ -344,11 +344,20 @@ def test_schedules_have_the_defaults_of_keras(name: str, arguments: tuple[float,
     assert defaults.items() <= schedule(*arguments).get_config().items()
 
 
-@pytest.mark.parametrize("steps", [0, -1])
-def test_a_schedule_needs_steps(steps: int) -> None:
-    for make in (schedules.PolynomialDecay, schedules.CosineDecay, schedules.CosineDecayRestarts):
+@pytest.mark.parametrize(
+    ("name", "rest"),
+    [
+        ("ExponentialDecay", (0.9,)),
+        ("InverseTimeDecay", (0.9,)),
+        ("PolynomialDecay", ()),
+        ("CosineDecay", ()),
+        ("CosineDecayRestarts", ()),
+    ],
+)
+def test_a_schedule_needs_a_step(name: str, rest: tuple[float, ...]) -> None:
+    schedule = getattr(schedules, name)
+
+    assert schedule(0.1, 1, *rest)
+    for steps in (0, -1):
         with pytest.raises(ValueError, match="decay_steps"):
-            make(0.1, steps)
-    with pytest.raises(ValueError, match="decay_steps"):
-        schedules.ExponentialDecay(0.1, steps, 0.9)
-    assert schedules.ExponentialDecay(0.1, 1, 0.9)
+            schedule(0.1, steps, *rest)

@@ -219,12 +219,12 @@ def test_rows_of_a_gradient_change_rows_of_the_weight() -> None:
 
 def test_a_scale_doubles_after_good_steps_in_a_row_and_is_never_below_1() -> None:
     optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(0.1), initial_scale=8.0, dynamic_growth_steps=3)
-    weight, scales, gradients = Variable([1.0]), [], [1.0, 1.0, 1.0, 1.0, np.inf, 1.0, 1.0, 1.0, *[np.inf] * 5]
+    weight, scales, gradients = Variable([1.0]), [], [*[1.0] * 7, np.inf, *[1.0] * 3, *[np.inf] * 6]
     for number in gradients:
         optimizer.apply_gradients([(tf.constant([number]), weight)])
         scales.append(float(optimizer.dynamic_scale))
 
-    assert scales == [8.0, 8.0, 16.0, 16.0, 8.0, 8.0, 8.0, 16.0, 8.0, 4.0, 2.0, 1.0, 1.0]
+    assert scales == [8, 8, 16, 16, 16, 32, 32, 16, 16, 16, 32, 16, 8, 4, 2, 1, 1]
     assert not optimizer.dynamic_scale.trainable
     assert not optimizer.step_counter.trainable
 

@@ -460,13 +460,15 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
     """
     recorder = Recorder(capacity)
     stop = start_recorder(recorder)
-    record = Recording(recorder)
-    record.watch.start()
     try:
-        yield record
+        record = Recording(recorder)
+        try:
+            record.watch.start()
+            yield record
+        finally:
+            record.finish()
     finally:
         stop()
-        record.finish()
 
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:

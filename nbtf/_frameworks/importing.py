@@ -12,23 +12,25 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def on_import(name: str, then: Callable[[], object]) -> Callable[[], None]:
-    """Has a function called once, right after a library's own code has run; returns what calls it off.
+def on_import(name: str, then: Callable[[], object]) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Has a function called once, right after a library's own code has run.
 
     The library is found and loaded as it is without: its loader stands in for itself while it loads.
 
     Args:
       name: of a package that nobody has imported yet.
       then: what an error of it would break is the user's import, so it must not raise.
+
+    Returns:
+      What begins this, and what calls it off, which may come first: an interrupt can cut the beginning in two.
     """
     finder = _Finder(name, then)
-    sys.meta_path.insert(0, finder)
 
     def call_off() -> None:
         with suppress(ValueError):  # the import has taken it away
             sys.meta_path.remove(finder)
 
-    return call_off
+    return lambda: sys.meta_path.insert(0, finder), call_off
 
 
 class _Finder:

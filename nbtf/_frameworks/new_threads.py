@@ -8,13 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 
-def on_new_threads(then: Callable[[], object]) -> Callable[[], None]:
-    """Has a function called on each thread that begins now or later, before its code runs; returns what calls it off.
+def on_new_threads(then: Callable[[], object]) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Has a function called on each thread that begins now or later, before its code runs.
 
     Python's place for that is the profiler of new threads: it is there for one call, and the one before comes after it.
 
     Args:
       then: what an error of it would break is the user's thread, so it must not raise.
+
+    Returns:
+      What begins this, and what calls it off, which may come first: an interrupt can cut the beginning in two.
     """
     before, is_on = threading.getprofile(), True
 
@@ -31,5 +34,4 @@ def on_new_threads(then: Callable[[], object]) -> Callable[[], None]:
         if threading.getprofile() is begin:
             threading.setprofile(before)
 
-    threading.setprofile(begin)
-    return call_off
+    return lambda: threading.setprofile(begin), call_off

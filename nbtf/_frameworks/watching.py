@@ -39,12 +39,17 @@ class FrameworkWatch:
     def start(self) -> None:
         """Begins."""
         self._threads = {get_ident()}
-        self._undo.append(on_new_threads(self._join))
+        self._do(*on_new_threads(self._join))
         for framework in FRAMEWORKS:
             if framework.imported() is not None:
                 self._begin(framework)
             else:
-                self._undo.append(on_import(framework.module_name, lambda framework=framework: self._begin(framework)))
+                self._do(*on_import(framework.module_name, lambda framework=framework: self._begin(framework)))
+
+    def _do(self, begin: Callable[[], None], undo: Callable[[], None]) -> None:
+        """Begins something; whatever an interrupt lets happen of it is undone."""
+        self._undo.append(undo)
+        begin()
 
     def _begin(self, framework: type[Framework]) -> None:
         library = framework.imported()
@@ -52,9 +57,8 @@ class FrameworkWatch:
             return
         watched = _Watched(library, library.activity(), {pool.device: pool for pool in library.pools()})
         watched.activity.complete = self._threads == {get_ident()}
-        watched.activity.start()
-        self._undo.append(watched.activity.stop)
         self._watched.append(watched)
+        self._do(watched.activity.start, watched.activity.stop)
 
     def _join(self) -> None:
         """Listens to a thread that begins."""
@@ -64,9 +68,12 @@ class FrameworkWatch:
 
     def stop(self) -> None:
         """Ends, once: the last that began first."""
-        self._memory = self.memory()
-        while self._undo:
-            self._undo.pop()()
+        try:
+            self._memory = self.memory()
+        finally:
+            while self._undo:
+                self._undo[-1]()
+                self._undo.pop()
 
     def memory(self) -> list[MemoryUse]:
         """Returns what happened to the libraries' memory on each card, by the end or by now."""

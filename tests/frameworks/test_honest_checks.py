@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from nbtf import runtime
+from nbtf._frameworks.cupy import CuPy
+from nbtf._frameworks.watching import FrameworkWatch
 from tests import fake_cupy
 from tests.frameworks.stub_jax import stub_jax
 from tests.frameworks.stub_torch import modes, stub_torch
@@ -220,6 +222,20 @@ def test_mode_that_the_user_left_open_stays_and_nothing_else(monkeypatch: pytest
 
     assert [mode] == modes()
     mode.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("method", ["start", "memory"])
+def test_watch_that_is_interrupted_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "jax")
+    finders = list(sys.meta_path)
+    monkeypatch.setattr(*((CuPy, "activity") if method == "start" else (FrameworkWatch, "memory")), interrupt)
+    with pytest.raises(KeyboardInterrupt), runtime.recording():
+        pass
+
+    assert (finders, None, []) == (sys.meta_path, threading.getprofile(), modes())
 
 
 # Libraries that are imported while a check waits

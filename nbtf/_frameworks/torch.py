@@ -183,16 +183,16 @@ class _Activity(Activity):
             self._leave(self._mode)
 
     @cautious(lambda: None)
-    def _leave(self, own: Any) -> None:
+    def _leave(self, entered: Any) -> None:
         """Takes the mode away; those that the user has entered since, and not left, stay."""
         modes = self._library._module.utils._python_dispatch
         stack = [mode for mode in modes._get_current_dispatch_mode_stack() if getattr(mode, "_mode_key", None) is None]
-        if own not in stack:
+        if entered not in stack:
             return  # it is on the stack of another thread
-        later = stack[stack.index(own) + 1 :]
+        later = stack[stack.index(entered) + 1 :]
         for _ in later:
             modes._pop_mode()
-        own.__exit__(None, None, None)
+        entered.__exit__(None, None, None)
         for mode in later:
             modes._push_mode(mode)
 

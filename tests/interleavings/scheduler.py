@@ -217,3 +217,5 @@ def turn_locks() -> Generator[None]:
         yield
     finally:
         _locks.threading, Context._lock, seeds._TAKING = before
+        references = [reference for reference in _locks._LOCKS if isinstance(reference(), TurnLock)]
+        _locks._LOCKS.difference_update(references)  # the end of a cell lets go of real locks alone

@@ -108,3 +108,12 @@ def test_an_eager_op_on_a_tensor_of_a_graph_says_what_to_do() -> None:
 def test_a_session_that_gets_an_eager_tensor_says_what_to_do() -> None:
     with pytest.raises(RuntimeError, match=r"graph is empty.*disable_eager_execution.*import nbtf\.compat\.v1 as tf"):
         tf1.Session().run(nbtf.constant(1.0))
+
+
+def test_restart_forgets_what_names_meant_after_a_switch() -> None:
+    tf1.enable_eager_execution()
+    eager = tf1.Variable
+    nbtf.runtime.restart()
+
+    assert eager is nbtf.Variable
+    assert tf1.Variable is not nbtf.Variable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import tempfile
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -199,6 +200,7 @@ def view_update() -> Generator[Ready]:
     from nbtf.notebook.feed import Feed
     from nbtf.notebook.session import SESSIONS
 
+    before = set(vars(builtins))
     with machine(2):
         shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
         extensions: Any = shell.extension_manager
@@ -212,6 +214,8 @@ def view_update() -> Generator[Ready]:
         yield action, nothing
         extensions.unload_extension("nbtf")
         InteractiveShell.clear_instance()
+        for name in set(vars(builtins)) - before:  # IPython leaves its mark there, by which the placement log knows it
+            delattr(builtins, name)
 
 
 SCENARIOS: dict[str, Scenario] = {

@@ -283,7 +283,8 @@ def test_any_error_of_a_replica_is_raised_once_with_its_own_class_and_text(error
     with pytest.raises(error) as caught:
         made.fit(X, Y, batch_size=4, verbose=0, callbacks=[fails])
 
-    assert (str(caught.value), caught.value.__notes__) == ("enough", ["in replica 1 of 2 on GPU:1"])
+    assert "enough" in str(caught.value)  # an error, but no interrupt, names the layer as well
+    assert caught.value.__notes__ == ["in replica 1 of 2 on GPU:1"]
     assert copies(made) == fails.before
 
 

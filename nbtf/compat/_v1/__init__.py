@@ -432,6 +432,9 @@ _MOVED = {
 _EAGER = frozenset({"Variable"})
 """Names for which the eager ones of `nbtf` stand after `enable_eager_execution`."""
 
+_SWITCHED = _EAGER | {"TensorShape"}
+"""Names that are fetched each time: what they mean may change without a switch, by `tf.runtime.restart`."""
+
 _KEPT = set[str]()
 """Names that were fetched, and stand in the module's own namespace until something is switched.
 
@@ -504,6 +507,8 @@ def __getattr__(name: str) -> _Any:
     if name.startswith("_"):
         raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
     value = _found(name)
+    if name in _SWITCHED:
+        return value
     _KEPT.add(name)
     return globals().setdefault(name, value)
 

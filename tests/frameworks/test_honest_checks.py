@@ -185,7 +185,7 @@ def test_what_threads_of_the_block_ran_is_counted_also_when_they_outlive_it(monk
 
 
 def test_memory_that_a_thread_of_the_block_frees_again_counts_for_its_peak() -> None:
-    import cupy
+    cupy: Any = importlib.import_module("cupy")
 
     def work() -> None:
         cupy.empty(8 * MIB, "u1")

@@ -127,7 +127,8 @@ def test_a_type_that_tensorflow_does_not_have_is_named(tmp_path: Path) -> None:
     path = _saved(tmp_path)
     with np.load(f"{path}.npz") as saved:
         values: dict[str, Any] = {name: saved[name] for name in saved.files}
-    np.savez(f"{path}.npz", **{**values, "v/.ATTRIBUTES/VARIABLE_VALUE": np.zeros(2, "V4")})
+    values["v/.ATTRIBUTES/VARIABLE_VALUE"] = np.zeros(2, "V4")
+    np.savez(f"{path}.npz", **values)
 
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"does not equal original dtype \|V4"):
         tf.train.Checkpoint(v=tf.Variable([0.0, 0.0])).restore(path)

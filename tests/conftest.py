@@ -11,6 +11,7 @@ import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -123,14 +124,15 @@ class ForTestsAndDoctests:
     def fresh_context(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
         """Every test and every docstring has devices of its own, and none of the caller's environment or cards.
 
-        Nor is `nbtf.compat.v1` imported, which switches it to graphs, unless the file of the test does so.
+        It leaves the environment as it was. Nor is `nbtf.compat.v1` imported, which switches it to graphs, unless the
+        file of the test does so.
         """
         monkeypatch.setattr(discovery, "real_cards", no_cards)
         if imports_tensorflow_1(request):
             importlib.import_module("nbtf.compat.v1")
         else:
             forget_tensorflow_1(monkeypatch)
-        with use_context(Context(environ={})) as context:
+        with patch.dict(os.environ), use_context(Context(environ={})) as context:
             yield context
 
 

@@ -53,6 +53,7 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(reach, "_installed", lambda: INSTALLED)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delattr(builtins, "_", raising=False)  # a doctest leaves it, and IPython then gives users no `_`
     before = set(vars(builtins))
     config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
     InteractiveShell.clear_instance()

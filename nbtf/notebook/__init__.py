@@ -10,15 +10,15 @@ from nbtf.notebook.session import SESSIONS as _SESSIONS
 from nbtf.notebook.session import Session as _Session
 
 if _TYPE_CHECKING:
-    from nbtf.notebook.views import DeviceMap as DeviceMap
-    from nbtf.notebook.views import MemoryView as MemoryView
+    from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
+    from nbtf.notebook.views.widgets import MemoryView as MemoryView
 
 __all__ = ["DeviceMap", "MemoryView", "load_ipython_extension", "unload_ipython_extension"]
 
 
 def __getattr__(name: str) -> Any:
     if name in ("DeviceMap", "MemoryView"):  # late: they need anywidget, the magics do not
-        return getattr(_import_module("nbtf.notebook.views"), name)
+        return getattr(_import_module("nbtf.notebook.views.widgets"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -32,7 +32,8 @@ def load_ipython_extension(shell: Any) -> None:
     Args:
       shell: IPython's shell.
     """
-    from nbtf.notebook.magics import add_magics  # late: IPython may be missing where tf.notebook is only looked at
+    # Late: IPython may be missing where tf.notebook is only looked at.
+    from nbtf.notebook.magics.register import add_magics
 
     if shell not in _SESSIONS:
         session = _SESSIONS[shell] = _Session(shell)

@@ -1,16 +1,12 @@
-"""`%devices`: which devices are there, simulated or real, on which card, and how full are they?"""
+"""Which devices are there, as a table: simulated or real, on which card, and how full are they?"""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.cell_magics import add_line_magic
 from nbtf.notebook.device_names import kind, label, short
-from nbtf.notebook.live import live
-from nbtf.notebook.options import Options
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
 
@@ -40,21 +36,6 @@ PHYSICAL = (
     Column("memory", "memory", size, number=True),
     Column("devices", "used as", _used_as),
 )
-
-
-def add_devices_magic(session: Session) -> None:
-    """Adds the magic."""
-    options = Options("%devices", "Returns a table of the devices. A look: it starts nothing and fixes nothing.")
-    shown = options.add_mutually_exclusive_group()
-    shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
-    shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
-    add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
-
-
-def _answer(session: Session, chosen: argparse.Namespace) -> Any:
-    if chosen.live:
-        return live(session, "DeviceMap", lambda: logical(session))
-    return _physical(session) if chosen.physical else logical(session)
 
 
 def logical(session: Session) -> Table:
@@ -94,7 +75,8 @@ def _notes(found: Sequence[runtime.DeviceInfo]) -> list[str]:
     return [goes, *([kinds] if simulated else []), *named]
 
 
-def _physical(session: Session) -> Table:
+def physical(session: Session) -> Table:
+    """Returns a row for each card, hidden ones too."""
     used: dict[tuple[str, int | None], list[str]] = {}
     for one in map(session.cards.numbered, runtime.devices()):
         used.setdefault((one.device_type, one.card), []).append(one.name)

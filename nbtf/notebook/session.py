@@ -13,7 +13,7 @@ from nbtf import config, runtime
 from nbtf.notebook.card_use import CardUses
 
 if TYPE_CHECKING:
-    from nbtf.notebook.pump import Pump
+    from nbtf.notebook.views.pump import Pump
 
 Undo = Callable[[], object]
 

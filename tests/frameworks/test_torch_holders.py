@@ -65,7 +65,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], dict[str, list[str] | None]]] = {
 def card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_framework, "DEVICE_TYPES", ("cpu",))
     monkeypatch.setattr(torch_framework.PyTorch, "cards", lambda self: [Card(0, "stand-in", None, 1 << 30)])
-    monkeypatch.setattr("nbtf.notebook.who.SECONDS", 60.0)
+    monkeypatch.setattr("nbtf.notebook.holders.table.SECONDS", 60.0)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

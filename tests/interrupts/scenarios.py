@@ -197,8 +197,8 @@ def view_update() -> Generator[Ready]:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    from nbtf.notebook.feed import Feed
     from nbtf.notebook.session import SESSIONS
+    from nbtf.notebook.views.feed import Feed
 
     before = set(vars(builtins))
     with machine(2):

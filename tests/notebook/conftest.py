@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import pytest
 
 import nbtf as tf
-from nbtf.notebook import reach
+from nbtf.notebook.holders import search
 from tests.machines import machine
 
 ENOUGH = 600.0
 """Seconds that no search takes, however busy the machine is: what is looked for is found, or is not there."""
 
-INSTALLED = (*reach._installed(), f"{Path(__file__).parents[1]}{os.sep}")
+INSTALLED = (*search._installed(), f"{Path(__file__).parents[1]}{os.sep}")
 
 
 class Ran(NamedTuple):
@@ -50,7 +50,7 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     from traitlets.config import Config
 
     # A person's modules lead to a person's objects; those of the tests lead to all tests of the run.
-    monkeypatch.setattr(reach, "_installed", lambda: INSTALLED)
+    monkeypatch.setattr(search, "_installed", lambda: INSTALLED)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delattr(builtins, "_", raising=False)  # a doctest leaves it, and IPython then gives users no `_`

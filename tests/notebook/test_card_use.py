@@ -10,8 +10,8 @@ import pytest
 
 from nbtf import runtime
 from nbtf._devices import nvml
-from nbtf.notebook.feed import Feed
 from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.views.feed import Feed
 from tests.fake_nvml import GIB, MIB, FakeCard, NVMLError
 from tests.notebook.conftest import Shell
 from tests.notebook.real_cards import gpu, one_busy_card, started, use_cards

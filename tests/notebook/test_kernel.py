@@ -60,7 +60,7 @@ def kernel() -> Iterator[Kernel]:
     running, client = manager.start_new_kernel(env=env, startup_timeout=SECONDS)
     try:
         one = Kernel(client)
-        enough = f"import nbtf.notebook.who; nbtf.notebook.who.SECONDS = {SECONDS}"
+        enough = f"import nbtf.notebook.holders.table; nbtf.notebook.holders.table.SECONDS = {SECONDS}"
         assert "ok" == one.run("import nbtf as tf", enough, "%load_ext nbtf", HERE).status
         yield one
     finally:

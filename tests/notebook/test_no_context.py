@@ -78,7 +78,9 @@ def test_op_does_open_one(bare: Shell, cards: FakeMachine) -> None:
 
 
 def test_tensors_on_a_card_are_found_by_name(bare: Shell, cards: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbtf.notebook.who.SECONDS", ENOUGH)  # a busy computer searches for longer than people wait
+    monkeypatch.setattr(
+        "nbtf.notebook.holders.table.SECONDS", ENOUGH
+    )  # a busy computer searches for longer than people wait
     bare.run("%load_ext nbtf", "")
     bare.run("x = tf.ones([1000])")
 

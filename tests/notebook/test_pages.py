@@ -11,8 +11,8 @@ import pytest
 
 import nbtf as tf
 from nbtf._runtime.placement import KINDS
-from nbtf.notebook import who
-from nbtf.notebook.export import FIELDS, SCHEMA
+from nbtf.notebook.holders import table
+from nbtf.notebook.magics.export import FIELDS, SCHEMA
 from tests.notebook.conftest import ENOUGH, Shell
 
 GITHUB = Path(__file__).parents[2] / ".github"
@@ -31,7 +31,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def test_all_examples_of_magics_print_what_the_page_says(bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(who, "SECONDS", ENOUGH)  # a process of many tests has many objects
+    monkeypatch.setattr(table, "SECONDS", ENOUGH)  # a process of many tests has many objects
     tf.runtime.restart()
     for code, said in blocks(MAGICS):
         ran = bare.run(code)

@@ -16,8 +16,8 @@ import nbtf as tf
 from nbtf._runtime.context import Context, use_context
 from nbtf.cli.in_browser import INSTALL, in_browser
 from nbtf.cli.own_wheel import DIGITS, own_wheel
-from nbtf.notebook.pump import pump_of
 from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.views.pump import pump_of
 from tests.notebook.conftest import Shell
 
 nbformat = pytest.importorskip("nbformat", reason="needs the lab extra")

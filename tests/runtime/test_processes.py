@@ -168,7 +168,7 @@ def test_a_forked_child_feeds_no_view_of_its_parent(tmp_path: Path) -> None:
     program = """
         import os
         from IPython.core.interactiveshell import InteractiveShell
-        from nbtf.notebook.pump import pump_of
+        from nbtf.notebook.views.pump import pump_of
         from nbtf.notebook.session import SESSIONS
 
         shell = InteractiveShell.instance()

@@ -24,7 +24,7 @@ import nbtf as tf
 from nbtf import cli
 from nbtf.cli import pyodide_folder
 from nbtf.cli.lab import Lesson
-from nbtf.notebook import placement_log
+from nbtf.notebook.magics import placement_log
 
 keras = tf.keras
 callbacks = keras.callbacks

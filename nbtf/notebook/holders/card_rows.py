@@ -1,0 +1,94 @@
+"""Who is on a real card beside nbtf's tensors: other libraries of this process, and other processes?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook.holders.holders import Holders
+from nbtf.notebook.holders.library_rows import ForeignArrays, addresses, pool_rows
+from nbtf.notebook.holders.processes import owner
+from nbtf.notebook.session import Session
+
+Row = dict[str, Any]
+Cards = list[list[runtime.DeviceInfo]]
+"""For each card the devices on it, or one that stands for a card that nbtf does not use."""
+
+SHUT_DOWN = (
+    "A kernel is shut down where it was started: JupyterLab lists them under Running. Nothing here ends a process."
+)
+
+
+def real_cards(session: Session, gpus: Sequence[runtime.DeviceInfo]) -> Cards:
+    """Returns the real cards that some GPUs are on; where nbtf uses none, those of the driver and of other libraries.
+
+    Beside simulated GPUs only cards count that a library of this process has begun to use.
+    """
+    cards: dict[int, list[runtime.DeviceInfo]] = {}
+    for gpu in gpus:
+        if gpu.cuda is not None:
+            cards.setdefault(gpu.cuda, []).append(gpu)
+    devices = runtime.devices()
+    if cards or any(device.cuda is not None for device in devices):
+        return list(cards.values())
+    in_use = {card.number: card for library in runtime.frameworks() for card in library.cards()}
+    numbers = {card.uuid: card.number for card in in_use.values() if card.uuid is not None}
+    stand_ins = [_of_reading(card, numbers.get(card.uuid or "")) for card in session.cards.all()]
+    if any(device.device_type == "GPU" for device in devices):
+        stand_ins = [device for device in stand_ins if device.cuda is not None]
+    return [[device] for device in stand_ins or [_of_library(card) for _, card in sorted(in_use.items())]]
+
+
+def _of_reading(card: runtime.CardReading, ordinal: int | None) -> runtime.DeviceInfo:
+    facts: dict[str, Any] = {"bus_id": card.bus_id, "uuid": card.uuid, "memory": card.total, "cuda": ordinal}
+    return runtime.DeviceInfo(f"card {card.number}", "GPU", model=card.name, card=card.number, **facts)
+
+
+def _of_library(card: runtime.Card) -> runtime.DeviceInfo:
+    """Returns what stands for a card that a library uses, and the driver does not tell of."""
+    facts: dict[str, Any] = {"uuid": card.uuid, "memory": card.total, "cuda": card.number}
+    return runtime.DeviceInfo(f"cuda:{card.number}", "GPU", model=card.model or None, **facts)
+
+
+def others(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards) -> list[Row]:
+    """Returns rows for what other libraries of this process have on cards."""
+    numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
+    ours = [place for card in cards for gpu in card for place in addresses(gpu.name)]
+    rows = ForeignArrays(holders, arrays, numbers, ours).rows()
+    return rows + pool_rows(numbers, rows, holders.finished)
+
+
+def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
+    """Returns rows for what is on cards beside arrays, one card after the other, and notes.
+
+    Args:
+      session: whose view of the cards it is.
+      cards: the cards.
+      rows: what was told of arrays.
+    """
+    told, notes = list[Row](), list[str]()
+    for card in cards:
+        use = session.cards.use(card)
+        device = f"card {use.number}" if use.number is not None else use.name
+        kept = use.pool - use.in_use
+        if kept > 0:
+            told.append(_row(device, "nbtf: kept in its pool for later tensors", kept))
+        if use.context:
+            told.append(_row(device, "this process: CUDA's context, and libraries without a pool", use.context))
+        told += [_process(device, one) for one in session.cards.processes(card[0]) if one.pid != os.getpid()]
+        notes.append(use.sum())
+        notes += [gpu.naming for gpu in map(session.cards.numbered, card) if gpu.naming and gpu.name.startswith("GPU")]
+    if any(row.get("kernel") for row in told):
+        notes.append(SHUT_DOWN)
+    return told, notes
+
+
+def _process(device: str, process: runtime.CardProcess) -> Row:
+    known = owner(process.pid)
+    return _row(device, known.text, process.nbytes) | known._asdict()
+
+
+def _row(device: str, holder: str, nbytes: int | None) -> Row:
+    return {"device": device, "holder": holder, "nbytes": nbytes, "frees": None}

@@ -1,0 +1,159 @@
+"""Which lines free a piece of memory? Only lines that do are told.
+
+A line takes references away. An object dies when none is left, and then its own references go. So for each object
+that has to die the references found are compared with those that Python counts: if there are more, nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import FrameType
+
+from nbtf.notebook.holders.names import LONGEST, Names, Place
+from nbtf.notebook.holders.reference import ITEM, Way
+from nbtf.notebook.holders.search import Root
+
+FORGET = "%gpu_memory --forget-last-error"
+COLLECT = "import gc; gc.collect()"
+
+_DEEPEST = 50
+"""Objects in a row that a line would have to free, at most."""
+
+_MOST = 4
+"""Lines for one piece, at most: whoever needs more has a program to change."""
+
+
+class _NotFreedError(Exception):
+    """Something holds it that no line takes away."""
+
+
+class Freeing:
+    """Finds the lines that free objects of a graph."""
+
+    def __init__(
+        self, names: Names, forgotten: Sequence[FrameType], variables: Mapping[str, object], late: Callable[[], bool]
+    ) -> None:
+        """Takes the names, the frames that forgetting the last error clears, the user's variables, and the time."""
+        self._names, self._variables, self._late = names, variables, late
+        self._forgotten = {id(frame) for frame in forgotten}
+
+    def lines(self, numbers: Collection[int], whole: bool = False) -> list[str] | None:
+        """Returns the lines that free objects, to be run in this order.
+
+        Args:
+          numbers: the objects.
+          whole: frees lists as a whole, not entry by entry.
+
+        Returns:
+          None when they would not die, or the time is over; no lines when they die by themselves when the cell ends.
+        """
+        cut = _Cut(self._names, self._forgotten, self._variables, whole, self._late)
+        try:
+            for number in numbers:
+                cut.free(number, 0)
+        except _NotFreedError:
+            return None
+        lines = [*_in_order(cut.lines), *([COLLECT] if cut.has_cycle else [])]
+        return lines if len(lines) <= _MOST else None
+
+
+def _in_order(lines: Collection[str]) -> list[str]:
+    """Returns lines so that none needs what one before has taken away: what is inside of something first."""
+    inner = [line for line in lines if line.startswith(("del ", "import ")) or line.endswith(" = None")]
+    return [*dict.fromkeys([*sorted(inner, key=len, reverse=True), *lines])]
+
+
+class _Cut:
+    """The lines for one piece, as they are found."""
+
+    def __init__(
+        self,
+        names: Names,
+        forgotten: Collection[int],
+        variables: Mapping[str, object],
+        whole: bool,
+        late: Callable[[], bool],
+    ) -> None:
+        self._names, self._graph, self._forgotten, self._variables = names, names.graph, forgotten, variables
+        self._whole, self._late = whole, late
+        self._freed: set[int] = set()
+        self._being_freed: set[int] = set()
+        self.lines: list[str] = []
+        self.has_cycle = False
+
+    def free(self, number: int, depth: int) -> None:
+        """Adds the lines that take all references to an object away."""
+        if number in self._freed:
+            return
+        if number in self._being_freed:
+            self.has_cycle = True
+            return
+        if depth > _DEEPEST or self._late() or self._graph.counts.get(number) != len(self._graph.into[number]):
+            raise _NotFreedError
+        self._being_freed.add(number)
+        parents = dict.fromkeys(self._graph.into[number])
+        self._free_of_roots(number, [one for one in parents if type(self._graph.objects[one]) is Root])
+        for parent in parents:
+            if type(self._graph.objects[parent]) is not Root:
+                self._free_of(parent, number, depth)
+        self._being_freed.remove(number)
+        self._freed.add(number)
+
+    def _free_of_roots(self, number: int, roots: list[int]) -> None:
+        kinds = {self._graph.objects[root].kind for root in roots}
+        if kinds & {"module", "running"}:
+            raise _NotFreedError
+        if "error" in kinds:
+            self.lines.append(FORGET)
+        if kinds & {"variable", "output", "moving", "kept"}:
+            self.lines += self._deletion(number, roots)
+
+    def _deletion(self, number: int, roots: list[int]) -> list[str]:
+        """Returns the lines that take an object from all of IPython's places; `%xdel` needs a variable for that."""
+        thing = self._graph.objects[number]
+        found = [place for root in roots for place in self._names.below_root(root, number)]
+        places = sorted(found, key=lambda place: place.rank)
+        for place in places:
+            if place.body in self._variables and self._variables[place.body] is thing:
+                return [f"%xdel {place.body}"]
+        code = next((place.code for place in places if place.code is not None), None)
+        if code is None:
+            raise _NotFreedError
+        name = "held"
+        while name in self._variables:
+            name += "_"
+        return [f"{name} = {code}", f"%xdel {name}"]
+
+    def _free_of(self, parent: int, number: int, depth: int) -> None:
+        """Takes away the references that one object has to another: each by a line, or by freeing the former, too."""
+        thing = self._graph.objects[parent]
+        if id(thing) in self._forgotten:
+            self.lines.append(FORGET)
+            return
+        if id(thing) in self._graph.running:
+            raise _NotFreedError
+        best = self._names.best(parent)
+        lines: dict[Way, str | None] = {}
+        for place, way in self._names.steps(parent, number):
+            if not (self._whole and way.pattern == ITEM):
+                lines[way] = _removal(place, way, best)
+        known = [line for line in lines.values() if line is not None]
+        if len(known) == self._graph.into[number].count(parent):
+            self.lines += known
+        else:
+            self.free(parent, depth + 1)
+
+
+def _removal(place: Place, way: Way, parent: Place | None) -> str | None:
+    """Returns the line that takes one reference away; None where there is none."""
+    if way.removal == "clear" and parent is not None and parent.code is not None:
+        line = f"{parent.code}.cache_clear()"
+    elif way.removal == "close" and parent is not None and parent.code is not None:
+        line = f"{parent.code}.close()"
+    elif way.removal in ("del", "None") and place.code is not None and not place.owner:
+        line = f"del {place.code}" if way.removal == "del" else f"{place.code} = None"
+    else:
+        return None
+    if place.needs:
+        line = f"import {place.needs}; {line}"
+    return line if len(line) <= LONGEST else None

@@ -1,0 +1,219 @@
+"""Who holds the memory of the GPUs?"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Sequence
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook.holders import last_error
+from nbtf.notebook.holders.freeing import Freeing
+from nbtf.notebook.holders.garbage import Piece, garbage
+from nbtf.notebook.holders.introspection import items_of, kind_of, names_in, running_frames
+from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, Names, Place
+from nbtf.notebook.holders.search import Graph, Kind, Root, users_modules
+from nbtf.notebook.session import Session
+
+Modules = list[tuple[str, ModuleType]]
+
+UNKNOWN = -1
+"""How many share a piece of memory that another library looks after."""
+
+LONGEST_LABEL = 60
+"""Characters of a name in a label."""
+
+_SEARCHING = 0.7
+"""Part of the time for the search; the rest is for names."""
+
+
+class Held(NamedTuple):
+    """Who holds a piece of memory.
+
+    `names` are those of one tensor or variable; `views` those of others that share its memory. `unknown` says that
+    the search did not reach all of them.
+    """
+
+    names: list[Place]
+    views: list[Place]
+    unknown: bool
+
+
+class Holders:
+    """What a search found. It keeps what it found alive: use it at once, and let it go."""
+
+    def __init__(self, session: Session, seconds: float, kinds: Sequence[Kind] = ()) -> None:
+        """Searches, for no longer than this; also for what of other libraries holds memory."""
+        shell = session.shell
+        start = time.monotonic()
+        self._deadline = start + seconds
+        modules = users_modules()
+        running = _running(shell, modules)
+        hidden = [shell.user_ns, shell.user_global_ns, shell.user_ns_hidden, _outputs(shell), shell, session]
+        self._graph = Graph(_roots(shell, running, modules), running, hidden, kinds)
+        self._graph.search(start + seconds * _SEARCHING)
+        self._names = Names(self._graph)
+        self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
+        deadline = self._deadline  # not `self`: what refers to itself outlives its use
+        late = lambda: time.monotonic() > deadline  # noqa: E731
+        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns, late)
+        self.by_piece: dict[Piece, list[int]] = {}
+        for number, held in self._graph.holdings.items():
+            self.by_piece.setdefault((held.device, held.region, held.offset), []).append(number)
+
+    @property
+    def largest_first(self) -> list[Piece]:
+        """The pieces of memory whose holders were found."""
+        return sorted(self.by_piece, key=lambda piece: -self._graph.holdings[self.by_piece[piece][0]].nbytes)
+
+    @property
+    def looked(self) -> int:
+        """How many objects were looked at."""
+        return self._graph.looked
+
+    @property
+    def finished(self) -> bool:
+        """Whether that were all."""
+        return self._graph.finished
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self._deadline
+
+    def of(self, piece: Piece) -> Held | None:
+        """Returns who holds a piece; None where nobody was found."""
+        numbers = self.by_piece.get(piece)
+        if not numbers:
+            return None
+        first, *others = numbers
+        names = self._names.of(first)
+        views = [place for other in others for place in self._names.of(other)]
+        unknown = self._is_shared_by_others(numbers) or not self._all_references_known(numbers)
+        return Held(names, views, unknown)
+
+    def nbytes(self, piece: Piece) -> int:
+        """Returns the bytes of a piece that was found."""
+        return self._graph.holdings[self.by_piece[piece][0]].nbytes
+
+    def things(self, piece: Piece) -> list[Any]:
+        """Returns the objects that were found to hold a piece."""
+        return [self._graph.objects[number] for number in self.by_piece.get(piece, ())]
+
+    def garbage(self, pieces: list[Piece]) -> set[Piece]:
+        """Returns which pieces that have no name are held by reference cycles only."""
+        return garbage(pieces, self._deadline)
+
+    def lines(self, pieces: Sequence[Piece]) -> list[str] | None:
+        """Returns the lines that free pieces together; None where none are known to."""
+        groups = [self.by_piece[piece] for piece in pieces]
+        if any(map(self._is_shared_by_others, groups)):
+            return None
+        return self._freeing.lines([number for numbers in groups for number in numbers], whole=len(pieces) > 1)
+
+    def names(self, piece: Piece) -> list[Place]:
+        """Returns the names of who holds a piece."""
+        return [place for number in self.by_piece.get(piece, ()) for place in self._names.of(number)]
+
+    def _is_shared_by_others(self, numbers: list[int]) -> bool:
+        sharers = self._graph.holdings[numbers[0]].sharers
+        return sharers not in (len(numbers), UNKNOWN)
+
+    def _all_references_known(self, numbers: list[int]) -> bool:
+        return all(self._graph.counts[number] == len(self._graph.into[number]) for number in numbers)
+
+
+def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bool]:
+    """Returns who holds each piece of GPU memory, in few words: `x, Out[7]`, and whether the time was enough for all.
+
+    Args:
+      session: whose shell's variables are looked at.
+      seconds: how long it may take; what was not found by then is left out.
+    """
+    if not any(device.in_use for device in runtime.devices()):
+        return {}, True
+    found, labels = Holders(session, seconds), dict[Piece, str]()
+    for piece in found.largest_first:
+        if found.late:
+            return labels, False
+        names = found.names(piece)
+        if any(place.rank == OUTPUTS for place in names):
+            names = [place for place in names if place.rank != UNDERSCORES]
+        labels[piece] = in_few_words([place.text for place in names])
+    return labels, found.finished
+
+
+def in_few_words(names: list[str], most: int = 3) -> str:
+    """Returns the first of some names, and how many more there are.
+
+    >>> in_few_words(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    names = list(dict.fromkeys(names))
+    shown = [name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…" for name in names[:most]]
+    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# Where the search begins
+
+
+def _roots(shell: Any, running: list[FrameType], modules: Modules) -> list[Root]:
+    return [
+        Root("variable", lambda: [item for item in _variables(shell) if item[1] is not _outputs(shell)]),
+        Root("output", lambda: [(str(key), value) for key, value in list(_outputs(shell).items())]),
+        Root("error", lambda: last_error.references(shell)),
+        Root("running", lambda: [("", frame) for frame in running]),
+        Root("module", lambda: modules),
+        Root("moving", lambda: _moving(shell)),
+        Root("kept", lambda: _kept(shell)),
+        Root("result", lambda: _last_result(shell)),
+    ]
+
+
+def _outputs(shell: Any) -> dict[Any, Any]:
+    found: Any = shell.user_ns.get("_oh")
+    return found if kind_of(found) is dict else {}
+
+
+def _variables(shell: Any) -> list[tuple[str, object]]:
+    found = list(shell.user_ns.items())
+    if shell.user_global_ns is not shell.user_ns:
+        found += shell.user_global_ns.items()
+    return [(name, value) for name, value in found if type(name) is str]
+
+
+def _kept(shell: Any) -> list[tuple[str, object]]:
+    """Returns what IPython keeps where users do not look: outputs, and the variables of scripts that `%run` ran."""
+    found = [
+        (f"get_ipython().user_ns_hidden[{name!r}]", value)
+        for name, value in list(shell.user_ns_hidden.items())
+        if type(name) is str and name not in MOVING
+    ]
+    for file, module in list(shell._main_mod_cache.items()):
+        for name, value in items_of(names_in(module)):
+            found.append((f"get_ipython()._main_mod_cache[{file!r}].{name}", value))
+    return found
+
+
+def _moving(shell: Any) -> list[tuple[str, object]]:
+    """Returns where IPython keeps the last outputs, beside the user's variables `_`, `__` and `___`."""
+    hidden, hook = shell.user_ns_hidden, shell.displayhook
+    found = [(name, hidden[name]) for name in MOVING if name in hidden]
+    return found + [(name, getattr(hook, name)) for name in MOVING if hasattr(hook, name)]
+
+
+def _last_result(shell: Any) -> list[tuple[str, object]]:
+    last = shell.last_execution_result
+    return [] if last is None else [("", last.result)]
+
+
+def _running(shell: Any, modules: Modules) -> list[FrameType]:
+    """Returns the frames of users' functions that run now, in all threads."""
+    names = {id(shell.user_ns), *(id(names_in(module)) for _, module in modules)}
+    return [
+        frame
+        for frame in running_frames()
+        if id(frame.f_globals) in names and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    ]

@@ -1,0 +1,96 @@
+"""What does the last uncaught error keep alive, and how is it forgotten?
+
+An error has a traceback, that has the frames of all functions it passed through, and those have their local variables.
+Python and IPython keep the last error for post-mortem debugging.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+from nbtf.notebook.holders.introspection import attributes_of, class_dict, running_frames
+
+_NAMES = ("last_type", "last_value", "last_traceback", "last_exc")
+"""Where Python keeps it, in `sys`."""
+
+_SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def references(shell: Any) -> list[tuple[str, object]]:
+    """Returns every reference to the last error that Python and IPython keep, with where it is."""
+    found: list[tuple[str, object]] = [(name, getattr(sys, name)) for name in _NAMES if hasattr(sys, name)]
+    last = shell.last_execution_result
+    for names in (*_handlers(shell), {} if last is None else attributes_of(last) or {}):
+        found += [(name, value) for name, value in names.items() if _tells_of_an_error(value)]
+    return found
+
+
+def frames(shell: Any) -> list[FrameType]:
+    """Returns the frames whose variables are let go when the last error is forgotten.
+
+    Not those that still run, and not those of generators: clearing one that waits would end it.
+    """
+    running = {id(frame) for frame in running_frames()}
+    found: dict[int, FrameType] = {}
+    for traceback in _tracebacks(value for _, value in references(shell)):
+        frame = traceback.tb_frame
+        if not frame.f_code.co_flags & _SUSPENDING and id(frame) not in running:
+            found[id(frame)] = frame
+    return list(found.values())
+
+
+def forget(shell: Any) -> bool:
+    """Forgets the last error: `%tb` and `%debug` know it no more. Says whether there was one."""
+    was_there = any(value is not None for _, value in references(shell))
+    for frame in frames(shell):
+        with suppress(RuntimeError):  # it runs after all
+            frame.clear()
+        if sys.version_info < (3, 13):
+            _ = frame.f_locals  # IPython's view of the variables is brought up to date: they are gone
+    for name in _NAMES:
+        if hasattr(sys, name):
+            delattr(sys, name)
+    for handler in _handlers(shell):
+        for name in [name for name, value in handler.items() if _tells_of_an_error(value)]:
+            handler[name] = None
+    last = shell.last_execution_result
+    if last is not None and not last.success:  # the user may have this one, so it is not changed
+        shell.last_execution_result = type(last)(last.info)
+    return was_there
+
+
+def _handlers(shell: Any) -> Iterator[dict[str, Any]]:
+    """Yields the attributes of IPython's objects that show errors, and keep the last one."""
+    for owner in (shell.InteractiveTB, shell.SyntaxTB):
+        names = attributes_of(owner)
+        if names is not None:
+            yield names
+
+
+def _tells_of_an_error(value: object) -> bool:
+    return issubclass(type(value), BaseException | TracebackType)
+
+
+def _tracebacks(found: Iterable[object]) -> Iterator[TracebackType]:
+    """Yields all tracebacks of errors, of those that caused them, and of those that were being handled."""
+    waiting, seen = list(found), set[int]()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if type(one) is TracebackType:
+            yield one
+            waiting.append(one.tb_next)
+        elif issubclass(type(one), BaseException):
+            waiting += [_of_errors[name].__get__(one) for name in ("__traceback__", "__cause__", "__context__")]
+            if issubclass(type(one), BaseExceptionGroup):
+                waiting += class_dict(BaseExceptionGroup)["exceptions"].__get__(one)
+
+
+_of_errors = class_dict(BaseException)

@@ -1,0 +1,243 @@
+"""What of other libraries is on a card: which arrays, by which names, and what their pools keep beside them?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook.holders.garbage import Piece
+from nbtf.notebook.holders.holders import Holders
+from nbtf.notebook.holders.names import Place
+
+Row = dict[str, Any]
+
+FEW = 10
+"""Arrays of one list that are told one by one; of more, all together are one row."""
+
+_IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['")
+_IN_STATE = re.compile(r"(.+)\.state\[<\w+>\]\['\w+'\]")
+
+
+class ForeignArrays:
+    """The arrays of other libraries that a search has found on some cards."""
+
+    def __init__(
+        self, holders: Holders, libraries: Sequence[runtime.Arrays], cards: Collection[int], ours: Collection[range]
+    ) -> None:
+        """Takes the search.
+
+        Args:
+          holders: a search that was told of `libraries`.
+          libraries: what their arrays are.
+          cards: the numbers of the cards that are asked for, as CUDA has them.
+          ours: addresses that belong to nbtf's tensors; arrays there only look at them.
+        """
+        self._holders, self._libraries = holders, libraries
+        devices = {f"cuda:{number}" for number in cards}
+        self._pieces = [
+            piece
+            for piece in holders.largest_first
+            if piece[0] in devices and not any(piece[2] in addresses for addresses in ours)
+        ]
+        self._listed = set(holders.by_piece)  # no piece stands in two rows
+
+    def rows(self) -> list[Row]:
+        """Returns rows for arrays with names, for their gradients, and for what is kept for backward passes."""
+        rows = {piece: self._row(piece) for piece in self._pieces}
+        groups: dict[Any, list[Piece]] = {}
+        for piece, row in rows.items():
+            groups.setdefault((piece[0], _optimizer(row) or tuple(row["patterns"]) or piece), []).append(piece)
+        named: list[Row] = []
+        for pieces in groups.values():
+            optimizer = _optimizer(rows[pieces[0]])
+            if optimizer or len(pieces) > FEW:
+                named.append(self._row_of_many([rows[piece] for piece in pieces], pieces, optimizer))
+            else:
+                named += [rows[piece] | {"frees": self._lines([piece])} for piece in pieces]
+        return named + self._gradients(rows) + self._saved(rows)
+
+    def _row_of_many(self, rows: list[Row], pieces: list[Piece], optimizer: str) -> Row:
+        lines = self._lines(pieces)
+        if not optimizer:
+            return _sum(rows, f"{', '.join(rows[0]['patterns'])} ({len(pieces):,} pieces)") | {"frees": lines}
+        if lines == [f"del {optimizer}.state"]:
+            lines = [f"{optimizer}.state.clear()"]  # frees as much, and the optimizer goes on
+        return _sum(rows, f"{optimizer}: optimizer state ({len(pieces):,} tensors)") | {"frees": lines, "tensor": ""}
+
+    def _library(self, array: Any) -> runtime.Arrays:
+        return next(library for library in self._libraries if issubclass(type(array), library.type))
+
+    def _row(self, piece: Piece) -> Row:
+        array = self._holders.things(piece)[0]
+        library, places = self._library(array), self._places(piece)
+        names = [tidy(place.text) for place in places]
+        return {
+            "device": piece[0],
+            "library": library.library,
+            "holder": ", ".join(names[:FEW]) or "something without a name",
+            "names": names,
+            "nbytes": self._holders.nbytes(piece),
+            "tensor": f"{library.describe(array)} ({library.library})",
+            "patterns": list(dict.fromkeys(tidy(place.kind) for place in places)),
+        }
+
+    def _places(self, piece: Piece) -> list[Place]:
+        """Returns the places of a piece that say most: parts of a module as such, and no keys where there are names."""
+        held = self._holders.of(piece)
+        places = list(
+            {tidy(place.text): place for place in ([] if held is None else [*held.names, *held.views])}.values()
+        )
+        in_modules = [place for place in places if _IN_MODULE.search(place.text)]
+        clear = [place for place in places if "<" not in tidy(place.text)]
+        return in_modules or clear or places[:1]
+
+    def _lines(self, pieces: Sequence[Piece]) -> list[str] | None:
+        """Returns the lines that free pieces, where their library holds none of them where Python cannot see."""
+        groups = [self._holders.things(piece) for piece in pieces]
+        if not all(self._library(arrays[0]).is_pythons(arrays, 0) for arrays in groups):
+            return None
+        return self._holders.lines(pieces)
+
+    # What a library keeps where Python cannot see it
+
+    def _gradients(self, rows: dict[Piece, Row]) -> list[Row]:
+        """Returns rows for gradients that no name leads to; those of a module together."""
+        groups: dict[tuple[str, str], list[Row]] = {}
+        for piece, row in rows.items():
+            for array in self._holders.things(piece):
+                library = self._library(array)
+                gradient = library.gradient(array)
+                held = None if gradient is None else library.holding(gradient)
+                if held is None or not self._is_new(held):
+                    continue
+                place = next(iter(self._places(piece)), None)
+                name = f"{row['names'][0]}.grad" if row["names"] else "a gradient"
+                code = None if place is None or place.code is None else tidy(place.code)
+                module = "" if code is None or place is None else _module_of(place.code or "")
+                alone = code is not None and library.is_pythons([gradient], 1)
+                told: Row = {"holder": name, "names": [name], "nbytes": held.nbytes, "alone": alone}
+                told |= {"tensor": f"{library.describe(gradient)} ({library.library})"}
+                told |= {"frees": [f"{code}.grad = None"] if alone else None}
+                groups.setdefault((piece[0], module or name), []).append(row | told)
+        return [
+            row
+            for (_, name), group in groups.items()
+            for row in ([_of_module(name, group)] if len(group) > 1 else group)
+        ]
+
+    def _saved(self, rows: dict[Piece, Row]) -> list[Row]:
+        """Returns rows for what arrays keep for backward passes and no name leads to: what keeps most comes first."""
+        kept: dict[Piece, tuple[int, dict[Piece, int]]] = {}
+        for piece in rows:
+            for array in self._holders.things(piece):
+                library = self._library(array)
+                saved = library.saved(array)
+                holdings = [held for held in map(library.holding, saved.tensors) if held is not None]
+                sizes = {key(held): held.nbytes for held in holdings if key(held) not in self._listed}
+                if sizes:
+                    kept[piece] = saved.nodes, sizes
+        result: list[Row] = []
+        most_first = sorted(kept.items(), key=lambda item: (sum(item[1][1].values()), item[1][0]), reverse=True)
+        for piece, (nodes, sizes) in most_first:
+            new = {saved: nbytes for saved, nbytes in sizes.items() if saved not in self._listed}
+            if new:
+                self._listed |= new.keys()
+                keepers = [other for other, (_, others) in kept.items() if others.keys() & new.keys()]
+                name = rows[piece]["holder"]
+                holder = f"{name}: kept for its backward pass ({nodes:,} nodes, {len(new):,} tensors)"
+                told = {
+                    "holder": holder,
+                    "nbytes": sum(new.values()),
+                    "tensor": "",
+                    "frees": self._letting_go(keepers, rows),
+                }
+                result.append(rows[piece] | told)
+        return result
+
+    def _letting_go(self, keepers: list[Piece], rows: dict[Piece, Row]) -> list[str] | None:
+        """Returns the lines after which nobody keeps graphs; the value of a single number can stay."""
+        lines = self._lines(keepers)
+        if lines is None or len(keepers) > 1 or not rows[keepers[0]]["tensor"].startswith("[] "):
+            return lines
+        name = rows[keepers[0]]["names"][0] if rows[keepers[0]]["names"] else ""
+        return [f"{name} = {name}.item()"] if lines == [f"%xdel {name}"] else lines
+
+    def _is_new(self, held: runtime.Holding) -> bool:
+        """Says whether a piece stands in no row yet; from now on it does."""
+        new = key(held) not in self._listed
+        self._listed.add(key(held))
+        return new
+
+
+def key(held: runtime.Holding) -> Piece:
+    """Returns which piece of memory something holds."""
+    return held.device, held.region, held.offset
+
+
+def _sum(rows: list[Row], holder: str) -> Row:
+    return rows[0] | {"holder": holder, "nbytes": sum([row["nbytes"] for row in rows])}
+
+
+def _optimizer(row: Row) -> str:
+    """Returns the optimizer that keeps an array as a state of a parameter; empty where none does."""
+    match = _IN_STATE.fullmatch(row["patterns"][0]) if row["patterns"] else None
+    return match[1] if match else ""
+
+
+def _of_module(name: str, group: list[Row]) -> Row:
+    """Returns one row for the gradients of a module."""
+    frees = [f"{name}.zero_grad()"] if all([row["alone"] for row in group]) else None
+    return _sum(group, f"{name}: gradients ({len(group):,} tensors)") | {"frees": frees, "tensor": "", "names": []}
+
+
+def _module_of(code: str) -> str:
+    """Returns the module that a parameter belongs to, as its user writes it; empty where it belongs to none."""
+    match = _IN_MODULE.search(code)
+    return code[: match.start()] if match else ""
+
+
+def tidy(name: str) -> str:
+    """Returns a name as its user writes it: PyTorch keeps the parts of a module in dictionaries.
+
+    >>> tidy("model._modules['seq']._modules['0']._parameters['weight']")
+    'model.seq[0].weight'
+    """
+    name = re.sub(r"\._modules\['(\d+)'\]", r"[\1]", name)
+    return re.sub(r"\._(?:modules|parameters|buffers)\['([^\W\d]\w*)'\]", r".\1", name)
+
+
+def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> list[Row]:
+    """Returns rows for what is in the libraries' pools beside the arrays that have rows.
+
+    Args:
+      cards: the numbers of the cards that are asked for, as CUDA has them.
+      rows: of the arrays.
+      complete: whether the search for arrays had time to look everywhere.
+    """
+    devices = {f"cuda:{number}" for number in cards}
+    pools = [
+        (library.name, pool) for library in runtime.frameworks() for pool in library.pools() if pool.device in devices
+    ]
+    result: list[Row] = []
+    for library, pool in sorted(pools, key=lambda pair: pair[1].device):
+        named = sum([row["nbytes"] for row in rows if (row["device"], row["library"]) == (pool.device, library)])
+        base = {"device": pool.device, "library": library, "frees": None}
+        if pool.in_use > named:
+            holder = f"{library}: arrays {'that no name leads to' if complete else 'not found in time'}"
+            result.append(base | {"holder": holder, "nbytes": pool.in_use - named})
+        if pool.taken > pool.in_use:
+            frees = None if pool.returns is None else [pool.returns]
+            kept = {"holder": f"{library}: kept for later arrays", "nbytes": pool.taken - pool.in_use, "frees": frees}
+            result.append(base | kept)
+    return result
+
+
+def addresses(device: str) -> list[range]:
+    """Returns where on its card the tensors of a GPU are, where its allocator tells addresses."""
+    try:
+        pieces = runtime.memory_pieces(device)
+    except ValueError:  # it has not started
+        return []
+    return [range(piece.offset, piece.offset + piece.nbytes) for piece, _ in pieces]

@@ -1,0 +1,225 @@
+"""What can be reached from where a user keeps things, and who refers to whom?
+
+The search sees with the garbage collector's eyes: `gc.get_referents` tells every reference that an object owns, and
+runs no code of the object. What it looks at stays alive until the search is thrown away, and not a moment longer.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import site
+import sys
+import sysconfig
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+import nbtf
+from nbtf import runtime
+from nbtf.notebook.holders.introspection import class_dict, is_sequence, kind_of, locals_of, module_of, names_in
+
+HOLDERS = (nbtf.Tensor, nbtf.Variable)
+"""What can hold device memory; everything else only leads there."""
+
+OTHERS = frozenset({"IPython", "ipykernel", "traitlets", "comm", "zmq", "tornado", "jupyter_client"})
+"""Packages of the notebook itself: their objects lead everywhere, and what they keep for users is looked at by name."""
+
+OURS = ("nbtf._runtime.tensor", "nbtf._runtime.tape")
+"""Modules below the runtime whose objects users hold; all others are how it works."""
+
+_INNER = ("nbtf._devices", "nbtf._runtime", "nbtf.notebook", "nbtf.runtime")
+
+_AT_ONCE = 1 << 16
+"""Entries of a list that are looked at between two looks at the clock: some milliseconds."""
+
+Look = Callable[[], Iterable[tuple[str, object]]]
+
+Kind = tuple[type, Callable[[Any], "runtime.Holding | None"]]
+"""A class of other libraries that holds device memory, and what tells which piece one of its objects holds."""
+
+
+class Root:
+    """A place where a search begins. It is asked anew each time, and keeps nothing alive."""
+
+    __slots__ = ("__weakref__", "kind", "look")
+
+    def __init__(self, kind: str, look: Look) -> None:
+        """Takes what kind of place it is, and what lists its names and objects."""
+        self.kind, self.look = kind, look
+
+
+class Graph:
+    """The objects reached, by number in the order they were found: the nearest first.
+
+    `into` tells for each the numbers of those that refer to it, once for each reference; `counts` how many references
+    there are in all, for those that lead to a holder; `holdings` which piece of memory a tensor holds.
+    """
+
+    def __init__(
+        self,
+        roots: Iterable[Root],
+        running: Iterable[FrameType],
+        hidden: Iterable[object],
+        kinds: Iterable[Kind] = (),
+    ) -> None:
+        """Prepares a search.
+
+        Args:
+          roots: where it begins, in the order in which names are preferred.
+          running: frames of the user that run now; the collector does not see what is in them.
+          hidden: objects that are not entered: the roots stand for them.
+          kinds: what of other libraries holds device memory.
+        """
+        self._kinds = tuple(kinds)
+        self._holders = (*HOLDERS, *[kind for kind, _ in self._kinds])
+        self.objects: list[Any] = [object(), *roots]  # nobody refers to the first: with it references are gauged
+        self.into: list[list[int]] = [[] for _ in self.objects]
+        self.holdings: dict[int, runtime.Holding] = {}
+        self.counts: dict[int, int] = {}
+        self.running = {id(frame) for frame in running}
+        self.finished = False
+        self._border = _Border(hidden)
+
+    def search(self, deadline: float) -> None:
+        """Looks until everything is found or `time.monotonic()` says `deadline`; then counts references."""
+        numbers = {id(thing): number for number, thing in enumerate(self.objects)}
+        objects, number = self.objects, 1
+        rest = deque[tuple[int, int]]()  # long lists: each waits for its next part until all else was looked at
+        while number < len(objects) or rest:
+            if (number % 256 == 0 or number == len(objects)) and time.monotonic() > deadline:
+                break
+            if number == len(objects):
+                parent, start = rest.popleft()
+                self._take(parent, objects[parent][start : start + _AT_ONCE], numbers)
+                if start + _AT_ONCE < len(objects[parent]):
+                    rest.append((parent, start + _AT_ONCE))
+                continue
+            if is_sequence(objects[number]) and len(objects[number]) > _AT_ONCE:
+                rest.append((number, 0))
+            else:
+                self._take(number, self.referents(objects[number]), numbers)
+            number += 1
+        self.finished = number == len(objects) and not rest
+        self._count()
+
+    @property
+    def looked(self) -> int:
+        """How many objects were found."""
+        return len(self.objects)
+
+    def _take(self, parent: int, found: Iterable[Any], numbers: dict[int, int]) -> None:
+        is_tracked, objects, into = gc.is_tracked, self.objects, self.into
+        for thing in found:
+            # Arrays and frames that run lead somewhere although the collector does not know them.
+            if not is_tracked(thing) and type(thing) is not np.ndarray and type(thing) is not FrameType:
+                continue
+            known = numbers.get(id(thing))
+            if known is not None:
+                into[known].append(parent)
+            elif self._border.lets_in(thing):
+                number = numbers[id(thing)] = len(objects)
+                objects.append(thing)
+                into.append([parent])
+                if issubclass(type(thing), self._holders):
+                    held = self._holding(thing, objects[parent])
+                    if held is not None:
+                        self.holdings[number] = held
+
+    def _holding(self, thing: Any, parent: Any) -> runtime.Holding | None:
+        for kind, look in self._kinds:
+            if issubclass(type(thing), kind):
+                return (
+                    None if issubclass(type(parent), HOLDERS) else look(thing)
+                )  # the array behind a tensor is its own
+        return runtime.holding(thing)
+
+    def referents(self, thing: Any) -> list[Any]:
+        """Returns what an object refers to, once for each reference."""
+        kind = kind_of(thing)
+        if kind is Root:
+            return [value for _, value in thing.look()]
+        if kind is FunctionType:
+            names = thing.__globals__, thing.__builtins__
+            return [one for one in gc.get_referents(thing) if one is not names[0] and one is not names[1]]
+        if kind is FrameType and id(thing) in self.running:
+            return list(locals_of(thing).values())
+        if kind is np.ndarray:
+            return thing.ravel().tolist() if thing.dtype == object else []
+        return gc.get_referents(thing)
+
+    def _count(self) -> None:
+        """Counts the references to holders and to all that lead to them."""
+        own = sys.getrefcount(self.objects[0])
+        waiting = list(self.holdings)
+        while waiting:
+            number = waiting.pop()
+            if number not in self.counts:
+                self.counts[number] = sys.getrefcount(self.objects[number]) - own
+                waiting += self.into[number]
+
+
+class _Border:
+    """What a search does not enter: modules that users did not write, and what makes the notebook and nbtf work."""
+
+    def __init__(self, hidden: Iterable[object]) -> None:
+        self._places = _installed()
+        self._kinds: dict[int, tuple[bool, type]] = {}  # by id: what a class is equal to, its own class says
+        self._outside = {id(one) for one in hidden}
+        for _, module in modules():
+            if not self.is_users(module):
+                self._outside |= {id(module), id(names_in(module))}
+
+    def lets_in(self, thing: Any) -> bool:
+        """Says whether to enter an object."""
+        if id(thing) in self._outside:
+            return False
+        kind = kind_of(thing)
+        known = self._kinds.get(id(kind))
+        if known is None:
+            known = self._kinds[id(kind)] = (self._enters(kind), kind)
+        if known[0] and issubclass(kind, type):
+            return self._is_users_class(thing)
+        return known[0] and not (issubclass(kind, ModuleType) and not self.is_users(thing))
+
+    def is_users(self, module: ModuleType) -> bool:
+        """Says whether a user wrote a module: its file is not where packages are installed, or it has none."""
+        names = names_in(module)
+        file = names.get("__file__")
+        if type(file) is str:
+            return not file.startswith(self._places)
+        return names.get("__spec__") is None and names.get("__name__") != "builtins"
+
+    def _is_users_class(self, kind: type) -> bool:
+        name = class_dict(kind).get("__module__")
+        module: Any = sys.modules.get(name) if type(name) is str else None
+        return issubclass(type(module), ModuleType) and self.is_users(module)
+
+    @staticmethod
+    def _enters(kind: type) -> bool:
+        module = module_of(kind)
+        if issubclass(kind, HOLDERS) or module in OURS:
+            return True
+        return module.partition(".")[0] not in OTHERS and not module.startswith(_INNER)
+
+
+def modules() -> list[tuple[str, ModuleType]]:
+    """Returns what is imported, by name."""
+    return [(name, module) for name, module in list(sys.modules.items()) if issubclass(kind_of(module), ModuleType)]
+
+
+def users_modules() -> list[tuple[str, ModuleType]]:
+    """Returns the modules that users wrote and imported, by name."""
+    border = _Border(())
+    return [(name, module) for name, module in modules() if name != "__main__" and border.is_users(module)]
+
+
+def _installed() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders |= {site.getusersitepackages(), os.path.dirname(os.path.abspath(nbtf.__file__))}
+    return tuple(folder + os.sep for folder in folders)

@@ -1,0 +1,93 @@
+"""How does a cell magic run the body of its cell without getting in its way?
+
+The first line becomes a call that prepares, the other lines stay as they are: so `await`, magics, shell commands, line
+numbers and the value of the last expression are those of a plain cell. What was prepared ends with the cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from nbtf.notebook.magics.options import Options
+from nbtf.notebook.session import Session
+
+Begin = Callable[[Any], object]
+
+
+class CellMagics:
+    """The cell magics of a session, by name."""
+
+    def __init__(self, session: Session) -> None:
+        """Has the shell's cells transformed until the session stops."""
+        self._session = session
+        self._names: list[str] = []
+        transforms = session.shell.input_transformers_cleanup
+        transform = self._transform  # one object: every look at a method makes another
+        transforms.append(_Transform(transform))
+        session.on_stop(lambda mine=transforms[-1]: transforms.remove(mine))
+
+    def add(self, name: str, options: Options, begin: Begin) -> None:
+        """Adds a magic; `begin` is given its options before the body runs."""
+
+        def magic(line: str, cell: str) -> None:
+            chosen = options.read(line)
+            if chosen is None:
+                return
+            if cell.strip():
+                other = cell.split()[0]
+                above = f"write {other} above it, as the first line of the cell."
+                raise UsageError(f"%%{name}: {above if other.startswith('%%') else 'run it as a cell, by run_cell.'}")
+            begin(chosen)
+
+        magic.__doc__ = options.format_help()
+        self._names.append(name)
+        register(self._session, magic, "cell", name)
+
+    def _transform(self, lines: list[str]) -> list[str]:
+        ours = rf"%%({'|'.join(self._names)})(?:\s+(.*?))?\s*$"
+        heads: list[str] = []
+        for line in lines:
+            found = re.match(ours, line)
+            if found is None:
+                break
+            name, options = found[1], found[2] or ""
+            heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
+            if {"-h", "--help"} & set(options.split()):
+                return [heads[-1]]  # whoever asks for help does not want the body to run
+        body = "".join(lines[len(heads) :]).strip()
+        # Without a body IPython says so; with a magic of others in between ours would be code inside of it.
+        return [*heads, *lines[len(heads) :]] if heads and body and not body.startswith("%%") else lines
+
+
+class _Transform:
+    """An input transformer that leaves alone what asks whether a cell is complete: a magic waits for a blank line."""
+
+    has_side_effects = True
+
+    def __init__(self, transform: Callable[[list[str]], list[str]]) -> None:
+        self._transform = transform
+
+    def __call__(self, lines: list[str]) -> list[str]:
+        return self._transform(lines)
+
+
+def register(session: Session, magic: Callable[..., object], kind: str, name: str) -> None:
+    """Adds a magic function to the shell until the session stops; `kind` is `line` or `cell`."""
+    manager = session.shell.magics_manager
+    manager.register_function(magic, magic_kind=kind, magic_name=name)
+    session.on_stop(lambda: manager.magics[kind].pop(name, None))
+
+
+def add_line_magic(session: Session, name: str, options: Options, answer: Callable[[Any], object]) -> None:
+    """Adds a line magic; what `answer` returns for its options is the value of the line."""
+
+    def magic(line: str) -> object:
+        chosen = options.read(line)
+        return None if chosen is None else answer(chosen)
+
+    magic.__doc__ = options.format_help()
+    register(session, magic, "line", name)

@@ -1,0 +1,168 @@
+"""`%%device` and `%device`: where do the ops of a cell, or of the session, run?"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from nbtf import runtime
+from nbtf.notebook.device_names import AUTO, full_name, label, require, short
+from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
+from nbtf.notebook.magics.library_devices import also_on, library_names
+from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.magics.placement_log import Printer
+from nbtf.notebook.session import Ending, Session, Undo, say
+
+SPEC_HELP = "GPU:1, cuda:1, /CPU:0, /job:localhost/replica:0/task:0/device:GPU:1, or auto for the automatic placement"
+
+
+def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> None:
+    """Adds both magics."""
+    of_cell = Options("%%device", "Runs this cell on a device, as inside `with tf.device(SPEC):`.")
+    of_cell.add_argument("spec", metavar="SPEC", type=typed(full_name), help=SPEC_HELP)
+    soft = of_cell.add_mutually_exclusive_group()
+    soft.add_argument("--soft", action="store_true", help="another device will do where this one cannot run an op")
+    soft.add_argument("--hard", action="store_true", help="an op that cannot run there fails")
+    of_cell.add_argument("--log", action="store_true", help="print where each op of this cell runs")
+    of_cell.add_argument("--summary", action="store_true", help="print one line at the end: ops, memory, copies")
+    names = typed(library_names)
+    of_cell.add_argument("--also", metavar="LIBRARIES", type=names, help="cupy,torch,jax: they use that GPU, too")
+    cells.add("device", of_cell, lambda chosen: _begin(session, printer, chosen))
+
+    of_session = Options("%device", "Without SPEC: returns where ops go now. With it: sends ops of all cells there.")
+    of_session.add_argument("spec", metavar="SPEC", type=typed(_spelt), nargs="?", help=SPEC_HELP)
+    add_line_magic(session, "device", of_session, lambda chosen: _device(session, chosen.spec))
+
+
+# %%device
+
+
+def _begin(session: Session, printer: Printer, chosen: Any) -> None:
+    soft = True if chosen.soft else False if chosen.hard else None
+    require(chosen.spec, soft, "Leave out --hard to fall back." if chosen.hard else "Add --soft to fall back.")
+    if chosen.also:
+        try:
+            session.at_end_of_cell(Ending(also_on(chosen.spec, chosen.also)))
+        except ValueError as error:
+            raise UsageError(f"%%device: {error}") from error
+    session.at_end_of_cell(Ending(_sent_to(session, chosen.spec)))
+    if soft is not None:
+        session.at_end_of_cell(Ending(session.soft_placement(soft)))
+    if chosen.log:
+        session.at_end_of_cell(Ending(printer.start()))
+    if chosen.summary:
+        session.record_cell(lambda record, _: say(_summary(record)))
+
+
+def _sent_to(session: Session, name: str | None) -> Undo:
+    depth = len(session.cell_devices)
+    stop = _automatic() if name is None else runtime.cell_device(name)
+    session.cell_devices.append(name)
+
+    def undo() -> None:
+        del session.cell_devices[depth:]
+        stop()
+
+    return undo
+
+
+def _automatic() -> Undo:
+    """Suspends the session's default device."""
+    before = runtime.get_default_device()
+    runtime.set_default_device(None)
+
+    def undo() -> None:
+        if runtime.get_default_device() is None:  # else the cell has set another one
+            runtime.set_default_device(before)
+
+    return undo
+
+
+def _summary(record: runtime.Recording) -> str:
+    counts: dict[str, int] = {}
+    snapshot = record.snapshot(0)
+    for (_, device, _), count in snapshot.ops.items():
+        counts[device] = counts.get(device, 0) + count
+    memory = {use.device: f", {use.kept:+,} B (peak {runtime.exact(use.peak)})" for use in record.memory}
+    parts = [
+        f"{label(device)}: {count:,} {'op' if count == 1 else 'ops'}{memory.get(short(device), '')}"
+        for device, count in sorted(counts.items())
+    ]
+    copies = sum(snapshot.moves.values())
+    nbytes = runtime.exact(sum(snapshot.moved_bytes.values()))
+    told = f"{copies:,} {'copy' if copies == 1 else 'copies'}, {nbytes}" if copies else "no copies"
+    return "; ".join([*(parts or ["no ops"]), told])
+
+
+# %device
+
+
+class CurrentDevice:
+    """Where ops go that no `with tf.device` sends elsewhere, and why."""
+
+    def __init__(self, name: str, why: str, naming: str | None = None) -> None:
+        """Takes the full name, the reason in words, and for a real card all its names."""
+        self.name, self.why, self.naming = name, why, naming
+
+    def to_dict(self) -> dict[str, str]:
+        """Returns name, label and reason as plain values, and all names of a real card."""
+        told = {"device": self.name, "label": label(self.name), "why": self.why}
+        return told if self.naming is None else told | {"naming": self.naming}
+
+    def __repr__(self) -> str:
+        """Returns one line."""
+        return f"{self.naming or label(self.name)}: {self.why}"
+
+    def _repr_html_(self) -> str:
+        """Returns one paragraph."""
+        return f"<p>{html.escape(repr(self))}</p>"
+
+
+def _spelt(text: str) -> tuple[str, str | None]:
+    return text, full_name(text)
+
+
+def _device(session: Session, spec: tuple[str, str | None] | None) -> CurrentDevice | None:
+    if spec is None:
+        return _current(session)
+    name = spec[1]
+    require(name, None, "tf.config.set_soft_device_placement(True) lets ops fall back.")
+    before = runtime.get_default_device()
+    runtime.set_default_device(name)
+    naming = None if name is None else _naming(session, name)
+    say(f"default device: {_named(name)} (was {_named(before)}){f'; {naming}' if naming else ''}")
+    here = [device.name for device in runtime.devices()]
+    if name is not None and short(name) not in here:
+        gpus = [device for device in here if device.startswith("GPU")]
+        say(f"There is no {short(name)} here: ops will run on {label((*gpus, 'CPU:0')[0])} instead (soft placement).")
+    return None
+
+
+def _named(name: str | None) -> str:
+    return AUTO if name is None else label(name)
+
+
+def _naming(session: Session, name: str) -> str | None:
+    """Returns all names of a real card; None for other devices."""
+    found = [device for device in runtime.devices() if device.name == short(name)]
+    return session.cards.numbered(found[0]).naming if found else None
+
+
+def _current(session: Session) -> CurrentDevice:
+    name, why = _chosen(session)
+    return CurrentDevice(name, why, _naming(session, name))
+
+
+def _chosen(session: Session) -> tuple[str, str]:
+    of_cell = session.cell_devices[-1] if session.cell_devices else None
+    default = runtime.get_default_device()
+    if of_cell is not None:
+        return of_cell, "asked for by this cell"
+    if default is not None:
+        return default, "the default device of this session"
+    gpus = [device.name for device in runtime.devices() if device.device_type == "GPU"]
+    if gpus:
+        return full_name(gpus[0]) or "", "automatic, the lowest-numbered GPU"
+    return full_name("CPU:0") or "", "automatic, there is no GPU"

@@ -1,0 +1,76 @@
+"""`%gpu_memory` and `%%gpu_memory`: how full are the GPUs, and what did a cell take and keep?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from nbtf import config, runtime
+from nbtf.notebook.device_names import full_name, require, short
+from nbtf.notebook.holders.table import add_hint, forget, who
+from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
+from nbtf.notebook.magics.options import Options, add_without, typed
+from nbtf.notebook.memory_table import gpus_named, table
+from nbtf.notebook.session import Session, say
+from nbtf.notebook.views.live import live
+
+
+def add_memory_magics(session: Session, cells: CellMagics) -> None:
+    """Adds both magics."""
+    add_hint(session)
+    now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
+    now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
+    now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
+    shown = now.add_mutually_exclusive_group()
+    shown.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
+    shown.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
+    now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
+    add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
+
+    of_cell = Options("%%gpu_memory", "Prints what this cell took on each GPU, and checks it.")
+    sized = typed(runtime.size_in_bytes)
+    of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail when a peak is higher, as in 512MiB")
+    of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail when more stays in use than before, as in 0")
+
+    add_without(of_cell)
+
+    def begin(chosen: Any) -> None:
+        session.record_cell(lambda record, failed: _told(record, failed, chosen))
+
+    cells.add("gpu_memory", of_cell, begin)
+
+
+def _answer(session: Session, chosen: argparse.Namespace) -> Any:
+    for name in chosen.spec:
+        require(name, False, "%devices lists them.")
+    names = tuple(short(name) for name in chosen.spec if name is not None)
+    if chosen.forget_last_error:
+        forget(session)
+    if chosen.reset_peak:
+        for gpu in gpus_named(names):
+            if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
+                config.experimental.reset_memory_stats(gpu.name)
+    if chosen.who:
+        return who(session, [gpu.name for gpu in gpus_named(names)])
+    if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
+        return None  # what it has freed is said; nothing else was asked
+    if chosen.live:
+        return live(session, "MemoryView", lambda: table(session, names), names)
+    return table(session, names)
+
+
+# Of a cell
+
+
+def _told(record: runtime.Recording, failed: bool, chosen: Any) -> None:
+    uses, unmeasured = record.memory, record.watch.unmeasured(chosen.without)
+    for use in uses:
+        note = f" ({use.note})" if use.note else ""
+        say(f"{use.label}: peak {runtime.exact(use.peak)}{note}, {use.kept:+,} B kept after the cell")
+    if not uses and not unmeasured:
+        say("No GPU was used.")
+    if chosen.at_most is None and chosen.kept is None:
+        for sentence in unmeasured:
+            say(sentence)
+    if not failed:  # a cell that failed says so itself
+        record.expect_memory(chosen.at_most, chosen.kept, chosen.without)

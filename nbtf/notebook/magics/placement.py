@@ -1,0 +1,102 @@
+"""`%%placement`: where did the ops of this cell run, what changed since its last run, is it as expected?"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from IPython import display
+
+from nbtf import runtime
+from nbtf.notebook.device_names import label
+from nbtf.notebook.magics.cell_magics import CellMagics
+from nbtf.notebook.magics.options import Options, add_without, typed
+from nbtf.notebook.magics.placement_log import each, grouped, why
+from nbtf.notebook.session import Session, say
+from nbtf.notebook.tables import MOST_ROWS, Table
+
+Lines = Counter[str]
+
+show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # IPython does not type it
+
+
+def add_placement_magic(session: Session, cells: CellMagics) -> None:
+    """Adds the magic."""
+    options = Options("%%placement", "Runs this cell and shows where its ops ran: op, device, reason, code line.")
+    shown = options.add_mutually_exclusive_group()
+    shown.add_argument("--table", action="store_true", help="counts by op, device and reason")
+    shown.add_argument("--diff", action="store_true", help="what changed since the last run of this cell")
+    options.add_argument(
+        "--expect",
+        metavar="OP=DEVICE",
+        nargs="+",
+        action="extend",  # more than one --expect: all of them hold
+        type=typed(_rule),
+        default=[],
+        help="fail when an op ran elsewhere",
+    )
+    options.add_argument("--no-copies", action="store_true", help="fail when a tensor was copied between devices")
+    add_without(options)
+    earlier: dict[str, Lines] = {}
+    cells.add("placement", options, lambda chosen: _begin(session, chosen, earlier))
+
+
+def _rule(text: str) -> str:
+    try:
+        runtime.Recording(runtime.Recorder()).expect(text)  # nothing was recorded: only a text that is no rule matters
+    except runtime.ExpectationError:
+        pass
+    return text
+
+
+def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Lines]) -> None:
+    info = session.cell
+    cell = "" if info is None else getattr(info, "cell_id", None) or info.raw_cell
+    session.record_cell(lambda record, failed: _close(session, chosen, earlier, cell, record, failed))
+
+
+def _close(
+    session: Session,
+    chosen: argparse.Namespace,
+    earlier: dict[str, Lines],
+    cell: str,
+    record: runtime.Recording,
+    failed: bool,
+) -> None:
+    snapshot = record.snapshot()
+    checked = bool(chosen.expect) or chosen.no_copies
+    if not checked:
+        for sentence in record.watch.unrecorded(chosen.without):
+            say(sentence)
+    now = _lines(snapshot.ops)
+    if chosen.diff:
+        for line in _changes(earlier.get(cell), now):
+            say(line)
+    elif chosen.table:
+        show(grouped(snapshot))
+    elif not checked:
+        show(each(snapshot, session.code_line, MOST_ROWS))
+    earlier[cell] = now
+    if checked and not failed:  # a cell that failed says so itself
+        record.expect(*chosen.expect, no_copies=chosen.no_copies, without=chosen.without)
+
+
+def _changes(before: Lines | None, now: Lines) -> list[str]:
+    """Returns what differs between two runs; the order of the ops does not matter."""
+    if before is None:
+        return ["First run of this cell: the next one is compared with it."]
+    lines = [f"- {line}" for line in _counted(before - now)] + [f"+ {line}" for line in _counted(now - before)]
+    return lines or ["No change since the last run of this cell."]
+
+
+def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
+    """Returns how often which op ran where and why, in words: their machine may be gone when they are shown."""
+    lines: Lines = Counter()
+    for (op, device, reason), count in ops.items():
+        lines[f"{op} on {label(device)}: {why(op, device, reason)}"] += count
+    return lines
+
+
+def _counted(lines: Lines) -> list[str]:
+    return [f"{line} ({count:,} times)" if count > 1 else line for line, count in sorted(lines.items())]

@@ -1,0 +1,249 @@
+"""`%placement_log`: which ops ran where, and why, since `%load_ext nbtf`?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from nbtf import debugging, runtime
+from nbtf._storage import files
+from nbtf.notebook.device_names import full_name, label
+from nbtf.notebook.magics.cell_magics import add_line_magic
+from nbtf.notebook.magics.export import FORMATS, exported
+from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.session import Ending, Session, Undo, say
+from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
+
+ACTIONS = ("on", "off", "show", "clear", "table", "export")
+MOST_LINES = 200
+"""Lines printed in one cell; a loop prints hundreds of thousands, and they stay in the notebook's file."""
+
+FILES = {"csv": "placement_log.csv", "json": "placement_log.json", "chrome": "placement_trace.json"}
+"""Where an export goes that names no file."""
+
+EACH = (
+    Column("op", "op"),
+    Column("node", "node"),
+    Column("device", "device"),
+    Column("why", "why"),
+    Column("code", "code"),
+)
+GROUPED = (
+    Column("op", "op"),
+    Column("device", "device"),
+    Column("count", "count", number=True),
+    Column("nbytes", "bytes out", size, number=True),
+    Column("why", "why"),
+)
+
+
+def add_log_magic(session: Session, printer: Printer) -> None:
+    """Adds the magic."""
+    options = Options(
+        "%placement_log",
+        "What the recorder, on since %load_ext nbtf, has heard.\n\n"
+        "  on, off       print each op before it runs, or no longer\n"
+        "  show          returns the last ops: where, why, and which code line (the default)\n"
+        "  table         returns counts by op, device and reason, and the copies of tensors\n"
+        "  clear         forget what was heard\n"
+        "  export FILE   write the events: csv, json, or chrome for a trace viewer; the file name may be left out",
+    )
+    options.add_argument("action", choices=ACTIONS, nargs="?", default="show")
+    options.add_argument("target", metavar="FILE|FORMAT", nargs="?", help="for export")
+    options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: how many ops, 20 if not said")
+    options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, as in '*MatMul'")
+    options.add_argument("--device", metavar="SPEC", type=typed(full_name), help="show, table: only this device")
+    options.add_argument("--format", choices=FORMATS, help="export: else the file's ending decides")
+    add_line_magic(session, "placement_log", options, lambda chosen: _answer(session, printer, chosen))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError(f"expected a number from 1 on, got {text!r}.")
+    return int(text)
+
+
+def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> Table | None:
+    if chosen.target is not None and chosen.action != "export":
+        raise UsageError(f"%placement_log {chosen.action}: takes no {chosen.target!r}. %placement_log -h says more.")
+    match chosen.action:
+        case "on":
+            printer.on()
+        case "off":
+            printer.off()
+        case "clear":
+            heard = session.recorder.snapshot(0).heard
+            session.recorder.clear()
+            say(f"cleared {heard:,} events")
+        case "export":
+            _export(session, chosen)
+        case "table":
+            return grouped(session.recorder.snapshot(0), chosen.op, chosen.device)
+        case _:
+            return each(session.recorder.snapshot(), session.code_line, chosen.n, chosen.op, chosen.device)
+    return None
+
+
+# Tables
+
+
+def why(op: str, device: str, reason: runtime.Reason) -> str:
+    """Returns a reason in words, without the device."""
+    return runtime.in_words(op, device, reason).partition(": ")[2]
+
+
+def each(
+    snapshot: runtime.Snapshot,
+    code_line: Callable[[runtime.Site], str],
+    last: int,
+    op: str = "*",
+    device: str | None = None,
+) -> Table:
+    """Returns a row for each op, the last ones."""
+    placed = [event for event in snapshot.events if isinstance(event, runtime.OpPlaced)]
+    wanted = [one for one in placed if fnmatchcase(one.op, op) and device in (None, one.device)]
+    rows = [
+        {
+            "op": one.op,
+            "device": label(one.device),
+            "why": why(one.op, one.device, one.reason),
+            "code": code_line(one.site),
+        }
+        | ({"node": one.node} if one.node else {})
+        for one in wanted[-last:]
+    ]
+    total = len(wanted) if op != "*" or device is not None else snapshot.placed
+    notes = [f"{_ops(total)}{'' if len(rows) == total else f', the last {len(rows):,} shown'}"]
+    return Table(EACH, rows, notes, most=max(last, 1))
+
+
+def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None) -> Table:
+    """Returns a row for each op, device and reason, and one for each way that tensors were copied.
+
+    The copies stand last; first where rows are cut, so that they are always seen.
+    """
+    rows: list[dict[str, Any]] = [
+        {
+            "op": name,
+            "device": label(where),
+            "count": count,
+            "nbytes": snapshot.nbytes.get((name, where, reason), 0),
+            "why": why(name, where, reason),
+        }
+        for (name, where, reason), count in sorted(snapshot.ops.items())
+        if fnmatchcase(name, op) and device in (None, where)
+    ]
+    total = sum(row["count"] for row in rows)
+    moves = sorted(snapshot.moves.items()) if op == "*" and device is None else []
+    ways: list[dict[str, Any]] = [
+        {
+            "op": "(copy)",
+            "device": f"{label(source)} → {label(target)}",
+            "count": count,
+            "nbytes": snapshot.moved_bytes[source, target],
+            "why": "input elsewhere",
+        }
+        for (source, target), count in moves
+    ]
+    rows = rows + ways if len(rows) + len(ways) <= MOST_ROWS else ways + rows
+    copies = sum(count for _, count in moves)
+    return Table(GROUPED, rows, [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors"])
+
+
+def _ops(count: int) -> str:
+    return "1 op" if count == 1 else f"{count:,} ops"
+
+
+# Export
+
+
+def _export(session: Session, chosen: argparse.Namespace) -> None:
+    target = chosen.target or chosen.format
+    if target is None:
+        raise UsageError("%placement_log export: name a file, or one of csv, json, chrome.")
+    is_format = target in FORMATS
+    file = FILES[target] if is_format else target
+    form = chosen.format or (target if is_format else Path(file).suffix[1:].lower())
+    if form not in FORMATS:
+        raise UsageError(f"%placement_log export: {file!r} ends neither in .csv nor in .json; add --format.")
+    snapshot = session.recorder.snapshot()
+    told = exported(snapshot, form, runtime.devices(), session.code_line)
+    try:
+        files.write(Path(file).expanduser(), told)
+    except OSError as error:
+        raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror or error}") from None
+    older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""
+    say(f"wrote {len(snapshot.events):,} events to {file}{older}")
+
+
+# Printing
+
+
+class Printer:
+    """Prints `Executing op ... in device ...` for each op before it runs, into the output of the cell."""
+
+    def __init__(self, session: Session) -> None:
+        """Prints nothing yet."""
+        self._session = session
+        self._stop: Undo | None = None
+        self._cells = 0  # how many running cells want the lines
+        self._always = False
+        self._lines = 0
+        self._closing = False
+        session.on_stop(self._end)
+
+    def on(self) -> None:
+        """Prints in all cells from now on."""
+        self._always = True
+        self._listen()
+
+    def off(self) -> None:
+        """Prints only in cells that ask for it."""
+        self._always = False
+        self._settle()
+
+    def start(self) -> Undo:
+        """Prints until the returned function is called."""
+        self._cells += 1
+        self._listen()
+
+        def undo() -> None:
+            self._cells -= 1
+            self._settle()
+
+        return undo
+
+    def _listen(self) -> None:
+        if self._stop is None:
+            self._stop = runtime.observe(self._tell)
+
+    def _settle(self) -> None:
+        if not self._always and not self._cells:
+            self._end()
+
+    def _end(self) -> None:
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            stop()
+
+    def _tell(self, event: runtime.Event) -> None:
+        # tf.debugging's own log, when it is on, prints the same line.
+        if not isinstance(event, runtime.OpPlaced) or debugging.get_log_device_placement():
+            return
+        if not self._closing:
+            self._closing = True
+            self._session.at_end_of_cell(Ending(lambda: None, self._close))
+        self._lines += 1
+        if self._lines <= MOST_LINES:
+            node = f", node {event.node}" if event.node else ""
+            say(f"Executing op {event.op} in device {event.device}{node}")
+
+    def _close(self, _: bool) -> None:
+        if self._lines > MOST_LINES:
+            say(f"… {self._lines - MOST_LINES:,} more in this cell: %placement_log table")
+        self._lines, self._closing = 0, False

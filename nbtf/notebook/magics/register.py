@@ -1,0 +1,24 @@
+"""Which magics are there?"""
+
+from __future__ import annotations
+
+from nbtf.notebook.magics.cell_magics import CellMagics
+from nbtf.notebook.magics.completion import add_completion
+from nbtf.notebook.magics.device import add_device_magics
+from nbtf.notebook.magics.devices import add_devices_magic
+from nbtf.notebook.magics.gpu_memory import add_memory_magics
+from nbtf.notebook.magics.placement import add_placement_magic
+from nbtf.notebook.magics.placement_log import Printer, add_log_magic
+from nbtf.notebook.session import Session
+
+
+def add_magics(session: Session) -> None:
+    """Adds all magics and their completion to a session's shell, until the session stops."""
+    cells = CellMagics(session)
+    printer = Printer(session)
+    add_device_magics(session, cells, printer)
+    add_devices_magic(session)
+    add_log_magic(session, printer)
+    add_placement_magic(session, cells)
+    add_memory_magics(session, cells)
+    add_completion(session)

@@ -1,0 +1,84 @@
+"""How full are the GPUs, as a table, and how does each real card's use add up?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook.device_names import kind
+from nbtf.notebook.holders.card_rows import real_cards
+from nbtf.notebook.session import Session
+from nbtf.notebook.tables import NOTHING, Column, Table, size
+
+BAR = 10
+"""Characters of a full bar."""
+
+
+def _percent(percent: float | None) -> str:
+    """Returns a bar of ten characters and a number; whatever is in use shows."""
+    if percent is None:
+        return NOTHING
+    full = min(BAR, math.ceil(percent * BAR / 100))
+    return f"{'█' * full}{'░' * (BAR - full)} {'under 1' if 0 < percent < 1 else int(percent)} %"
+
+
+COLUMNS = (
+    Column("device", "device"),
+    Column("kind", "kind"),
+    Column("in_use", "in use", size, number=True),
+    Column("percent", "of limit", _percent),
+    Column("peak", "peak", size, number=True),
+    Column("pool", "pool", size, number=True),
+    Column("memory_limit", "limit", size, number=True),
+    Column("process", "this process", size, number=True),
+    Column("whole", "whole device", size, number=True),
+)
+"""The last two are of real cards: what this process took in all, and what `nvidia-smi` shows."""
+
+
+def gpus_named(names: Collection[str]) -> list[runtime.DeviceInfo]:
+    """Returns the GPUs of these short names, all when empty."""
+    return [one for one in runtime.devices() if one.device_type == "GPU" and (not names or one.name in names)]
+
+
+def table(session: Session, names: Collection[str]) -> Table:
+    """Returns a row for each GPU, or only for some by their short names; below it how each real card's use adds up."""
+    gpus = gpus_named(names)
+    uses = session.cards.of(runtime.devices(), age=0)
+    rows: list[dict[str, Any]] = [
+        {
+            "device": gpu.name,
+            "kind": kind(gpu),
+            "in_use": gpu.in_use,
+            "percent": 100 * gpu.in_use / gpu.memory_limit if gpu.in_use is not None and gpu.memory_limit else None,
+            "peak": gpu.peak,
+            "pool": gpu.pool,
+            "memory_limit": gpu.memory_limit,
+            **({"process": uses[gpu.name].process, "whole": uses[gpu.name].used} if gpu.name in uses else {}),
+        }
+        for gpu in gpus
+    ]
+    notes: list[str] = []
+    if not gpus:  # nbtf cannot use the cards, as without CuPy, but the driver tells of them
+        rows, notes = _cards(session)
+    if any(gpu.in_use is None for gpu in gpus):
+        notes = ["Nothing is in use yet: the first op starts the devices."]
+    notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)
+    return Table(COLUMNS, rows, notes)
+
+
+def _cards(session: Session) -> tuple[list[dict[str, Any]], list[str]]:
+    """Returns a row for each real card of this machine, and notes: which are free, and how each adds up."""
+    cards = [card[0] for card in real_cards(session, ())]
+    if not cards:
+        return [], ["Only GPUs keep an account of their memory; none to show here."]
+    uses = [session.cards.use([card]) for card in cards]
+    rows = [
+        {"device": card.name, "kind": "real", "memory_limit": use.total, "process": use.process, "whole": use.used}
+        for card, use in zip(cards, uses, strict=True)
+    ]
+    free = [card.name for card, use in zip(cards, uses, strict=True) if use.process == use.others == 0]
+    notes = [f"No process is on {', '.join(free)}."] if free else []
+    return rows, notes + [use.sum() for use in uses]

@@ -1,0 +1,1 @@
+"""What a person watches: the live views, what they are told, and how often."""

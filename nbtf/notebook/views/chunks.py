@@ -1,0 +1,93 @@
+"""What is where on a card, as a view draws it: regions, and chunks of which many small ones are drawn as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import nlargest
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook.views.steps import Words, described
+
+MOST = 400
+"""Chunks of one device."""
+
+ALL = 480
+"""Chunks of all devices together, where each may have some: a message is sent ten times a second."""
+
+FEWEST = 60
+MANY = 2
+"""Beside 0, free, and 1, in use: several small chunks."""
+
+
+def share(devices: int) -> int:
+    """Returns how many chunks each of some devices may have."""
+    return max(FEWEST, min(MOST, ALL // max(1, devices)))
+
+
+def told(
+    regions: Sequence[Any],
+    most: int,
+    words: Words,
+    code_line: Callable[[runtime.Site], str],
+    holder: Callable[[int, Any], str | None],
+) -> dict[str, Any]:
+    """Returns what a view is told of the memory of one device.
+
+    Args:
+      regions: what `tf.runtime.memory_map` returns.
+      most: rows for chunks at most. Beyond that the largest chunks stand alone, and neighbours among the others
+        become one.
+      words: takes the texts; rows hold their numbers.
+      code_line: tells a code line in words.
+      holder: given the number of a region and a chunk in use, names who holds it.
+    """
+    chunks = [chunk for region in regions for chunk in region.chunks]
+    free = [chunk.size for chunk in chunks if not chunk.in_use]
+    alone, together = _large(chunks, most), -(-2 * len(chunks) // most)
+
+    def row(number: int, chunk: Any) -> list[int]:
+        if not chunk.in_use:
+            return [chunk.offset, chunk.size, 0, 0, -1, -1, -1, -1]
+        label = chunk.label
+        texts = (None, None, None) if label is None else _texts(label, code_line)
+        return [chunk.offset, chunk.size, 1, chunk.requested, *map(words.of, (*texts, holder(number, chunk)))]
+
+    told_regions: list[dict[str, Any]] = []
+    for region in regions:
+        groups = _groups(region.chunks, alone, together)
+        rows = [row(region.region, group[0]) if len(group) == 1 else _several(group) for group in groups]
+        told_regions.append({"size": region.size, "chunks": rows})
+    shown = sum(len(region["chunks"]) for region in told_regions)
+    return {
+        "map": {"regions": told_regions, "chunks": len(chunks), "shown": shown},
+        "largest_free": max(free, default=0),
+        "free": sum(free),
+    }
+
+
+def _texts(label: Any, code_line: Callable[[runtime.Site], str]) -> tuple[str, str, str | None]:
+    return label.op, described(label.shape, label.dtype), code_line(label.site) or None
+
+
+def _large(chunks: Sequence[Any], most: int) -> set[int] | None:
+    """Returns which chunks stand alone, by `id`; None for all of them."""
+    if len(chunks) <= most:
+        return None
+    return {id(chunk) for chunk in nlargest(most // 5, chunks, key=lambda chunk: chunk.size)}
+
+
+def _groups(chunks: Sequence[Any], alone: set[int] | None, together: int) -> list[list[Any]]:
+    """Returns neighbours that are drawn as one: so many `together`, but none of those that stand `alone`."""
+    if alone is None:
+        return [[chunk] for chunk in chunks]
+    groups: list[list[Any]] = []
+    for chunk in chunks:
+        if not groups or id(chunk) in alone or id(groups[-1][0]) in alone or len(groups[-1]) == together:
+            groups.append([])
+        groups[-1].append(chunk)
+    return groups
+
+
+def _several(group: list[Any]) -> list[int]:
+    return [group[0].offset, sum([chunk.size for chunk in group]), MANY, -len(group), -1, -1, -1, -1]

@@ -1,0 +1,237 @@
+"""What a view is told: devices, counts, memory and the last steps, complete and as plain data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from heapq import nsmallest
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook.card_use import CardUse
+from nbtf.notebook.device_names import kind, short
+from nbtf.notebook.holders.holders import holder_names
+from nbtf.notebook.session import Session
+from nbtf.notebook.tables import one_line
+from nbtf.notebook.views import catalogue, chunks, history
+from nbtf.notebook.views.steps import COLUMNS, EVENTS, REMEMBERED, Words, reason_in_words, steps
+
+SCHEMA = "nbtf-view/1"
+HEARTBEAT = 2.0
+"""Seconds between messages while nothing changes; a view that misses three says that it is not live."""
+
+KINDS_OF_OPS = 12
+"""Pairs of op and reason that are told of each device."""
+
+MAP_PART = 20
+"""A memory map of many chunks takes long: it is looked at when so many times as long has passed as it took."""
+
+PATIENCE = 5
+"""A look for holders that took so many times as long as it may is not made again at once."""
+
+State = dict[str, Any]
+"""What a view is told; plain data."""
+
+
+class Feed:
+    """Makes states from the recorder of a session and from the devices. Looking changes neither."""
+
+    def __init__(self, session: Session) -> None:
+        """Says nothing yet."""
+        self._session = session
+        self._language = catalogue.asked_for()
+        self._rev = 0
+        self._seen: object = None
+        self._heard_until = 0
+        self._histories: dict[str, history.History] = {}
+        self._code_line = lru_cache(REMEMBERED)(session.code_line)
+        self._words = Words()
+        self._maps: dict[str, tuple[Sequence[Any], float]] = {}
+        self._holders: dict[tuple[str, int, int], tuple[object, str | None]] = {}
+        self._holders_again = 0.0
+
+    def cell_begins(self) -> None:
+        """Forgets how code lines are told: a cell that runs again has another number."""
+        self._code_line.cache_clear()
+
+    def changed(self, busy: bool) -> bool:
+        """Says whether a state made now would tell something else than the last one."""
+        return self._seen != self._look(self._session.recorder.snapshot(0).heard, runtime.devices(), busy)
+
+    def _look(self, heard: int, found: list[runtime.DeviceInfo], busy: bool) -> object:
+        return heard, found, busy, self._session.cards.of(found), _compiling()
+
+    def state(self, busy: bool, ended: bool = False) -> State:
+        """Returns the state of this moment.
+
+        Args:
+          busy: whether a cell runs.
+          ended: whether this is the last one.
+        """
+        now = time.time()
+        snapshot = self._session.recorder.snapshot(EVENTS)
+        found = runtime.devices()
+        self._seen = self._look(snapshot.heard, found, busy)
+        self._rev += 1
+        self._note(snapshot.events, found, now)
+        self._words = words = Words()
+        rows = steps(snapshot.events, words, self._code_line, self._session.began)
+        counts, uses = _counts(snapshot), self._session.cards.of(found)
+        told: State = {
+            "schema": SCHEMA,
+            "rev": self._rev,
+            "wall": now,
+            "hb": HEARTBEAT,
+            "lang": self._language,
+            "busy": busy,
+            "ended": ended,
+            "heard": snapshot.heard,
+            "ops": snapshot.placed,
+            "devices": [self._device(device, counts.get(device.name, []), uses.get(device.name)) for device in found],
+            "since": self._session.began,
+            "copies": [
+                [short(source), short(target), count, snapshot.copied_bytes[source, target]]
+                for (source, target), count in sorted(snapshot.copies.items())
+            ],
+            "columns": COLUMNS,
+            "words": list(words.all),
+            "steps": rows,
+            "cells": self._cells(rows),
+        }
+        where = _compiling()
+        return told | {"compiling": where} if where else told
+
+    def _device(
+        self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
+    ) -> State:
+        most = nsmallest(KINDS_OF_OPS, counts, key=lambda one: (-one[1], one[0]))
+        past = self._histories.get(device.name)
+        memory = None
+        if device.in_use is not None:
+            memory = {"in_use": device.in_use, "requested": device.requested, "peak": device.peak}
+            memory |= {"pool": device.pool, "limit": device.memory_limit}
+        return {
+            "name": device.name,
+            "label": device.label,
+            "kind": kind(device),
+            "model": device.model,
+            "card": self._session.cards.numbered(device).card,
+            "bus_id": device.bus_id,
+            "card_memory": device.memory,
+            "memory": memory,
+            "ops": sum([count for _, count, _ in counts]),
+            "counts": [
+                [one_line(op), count, one_line(reason_in_words(op, device.name, reason))] for op, count, reason in most
+            ],
+            "more": len(counts) - len(most),
+            "history": [] if past is None else list(past.points),
+            "real": None if use is None else use.to_dict(),
+        }
+
+    def _cells(self, rows: list[list[Any]]) -> list[list[Any]]:
+        """Returns where the cells of these rows began, the one of the first row included."""
+        if not rows:
+            return []
+        first, last = rows[0][1], rows[-1][1]
+        cells = [(seq, name) for seq, name in list(self._session.cells) if seq <= last]
+        earlier = sum([seq <= first for seq, _ in cells])
+        return [[seq, name] for seq, name in cells[max(0, earlier - 1) :]]
+
+    # Memory over time
+
+    def _note(self, events: Sequence[runtime.Event], found: list[runtime.DeviceInfo], now: float) -> None:
+        """Takes down how full the devices are, and how full they were since the last look."""
+        told: dict[str, list[runtime.Allocated]] = {}
+        for event in events:
+            if event.seq > self._heard_until and isinstance(event, runtime.Allocated):
+                told.setdefault(short(event.device), []).append(event)
+        self._heard_until = max(self._heard_until, events[-1].seq if events else 0)
+        known = [device for device in found if device.in_use is not None]
+        for device in known:
+            past = self._histories.setdefault(device.name, history.History())
+            past.take(told.get(device.name, []), self._session.began)
+            past.look(now - self._session.began, device.in_use or 0, device.pool or 0, device.peak or 0)
+            past.thin(history.share(len(known)))
+
+    # Memory by place
+
+    def with_maps(self, state: State, only: Sequence[str] = (), fresh: bool = False) -> State:
+        """Returns the newest state with the memory maps of the devices that have one.
+
+        Args:
+          state: what `state` returned last.
+          only: the devices that are shown; all when empty.
+          fresh: whether a map of many chunks is worth the wait.
+        """
+        shown = [device for device in state["devices"] if not only or device["name"] in only]
+        maps = self._look_at_maps([device["name"] for device in shown if device["memory"] is not None], fresh)
+        most = chunks.share(len(maps))
+        devices = [device | self._map(device["name"], maps.get(device["name"]), most) for device in shown]
+        return state | {"devices": devices, "words": list(self._words.all), "only": list(only)}
+
+    def _map(self, name: str, regions: Sequence[Any] | None, most: int) -> State:
+        if regions is None:
+            return {}
+
+        def holder(region: int, chunk: Any) -> str | None:
+            label, names = self._holders.get((name, region, chunk.offset), (None, ""))
+            return names if label == chunk.label else ""  # another tensor is there by now: nobody has looked yet
+
+        return chunks.told(regions, most, self._words, self._code_line, holder)
+
+    def _look_at_maps(self, names: list[str], fresh: bool) -> dict[str, Sequence[Any]]:
+        """Returns the maps of devices that keep one; not the newest where that takes long, unless it must be fresh."""
+        found: dict[str, Sequence[Any]] = {}
+        for name in names:
+            regions, again = self._maps.get(name, ((), 0.0))
+            began = time.monotonic()
+            if fresh or began >= again:
+                try:
+                    regions = runtime.memory_map(name)
+                except ValueError:  # an allocator that keeps no map, or a device that is gone
+                    continue
+                now = time.monotonic()
+                self._maps[name] = (regions, now + MAP_PART * (now - began))
+            found[name] = regions
+        return found
+
+    def name_holders(self, seconds: float) -> None:
+        """Finds out who holds the chunks that are in use; takes about so many seconds.
+
+        Of very many chunks the maps alone take longer: then the next looks are left out, as with a map that takes long.
+        """
+        began = time.monotonic()
+        if began < self._holders_again:
+            return
+        names, complete = holder_names(self._session, seconds)
+        missing = None if complete else ""  # what there was no time for has no holder yet; it is not without one
+        maps = self._look_at_maps([one.name for one in runtime.devices() if one.in_use is not None], fresh=True)
+        holders = {
+            (device, region.region, chunk.offset): (
+                chunk.label,
+                names.get((device, region.region, chunk.offset), missing),
+            )
+            for device, regions in maps.items()
+            for region in regions
+            for chunk in region.chunks
+            if chunk.in_use
+        }
+        if holders != self._holders:
+            self._holders, self._seen = holders, None
+        took = time.monotonic() - began
+        if took > PATIENCE * seconds:
+            self._holders_again = began + took + MAP_PART * took
+
+
+def _compiling() -> str:
+    """Returns which GPUs compile kernels at this moment, which makes a cell wait; mostly none."""
+    return ", ".join(dict.fromkeys(short(one.device) for one in runtime.compiling()))
+
+
+def _counts(snapshot: runtime.Snapshot) -> dict[str, list[tuple[str, int, runtime.Reason]]]:
+    """Returns the ops that each device was given, by op and reason."""
+    counts: dict[str, list[tuple[str, int, runtime.Reason]]] = {}
+    for (op, device, reason), count in snapshot.ops.items():
+        counts.setdefault(short(device), []).append((op, count, reason))
+    return counts

@@ -1,0 +1,164 @@
+"""The live views as widgets: what a notebook shows where it can, and what stands there where it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    import anywidget
+    import traitlets
+    from IPython import display, get_ipython
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f'The live views need {error.name}, which is not installed: pip install "nbtf[lab]"', name=error.name
+    ) from error
+
+from nbtf.notebook import device_table, memory_table
+from nbtf.notebook.device_names import full_name, require, short
+from nbtf.notebook.session import SESSIONS, Session, say
+from nbtf.notebook.tables import Table
+from nbtf.notebook.views import catalogue, esm
+from nbtf.notebook.views.audience import Audience
+from nbtf.notebook.views.pump import Pump, pump_of
+
+STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
+MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
+
+
+class View(anywidget.AnyWidget):
+    """A live view of a session."""
+
+    state: Any = traitlets.Dict().tag(sync=True)
+    texts: Any = traitlets.Dict().tag(sync=True)
+    """What it says in other languages than English, by the name under which it was asked for."""
+    maps = False
+    module = ""
+    """The file in `static/` that draws it."""
+    drawn_by = ""
+    """The view that this file exports."""
+
+    def __init__(self, only: tuple[str, ...] = ()) -> None:
+        """Shows what there is, and is fed from now on.
+
+        Args:
+          only: the devices that it shows; all when empty.
+
+        Raises:
+          RuntimeError: the extension is not loaded.
+        """
+        session = _session(type(self).__name__)
+        self.session = session
+        self.audience = Audience()
+        self.only = only
+        self._pump: Pump = pump_of(session)
+        self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
+        state = self._pump.add(self.maps, only)
+        super().__init__(state=state, texts=self._texts(state["lang"]))
+        getattr(self, "on_msg")(self._heard)  # noqa: B009  # ipywidgets does not type it
+        self._pump.feeds(self)
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was closed."""
+        return self.comm is None
+
+    def table(self) -> Table:
+        """Returns the same as a table, as it is now."""
+        raise NotImplementedError
+
+    def did_not_load(self) -> None:
+        """Shows the table, and why it is no live view."""
+        _show(self.table())
+        say(MISSING)
+
+    def _heard(self, _: Any, content: Any, __: Any) -> None:
+        """Takes a message of a front end; it comes late, or on another thread."""
+        match content:
+            case {"kind": "view", "n": 1 | -1 as more}:
+                self._pump.report(self, more)
+            case {"kind": "language", "name": str(name)}:
+                self._speak(name)
+            case _:
+                pass
+
+    def _speak(self, name: str) -> None:
+        """Takes along the words of a language that a front end has asked for."""
+        if name not in self.texts:
+            self.texts = self.texts | self._texts(name)
+
+    def _texts(self, name: str) -> dict[str, Any]:
+        found = catalogue.translation(name, catalogue.sections_in(self._esm))
+        return {} if found is None else {name: found}
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Returns the widget, and for those who cannot show it a table as HTML and as text."""
+        self._pump.shown(self)
+        inherited: Any = super()
+        data, metadata = inherited._repr_mimebundle_(**kwargs)
+        table = self.table()
+        table.notes.append(STILL)
+        return data | {"text/html": table._repr_html_(), "text/plain": repr(table)}, metadata
+
+
+class DeviceMap(View):
+    """Shows devices as rooms, live: the ops that ran in them and why, and what was copied between them.
+
+    Needs `%load_ext nbtf`, which records; `%devices --live` shows the same. Looking starts no device.
+
+    Raises:
+      RuntimeError: the extension is not loaded.
+
+    >>> tf.notebook.DeviceMap()  # doctest: +SKIP
+    """
+
+    module, drawn_by = "device_map", "deviceMap"
+
+    def __init__(self) -> None:
+        """Shows all devices."""
+        super().__init__()
+
+    def table(self) -> Table:
+        """Returns the devices as `%devices` does."""
+        return device_table.logical(self.session)
+
+
+class MemoryView(View):
+    """Shows the memory of devices, live: how full they are, how full they were, and what is where on a simulated GPU.
+
+    Needs `%load_ext nbtf`, which records; `%gpu_memory --live` shows the same. Looking starts no device.
+
+    Args:
+      *devices: only these, such as `"GPU:1"`; all when none is given.
+
+    Raises:
+      RuntimeError: the extension is not loaded.
+      ValueError: not the name of a device.
+      MissingDeviceError: a device that is not here.
+
+    >>> tf.notebook.MemoryView("GPU:0")  # doctest: +SKIP
+    """
+
+    maps = True
+    module, drawn_by = "memory_view", "memoryView"
+
+    def __init__(self, *devices: str) -> None:
+        """Shows some devices, or all."""
+        names = [full_name(device) for device in devices]
+        for name in names:
+            require(name, False, "tf.runtime.devices() lists them.")
+        super().__init__(tuple(short(name) for name in names if name is not None))
+
+    def table(self) -> Table:
+        """Returns the memory as `%gpu_memory` does."""
+        return memory_table.table(self.session, set(self.only))
+
+
+def _session(name: str) -> Session:
+    shell = get_ipython()
+    session = None if shell is None else SESSIONS.get(shell)
+    if session is None:
+        raise RuntimeError(f"tf.notebook.{name} shows what the extension records: %load_ext nbtf first.")
+    return session
+
+
+_show: Any = getattr(display, "display")  # noqa: B009  # IPython does not type it

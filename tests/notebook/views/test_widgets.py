@@ -1,0 +1,311 @@
+"""Is a live view one widget with a whole state, and what stands there where it cannot be live?"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+from nbtf._runtime.context import CURRENT
+from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.views.pump import HEARTBEAT, pump_of
+from tests.machines import LOCAL
+from tests.notebook.conftest import Shell
+
+pytest.importorskip("anywidget", reason="needs the lab extra")
+comm = pytest.importorskip("comm")
+
+pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in traitlets 4.1:DeprecationWarning")  # by ipywidgets 8.0
+
+Message = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Message]]:
+    """What is sent to front ends: kind of message, data."""
+    from ipywidgets import Widget
+
+    heard: list[Message] = []
+
+    class Recording(comm.base_comm.BaseComm):
+        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
+            heard.append((msg_type, data))
+
+    monkeypatch.setattr(comm, "create_comm", Recording)
+    yield heard
+    Widget.close_all()
+
+
+@pytest.fixture
+def inline(shell: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell whose views are fed between ops."""
+    monkeypatch.setenv("NBTF_LIVE", "inline")
+    pump_of(SESSIONS[shell.ip])
+    shell.run("pass")
+    sent.clear()
+    return shell
+
+
+def states(sent: list[Message]) -> list[dict[str, Any]]:
+    return [data["state"]["state"] for kind, data in sent if kind == "comm_msg"]
+
+
+def bundle(shell: Shell, line: str) -> dict[str, str]:
+    """What a front end is given to show for the value of a line."""
+    return shell.ip.display_formatter.format(shell.run(line).result)[0]
+
+
+LINES = ["%devices --live", "%gpu_memory --live", "tf.notebook.DeviceMap()", "tf.notebook.MemoryView()"]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_view_is_opened_once_and_complete(inline: Shell, sent: list[Message], line: str) -> None:
+    inline.run(line)
+
+    (_, layout), (_, opened) = [message for message in sent if message[0] == "comm_open"]
+    assert ["comm_open", "comm_open"] == [kind for kind, _ in sent][:2]
+    assert ("LayoutModel", "AnyModel") == (layout["state"]["_model_name"], opened["state"]["_model_name"])
+    assert ["CPU:0", "GPU:0", "GPU:1"] == [one["name"] for one in opened["state"]["state"]["devices"]]
+
+
+def test_update_is_one_message_with_the_state_alone(inline: Shell, sent: list[Message]) -> None:
+    inline.run("%devices --live")
+    sent.clear()
+    inline.run("a = tf.ones([2])")
+
+    assert [("comm_msg", "update", ["state"])] == [(kind, data["method"], list(data["state"])) for kind, data in sent]
+
+
+def test_saved_state_is_the_last_one(inline: Shell) -> None:
+    widget = inline.run("%devices --live").result
+    inline.run("a = tf.ones([2])")
+
+    saved = widget.get_manager_state()["state"][widget.model_id]["state"]["state"]
+
+    assert (False, widget.state["heard"], True) == (saved["busy"], saved["heard"], saved["heard"] > 0)
+
+
+@pytest.mark.parametrize("line", LINES[:2])
+def test_magic_shows_the_same_model_again(inline: Shell, line: str) -> None:
+    assert inline.run(line).result is inline.run(line).result
+
+
+def test_model_that_was_closed_is_made_again(inline: Shell) -> None:
+    first = inline.run("%devices --live").result
+    first.close()
+
+    assert inline.run("%devices --live").result is not first
+
+
+def test_memory_view_of_some_devices_shows_these(inline: Shell) -> None:
+    widget = inline.run("%gpu_memory GPU:1 --live").result
+
+    assert (["GPU:1"], ["GPU:1"]) == ([one["name"] for one in widget.state["devices"]], widget.state["only"])
+    assert widget is not inline.run("%gpu_memory --live").result
+    assert ["GPU:1"] == [row["device"] for row in widget.table().rows]
+
+
+def test_memory_view_of_a_missing_device_is_refused(inline: Shell) -> None:
+    assert isinstance(inline.run("%gpu_memory GPU:7 --live").error, tf.errors.MissingDeviceError)
+    assert isinstance(inline.run("tf.notebook.MemoryView('GPU:7')").error, tf.errors.MissingDeviceError)
+    assert isinstance(inline.run("tf.notebook.MemoryView('banana')").error, ValueError)
+
+
+def test_front_end_is_counted(inline: Shell, sent: list[Message]) -> None:
+    widget = inline.run("%devices --live").result
+    for content in ({"kind": "view", "n": 1}, {"kind": "view", "n": 1}, {"kind": "view", "n": -1}):
+        widget._handle_custom_msg(content, [])
+    two_of_three = widget.audience.views
+    widget._handle_custom_msg({"kind": "view", "n": -1}, [])
+    sent.clear()
+    inline.run("a = tf.ones([2])")
+
+    assert (1, 0, []) == (two_of_three, widget.audience.views, sent)
+
+
+def test_page_in_another_language_is_sent_its_words_once(inline: Shell, sent: list[Message]) -> None:
+    widget = inline.run("%devices --live").result
+    sent.clear()
+    for _ in range(2):
+        widget._handle_custom_msg({"kind": "language", "name": "zh-CN"}, [])
+
+    ((_, data),) = sent
+    assert ["texts"] == list(data["state"])
+    assert "设备图" in data["state"]["texts"]["zh-CN"]["texts"]
+
+
+@pytest.mark.parametrize("name", ["en-US", "fr", None, ["ja"]])
+def test_page_in_a_language_that_nobody_speaks_gets_english(inline: Shell, sent: list[Message], name: Any) -> None:
+    widget = inline.run("%devices --live").result
+    sent.clear()
+    widget._handle_custom_msg({"kind": "language", "name": name}, [])
+
+    assert ([], {}) == (sent, widget.texts)
+
+
+@pytest.mark.parametrize(("asked", "lang", "texts"), [("", "", []), ("ja_JP", "ja", ["ja"]), ("fr", "en", [])])
+def test_environment_decides_on_the_language(
+    inline: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch, asked: str, lang: str, texts: list[str]
+) -> None:
+    monkeypatch.setenv("NBTF_LANG", asked)
+    inline.ip.extension_manager.loaded.add("nbtf")
+    inline.run("%reload_ext nbtf", "%gpu_memory --live")
+
+    opened = [data["state"] for kind, data in sent if kind == "comm_open"][-1]
+    assert (lang, texts) == (opened["state"]["lang"], list(opened["texts"]))
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"kind": "view"}, {"kind": "view", "n": 7}, {"kind": "x", "n": 1}, None, "text"]
+)
+def test_other_messages_are_ignored(inline: Shell, content: Any) -> None:
+    widget = inline.run("%devices --live").result
+    widget._handle_custom_msg(content, [])
+
+    assert 0 == widget.audience.views
+
+
+def test_unloading_ends_the_views(inline: Shell, sent: list[Message]) -> None:
+    inline.run("%devices --live")
+    inline.run("%gpu_memory --live")
+    sent.clear()
+    inline.ip.extension_manager.loaded.add("nbtf")
+    inline.run("%unload_ext nbtf")
+    inline.run("a = tf.ones([2])")
+
+    assert [True, True] == [state["ended"] for state in states(sent)]
+
+
+def test_view_that_has_ended_can_still_be_shown(inline: Shell) -> None:
+    inline.run("view = tf.notebook.MemoryView()")
+    inline.ip.extension_manager.loaded.add("nbtf")
+    inline.run("%unload_ext nbtf")
+
+    assert "application/vnd.jupyter.widget-view+json" in bundle(inline, "view")
+
+
+def test_loading_again_gives_new_views(inline: Shell) -> None:
+    first = inline.run("%devices --live").result
+    inline.ip.extension_manager.loaded.add("nbtf")
+    inline.run("%reload_ext nbtf")
+    second = inline.run("%devices --live").result
+
+    assert (True, False) == (first.state["ended"], second.state["ended"])
+
+
+# What stands in for it
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_front_ends_without_widgets_get_a_table(inline: Shell, line: str) -> None:
+    inline.run("a = tf.ones([2])")
+    shown = bundle(inline, line)
+
+    assert "GPU:1" in shown["text/html"]
+    assert shown["text/html"].startswith("<div><table>")
+    assert "GPU:1" in shown["text/plain"]
+    assert shown["text/plain"].endswith("the live view stands here in a notebook that runs.")
+    assert max(map(len, shown["text/plain"].splitlines())) < 120
+
+
+def test_table_escapes_names(inline: Shell) -> None:
+    inline.run("tf.runtime.set_default_device('CPU:0')")
+    placed = tf.runtime.OpPlaced("<img src=x onerror=alert(1)>", f"{LOCAL}GPU:0", tf.runtime.Reason("cell"), 1, 0.0)
+    SESSIONS[inline.ip].recorder(placed)
+
+    shown = bundle(inline, "%devices --live")
+
+    assert "<img" not in shown["text/html"] + shown["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("live", "why"),
+    [("", "Not live: no notebook kernel runs this."), ("off", "Not live: NBTF_LIVE=off.")],
+)
+@pytest.mark.parametrize("line", LINES[:2])
+def test_where_nothing_can_be_live_the_table_says_so(
+    shell: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch, live: str, why: str, line: str
+) -> None:
+    monkeypatch.setenv("NBTF_LIVE", live)
+    table = shell.run(line).result
+
+    assert (why, ["GPU:0", "GPU:1"], []) == (
+        table.to_dict()["notes"][-1],
+        [row["device"] for row in table.to_dict()["rows"]][-2:],
+        sent,
+    )
+
+
+def test_view_that_is_off_is_shown_and_never_told(
+    shell: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NBTF_LIVE", "off")
+    shell.run("view = tf.notebook.DeviceMap()")
+    bundle(shell, "view")
+    sent.clear()
+    shell.run("a = tf.ones([2])")
+
+    assert [] == sent
+
+
+def test_missing_front_end_is_told_with_a_table(inline: Shell) -> None:
+    widget = inline.run("%gpu_memory --live").result
+    inline.ip.user_ns["widget"] = widget
+
+    said = inline.run("widget.did_not_load()").out
+
+    assert "GPU:1   simulated" in said
+    assert said.endswith(
+        "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel\n"
+    )
+
+
+def test_without_the_extension_the_views_say_what_to_type(bare: Shell, sent: list[Message]) -> None:
+    for name in ("DeviceMap", "MemoryView"):
+        error = bare.run(f"tf.notebook.{name}()").error
+
+        assert f"tf.notebook.{name} shows what the extension records: %load_ext nbtf first." == str(error)
+        assert isinstance(error, RuntimeError)
+
+
+def test_without_anywidget_the_views_say_what_to_install(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NBTF_LIVE", "inline")
+    monkeypatch.delitem(sys.modules, "nbtf.notebook.views.widgets", raising=False)
+    monkeypatch.delattr(sys.modules["nbtf.notebook.views"], "widgets", raising=False)
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+
+    for line in LINES:
+        error = shell.run(line).error
+
+        assert isinstance(error, ImportError)
+        assert 'The live views need anywidget, which is not installed: pip install "nbtf[lab]"' == str(error)
+
+
+def test_loading_the_extension_does_not_load_anywidget(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+
+    assert shell.run("%devices").error is None
+
+
+def test_looking_starts_nothing_and_fixes_nothing(inline: Shell) -> None:
+    for line in LINES:
+        bundle(inline, line)
+
+    assert CURRENT.context.machine is None
+    assert inline.run("tf.runtime.simulate_gpus(3)").error is None
+    assert 3 == len(inline.run("%gpu_memory --live").result.state["devices"]) - 1
+
+
+def test_watchdog_is_told_how_often_the_heart_beats(inline: Shell) -> None:
+    assert HEARTBEAT == inline.run("%devices --live").result.state["hb"]
+
+
+def test_name_of_the_view_is_offered() -> None:
+    assert {"DeviceMap", "MemoryView"} <= set(dir(tf.notebook))
+    assert re.match("Shows devices as rooms, live", tf.notebook.DeviceMap.__doc__ or "")
+    with pytest.raises(AttributeError, match="no attribute 'Map'"):
+        tf.notebook.Map  # noqa: B018

@@ -296,7 +296,7 @@ Softplus.infer(_like)
 
 @Softplus.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, sigmoid(call.inputs[0]))]
+    return [grad * sigmoid(call.inputs[0])]
 
 
 @op("T -> T", T=FLOATS)

@@ -77,7 +77,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     middle = band_part(set_diag(middle, multiply(diag_part(middle), 0.5)), -1, 0)
     solved = triangular_solve(factor, adjoint(middle), adjoint=True)
     whole = triangular_solve(factor, adjoint(solved), adjoint=True)
-    return [multiply(add(whole, adjoint(whole)), 0.5)]
+    return [(whole + adjoint(whole)) * 0.5]
 
 
 class Factors(NamedTuple):

@@ -86,10 +86,10 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @RealDiv.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    towards_x = divide(grad, conj(y))
+    x, y = conj(x), conj(y)
     return [
-        unbroadcast(towards_x, x) if call.needs(0) else None,
-        unbroadcast(negative(multiply(towards_x, conj(call.output))), y) if call.needs(1) else None,
+        unbroadcast(divide(grad, y, "RealDiv"), x) if call.needs(0) else None,
+        unbroadcast(grad * divide(divide(-x, y, "RealDiv"), y, "RealDiv"), y) if call.needs(1) else None,
     ]
 
 
@@ -130,10 +130,12 @@ DivNoNan.infer(broadcast(DivNoNan))
 @DivNoNan.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    towards_x = divide_no_nan(grad, conj(y))
+    x, y = conj(x), conj(y)
     return [
-        unbroadcast(towards_x, x) if call.needs(0) else None,
-        unbroadcast(negative(multiply(towards_x, conj(call.output))), y) if call.needs(1) else None,
+        unbroadcast(divide_no_nan(grad, y, "div_no_nan"), x) if call.needs(0) else None,
+        unbroadcast(grad * divide_no_nan(divide_no_nan(-x, y, "div_no_nan"), y, "div_no_nan"), y)
+        if call.needs(1)
+        else None,
     ]
 
 
@@ -205,7 +207,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     return [
         unbroadcast(grad, x) if call.needs(0) else None,
-        unbroadcast(negative(multiply(grad, floordiv(x, y))), y) if call.needs(1) else None,
+        unbroadcast(grad * -floordiv(x, y), y) if call.needs(1) else None,
     ]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.comparison import chosen, greater, not_equal, where
-from nbtf._ops.division import divide
-from nbtf._ops.elementwise import SIGNED, add, conj, multiply, subtract
+from nbtf._ops.division import divide, reciprocal
+from nbtf._ops.elementwise import SIGNED, conj, multiply
 from nbtf._ops.op import Gradients, op, ufunc
 from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
@@ -61,12 +61,12 @@ def _(call: Call, grad: Tensor) -> Gradients:
     x, y = (conj(one) for one in call.inputs)
     towards_x = towards_y = None
     if call.needs(0):
-        towards_x = unbroadcast(multiply(multiply(grad, y), pow(x, subtract(y, 1))), x)
+        towards_x = unbroadcast(grad * y * pow(x, y - 1), x)
     if call.needs(1):
         # No real number has a logarithm unless it is positive: 0 instead, so that nothing spreads nan.
         defined = not_equal(x, 0) if x._dtype in COMPLEXES else greater(x, 0.0)
         logarithm = chosen(defined, log(where(defined, x, as_tensor(1, x._dtype))), True)
-        towards_y = unbroadcast(multiply(multiply(grad, conj(call.output)), logarithm), y)
+        towards_y = unbroadcast(grad * conj(call.output) * logarithm, y)
     return [towards_x, towards_y]
 
 
@@ -129,7 +129,7 @@ Rsqrt.infer(broadcast(Rsqrt))
 @Rsqrt.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y = conj(call.output)
-    return [multiply(multiply(grad, -0.5), multiply(y, multiply(y, y)))]
+    return [grad * -0.5 * (y * (y * y))]
 
 
 Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS)
@@ -157,7 +157,7 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Exp.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, conj(call.output))]
+    return [grad * conj(call.output)]
 
 
 Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS)
@@ -185,7 +185,7 @@ def expm1(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Expm1.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, exp(conj(call.inputs[0])))]
+    return [grad * exp(conj(call.inputs[0]))]
 
 
 Log = ufunc("Log", "log", "T -> T", T=CONTINUOUS)
@@ -213,7 +213,7 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Log.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, conj(call.inputs[0]))]
+    return [grad * reciprocal(conj(call.inputs[0]))]
 
 
 Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS)
@@ -241,7 +241,7 @@ def log1p(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Log1p.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, add(conj(call.inputs[0]), 1))]
+    return [grad * reciprocal(1 + conj(call.inputs[0]))]
 
 
 @op("T -> T", T=CONTINUOUS)
@@ -306,7 +306,7 @@ SigmoidGrad.infer(broadcast(SigmoidGrad))
 @SigmoidGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
-    towards_y = multiply(multiply(grad, dy), subtract(1.0, multiply(y, 2.0))) if call.needs(0) else None
+    towards_y = grad * dy - 2.0 * (grad * dy) * y if call.needs(0) else None
     return [towards_y, sigmoid_grad(y, grad) if call.needs(1) else None]
 
 
@@ -367,5 +367,5 @@ TanhGrad.infer(broadcast(TanhGrad))
 @TanhGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
-    towards_y = multiply(multiply(grad, -2.0), multiply(dy, y)) if call.needs(0) else None
+    towards_y = grad * -2.0 * dy * y if call.needs(0) else None
     return [towards_y, tanh_grad(y, grad) if call.needs(1) else None]

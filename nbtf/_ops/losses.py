@@ -119,13 +119,13 @@ def _(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None = None) -> Gr
 
 def _towards_logits(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None) -> Tensor | None:
     """The op's second result is the derivative of the first by the logits."""
-    first = None if grad is None else multiply(expand_dims(grad, -1), call.outputs[1])
+    first = None if grad is None else expand_dims(grad, -1) * call.outputs[1]
     if grad_of_grad is None:
         return first
     shares = softmax(call.inputs[0])
-    shared = reduce_sum(multiply(grad_of_grad, shares), -1, True)
-    second = multiply(subtract(grad_of_grad, shared), shares)
-    return second if first is None else add(first, second)
+    shared = reduce_sum(grad_of_grad * shares, -1, True)
+    second = (grad_of_grad - shared) * shares
+    return second if first is None else first + second
 
 
 def softmax_cross_entropy_with_logits(
@@ -195,7 +195,7 @@ def _(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None = None) -> Gr
         for_features = unbroadcast(for_features, features)
     if grad is None or not call.needs(1):
         return [for_features, None]
-    for_labels = multiply(expand_dims(grad, -1), negative(log_softmax(features)))
+    for_labels = expand_dims(grad, -1) * -log_softmax(features)
     return [for_features, unbroadcast(for_labels, labels)]
 
 
@@ -227,7 +227,7 @@ def sigmoid_cross_entropy_with_logits(
     positive = greater_equal(scores, zeros)
     above = where(positive, scores, zeros)
     below = where(positive, negative(scores), scores)  # -abs, with a gradient at 0
-    return add(subtract(above, multiply(scores, right)), log1p(exp(below)), name)
+    return add(above - scores * right, log1p(exp(below)), name)
 
 
 def weighted_cross_entropy_with_logits(

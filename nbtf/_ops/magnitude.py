@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.broadcasting import broadcast_to, unbroadcast
+from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.comparison import chosen, greater_equal, less_equal
 from nbtf._ops.complexes import complex, imag, real
+from nbtf._ops.creation import zeros_like
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import SIGNED, cast, conj, multiply, negative, subtract
 from nbtf._ops.op import Gradients, op, ufunc
@@ -47,7 +48,7 @@ def abs(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Abs.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, sign(call.inputs[0]))]
+    return [grad * sign(call.inputs[0])]
 
 
 @op("T -> Tout", T=COMPLEXES, plain={"Tout": as_dtype})
@@ -92,7 +93,7 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Sign.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [broadcast_to(as_tensor(0, grad._dtype), call.inputs[0].shape)]
+    return [zeros_like(call.inputs[0], name="zeros_like")]
 
 
 Square = ufunc("Square", "square", "T -> T", T=NUMBERS)
@@ -156,7 +157,7 @@ SquaredDifference.infer(broadcast(SquaredDifference))
 @SquaredDifference.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
-    slope = multiply(multiply(grad, 2.0), subtract(x, y))
+    slope = multiply(grad, 2.0) * (x - y)
     return [
         unbroadcast(slope, x) if call.needs(0) else None,
         unbroadcast(negative(slope), y) if call.needs(1) else None,

@@ -298,4 +298,4 @@ def _(t: Spec) -> Spec:
 
 @L2Loss.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(call.inputs[0], grad)]
+    return [call.inputs[0] * grad]

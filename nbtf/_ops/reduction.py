@@ -164,7 +164,7 @@ def _to_the_extremes(call: Call, grad: Tensor) -> Gradients:
     x, axis = call.inputs[0], call.attrs["axis"]
     shape = reduced_shape(tuple(x.shape), as_axis(axis), True)
     chosen = cast(equal(x, reshape(call.output, shape)), grad.dtype)
-    return [multiply(divide(chosen, reduce_sum(chosen, axis, True)), reshape(grad, shape))]
+    return [chosen / reduce_sum(chosen, axis, True) * reshape(grad, shape)]
 
 
 Max.gradient(_to_the_extremes)

@@ -6,7 +6,6 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.elementwise import multiply, subtract
 from nbtf._ops.functions import exp
 from nbtf._ops.op import Gradients, op
 from nbtf._runtime.arguments import check_whole
@@ -78,8 +77,8 @@ Softmax.infer(_along)
 @Softmax.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     axis = -1 if call.attrs["axis"] is None else call.attrs["axis"]
-    shared = reduce_sum(multiply(grad, call.output), axis, True)
-    return [multiply(subtract(grad, shared), call.output)]
+    shared = reduce_sum(grad * call.output, axis, True)
+    return [(grad - shared) * call.output]
 
 
 @op("T -> T", T=FLOATS)
@@ -121,4 +120,4 @@ LogSoftmax.infer(_along)
 @LogSoftmax.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     axis = -1 if call.attrs["axis"] is None else call.attrs["axis"]
-    return [subtract(grad, multiply(exp(call.output), reduce_sum(grad, axis, True)))]
+    return [grad - exp(call.output) * reduce_sum(grad, axis, True)]

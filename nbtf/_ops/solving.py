@@ -9,7 +9,7 @@ from nbtf._devices.base import Spec
 from nbtf._devices.cuda_solvers import REPORTED, failing
 from nbtf._ops.broadcasting import reshape, unbroadcast
 from nbtf._ops.diagonals import band_part
-from nbtf._ops.elementwise import multiply, negative
+from nbtf._ops.elementwise import negative
 from nbtf._ops.linalg import matmul
 from nbtf._ops.nonfinite import fill_nan
 from nbtf._ops.op import Gradients, op
@@ -95,8 +95,8 @@ def _(input: Spec) -> Spec:
 
 @MatrixDeterminant.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    scaled = multiply(grad, call.output)
-    return [multiply(_as_matrices(scaled), inv(call.inputs[0], adjoint=True))]
+    scaled = grad * call.output
+    return [_as_matrices(scaled) * inv(call.inputs[0], adjoint=True)]
 
 
 def _as_matrices(numbers: Tensor) -> Tensor:
@@ -156,7 +156,7 @@ def _(input: Spec) -> list[Spec]:
 def _(call: Call, _sign: Tensor | None, grad: Tensor | None) -> Gradients:
     if grad is None:
         return [None]
-    return [multiply(_as_matrices(grad), inv(call.inputs[0], adjoint=True))]
+    return [_as_matrices(grad) * inv(call.inputs[0], adjoint=True)]
 
 
 @op("T -> T", T=SOLVED)

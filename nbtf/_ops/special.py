@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.comparison import not_equal
-from nbtf._ops.elementwise import add, cast, multiply, negative
+from nbtf._ops.elementwise import add, cast, negative
 from nbtf._ops.functions import CONTINUOUS, exp
 from nbtf._ops.magnitude import square
 from nbtf._ops.op import Gradients, op
@@ -56,7 +56,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _bell(x: Tensor, grad: Tensor) -> Tensor:
-    return multiply(multiply(grad, 2 / root(pi)), exp(negative(square(x))))
+    return grad * (2 / root(pi)) * exp(negative(square(x)))
 
 
 @op("T -> T", T=FLOATS)
@@ -193,8 +193,8 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     return [
-        unbroadcast(multiply(xdivy(_present(x), y), grad), x) if call.needs(0) else None,
-        unbroadcast(multiply(xdivy(negative(x), square(y)), grad), y) if call.needs(1) else None,
+        unbroadcast(xdivy(_present(x), y) * grad, x) if call.needs(0) else None,
+        unbroadcast(xdivy(negative(x), square(y)) * grad, y) if call.needs(1) else None,
     ]
 
 
@@ -227,8 +227,8 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     return [
-        unbroadcast(multiply(xlogy(_present(x), y), grad), x) if call.needs(0) else None,
-        unbroadcast(multiply(xdivy(x, y), grad), y) if call.needs(1) else None,
+        unbroadcast(xlogy(_present(x), y) * grad, x) if call.needs(0) else None,
+        unbroadcast(xdivy(x, y) * grad, y) if call.needs(1) else None,
     ]
 
 
@@ -261,8 +261,8 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
     return [
-        unbroadcast(multiply(xlog1py(_present(x), y), grad), x) if call.needs(0) else None,
-        unbroadcast(multiply(xdivy(x, add(y, 1)), grad), y) if call.needs(1) else None,
+        unbroadcast(xlog1py(_present(x), y) * grad, x) if call.needs(0) else None,
+        unbroadcast(xdivy(x, add(y, 1)) * grad, y) if call.needs(1) else None,
     ]
 
 

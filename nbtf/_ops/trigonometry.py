@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from nbtf._ops.broadcasting import unbroadcast
-from nbtf._ops.division import divide
-from nbtf._ops.elementwise import add, conj, multiply, negative, subtract
+from nbtf._ops.division import reciprocal
+from nbtf._ops.elementwise import add, conj, subtract
 from nbtf._ops.functions import CONTINUOUS, sqrt
 from nbtf._ops.magnitude import square
 from nbtf._ops.op import Gradients, ufunc
@@ -37,7 +37,7 @@ def sin(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Sin.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, cos(conj(call.inputs[0])))]
+    return [grad * cos(conj(call.inputs[0]))]
 
 
 Cos = ufunc("Cos", "cos", "T -> T", T=CONTINUOUS)
@@ -65,7 +65,7 @@ def cos(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Cos.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [negative(multiply(grad, sin(conj(call.inputs[0]))))]
+    return [-grad * sin(conj(call.inputs[0]))]
 
 
 Tan = ufunc("Tan", "tan", "T -> T", T=CONTINUOUS)
@@ -93,7 +93,7 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Tan.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [add(grad, multiply(grad, square(conj(call.output))))]
+    return [square(reciprocal(cos(conj(call.inputs[0])))) * grad]
 
 
 Asin = ufunc("Asin", "arcsin", "T -> T", T=CONTINUOUS)
@@ -121,7 +121,7 @@ def asin(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Asin.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
+    return [grad * reciprocal(sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
 
 
 Acos = ufunc("Acos", "arccos", "T -> T", T=CONTINUOUS)
@@ -149,7 +149,7 @@ def acos(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Acos.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [negative(divide(grad, sqrt(subtract(1.0, square(conj(call.inputs[0]))))))]
+    return [-grad * reciprocal(sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
 
 
 Atan = ufunc("Atan", "arctan", "T -> T", T=CONTINUOUS)
@@ -177,7 +177,7 @@ def atan(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Atan.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, add(square(conj(call.inputs[0])), 1))]
+    return [grad * reciprocal(add(square(conj(call.inputs[0])), 1))]
 
 
 Sinh = ufunc("Sinh", "sinh", "T -> T", T=CONTINUOUS)
@@ -205,7 +205,7 @@ def sinh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Sinh.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, cosh(conj(call.inputs[0])))]
+    return [grad * cosh(conj(call.inputs[0]))]
 
 
 Cosh = ufunc("Cosh", "cosh", "T -> T", T=CONTINUOUS)
@@ -233,7 +233,7 @@ def cosh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Cosh.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [multiply(grad, sinh(conj(call.inputs[0])))]
+    return [grad * sinh(conj(call.inputs[0]))]
 
 
 Asinh = ufunc("Asinh", "arcsinh", "T -> T", T=CONTINUOUS)
@@ -261,7 +261,7 @@ def asinh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Asinh.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, cosh(conj(call.output)))]
+    return [grad / cosh(conj(call.output))]
 
 
 Acosh = ufunc("Acosh", "arccosh", "T -> T", T=CONTINUOUS)
@@ -289,7 +289,7 @@ def acosh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Acosh.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, sinh(conj(call.output)))]
+    return [grad / sinh(conj(call.output))]
 
 
 Atanh = ufunc("Atanh", "arctanh", "T -> T", T=CONTINUOUS)
@@ -317,7 +317,7 @@ def atanh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Atanh.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [divide(grad, subtract(1.0, square(conj(call.inputs[0]))))]
+    return [grad * reciprocal(subtract(1.0, square(conj(call.inputs[0]))))]
 
 
 Atan2 = ufunc("Atan2", "arctan2", "T T -> T", T=FLOATS)
@@ -347,8 +347,8 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
 @Atan2.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y, x = call.inputs
-    per_length = divide(grad, add(square(x), square(y)))
+    per_length = grad / (square(x) + square(y))
     return [
-        unbroadcast(multiply(x, per_length), y) if call.needs(0) else None,
-        unbroadcast(negative(multiply(y, per_length)), x) if call.needs(1) else None,
+        unbroadcast(x * per_length, y) if call.needs(0) else None,
+        unbroadcast(-y * per_length, x) if call.needs(1) else None,
     ]

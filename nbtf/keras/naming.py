@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import call_variable
@@ -33,6 +34,17 @@ def auto_name(prefix: str) -> str:
         number = _USED[prefix]
         _USED[prefix] += 1
     return f"{prefix}_{number}" if number else prefix
+
+
+def checked_name(name: Any) -> str:
+    """Returns a name as it came.
+
+    Raises:
+      ValueError: it is no text, or has a `/`, which separates the names of a path.
+    """
+    if isinstance(name, str) and "/" not in name:
+        return name
+    raise ValueError(f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}")
 
 
 def forget_names() -> None:

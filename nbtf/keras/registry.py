@@ -193,12 +193,13 @@ def looked_up(identifier: Any, known: Mapping[str, Any], what: str) -> Any:
       what: what the module's things are called, for the error.
 
     Raises:
-      ValueError: there is nothing of that name.
+      ValueError: there is nothing of that name, or a dictionary is no config.
+      TypeError: a config names a class that is not there.
     """
     if identifier is None:
         return None
     if isinstance(identifier, dict):
-        return deserialized(identifier, where=known)
+        return _configured(identifier, known)  # pyright: ignore[reportUnknownArgumentType]
     found = identifier
     if isinstance(identifier, str):
         found = get_registered_object(identifier)
@@ -208,3 +209,10 @@ def looked_up(identifier: Any, known: Mapping[str, Any], what: str) -> Any:
     if found is None or not callable(found):
         raise ValueError(f"Could not interpret {what} identifier: {identifier}")
     return found
+
+
+def _configured(config: dict[str, Any], known: Mapping[str, Any]) -> Any:
+    """Returns what a config describes."""
+    if "class_name" not in config:
+        raise ValueError(f"Unknown `config` as a `dict`, config={config}")
+    return deserialized(config, where=known)

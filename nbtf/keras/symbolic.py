@@ -62,7 +62,7 @@ class KerasTensor:
         self.shape: tuple[int | None, ...] = tuple(None if one is None else int(one) for one in shape)
         self.dtype = DTypeName(standardized(dtype))
         self.sparse, self.ragged = sparse, ragged
-        self.name = auto_name("keras_tensor") if name is None else name
+        self.name = name or auto_name("keras_tensor")
         self.record_history: Any = None
 
     @property

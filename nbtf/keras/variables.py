@@ -16,7 +16,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf.keras import allowance
 from nbtf.keras.dtypes import autocast, standardized
-from nbtf.keras.naming import auto_name, path_of
+from nbtf.keras.naming import auto_name, checked_name, path_of
 from nbtf.keras.operators import Operators
 
 _FLOATS = ("float16", "float32", "float64")
@@ -61,11 +61,7 @@ class Variable(Operators):
         **ignored: Any,
     ) -> None:
         """Makes the variable, on the device where variables go now."""
-        self._name = auto_name("variable") if name is None else name
-        if not isinstance(self._name, str) or "/" in self._name:
-            raise ValueError(
-                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name}"
-            )
+        self._name = checked_name(name or auto_name("variable"))
         self._path = path_of(self._name)
         self._autocast = autocast
         self.regularizer: Any = None

@@ -65,3 +65,23 @@ def test_gradients_are_those_of_a_tape(sample: Sample, known: str) -> None:
 
     for one, expected in zip(found, by_tape(sample, args, arrays), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_nodes_of_gradients_stand_below_a_name_of_theirs(sample: Sample) -> None:
+    args = [as_double(arg) for arg in plain(sample.args)]
+    arrays = [one for place in sample.differentiable for one in arrays_in(args[place])]
+
+    with Graph().as_default() as graph:
+        taken = [placeholder(array.dtype, array.shape) for array in arrays]
+        known: dict[int, Any] = dict(zip(map(id, arrays), taken, strict=True))
+        try:
+            made = flat(sample.function(*tensors(args, known), **sample.kwargs))
+        except (AttributeError, LookupError, TypeError, ValueError, OpError) as error:
+            pytest.skip(f"the function itself cannot be built: {error}")
+        seeds = [nbtf.ones_like(tensor) for tensor in made]
+        before = set(graph.get_operations())
+        gradients(made, taken, seeds)
+        names = [node.name for node in graph.get_operations() if node not in before]
+
+    assert [] == [name for name in names if not name.startswith("gradients/")]

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import operator as operators
+from typing import Any
+
 import pytest
 
 import nbtf as tf
-from nbtf.compat._v1._graph.defaults import constant
+from nbtf.compat._v1._graph.defaults import constant, placeholder
+from nbtf.compat._v1._graph.gradients import gradients
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.names import Names, default_name
 
@@ -113,3 +117,74 @@ def test_a_scope_inside_another_may_begin_with_an_underscore() -> None:
 
     with graph.name_scope("s"), graph.name_scope("_a") as scope:
         assert "s/_a/" == scope
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (tf.abs, "Abs_grad/mul"),
+        (tf.acos, "Acos_grad/mul"),
+        (tf.asin, "Asin_grad/mul"),
+        (tf.atan, "Atan_grad/mul"),
+        (tf.cos, "Cos_grad/mul"),
+        (tf.cosh, "Cosh_grad/mul"),
+        (tf.exp, "Exp_grad/mul"),
+        (tf.math.erf, "Erf_grad/mul_1"),
+        (tf.math.expm1, "Expm1_grad/mul"),
+        (tf.math.log, "Log_grad/mul"),
+        (tf.math.log1p, "Log1p_grad/mul"),
+        (tf.math.softplus, "Softplus_grad/mul"),
+        (tf.nn.l2_loss, "L2Loss_grad/mul"),
+        (tf.nn.log_softmax, "LogSoftmax_grad/sub"),
+        (tf.nn.softmax, "Softmax_grad/mul_1"),
+        (tf.reduce_max, "Max_grad/mul"),
+        (tf.sign, "Sign_grad/zeros_like"),
+        (tf.sin, "Sin_grad/mul"),
+        (tf.sinh, "Sinh_grad/mul"),
+        (tf.square, "Square_grad/Mul_1"),
+        (tf.tan, "Tan_grad/mul"),
+    ],
+)
+def test_the_gradient_of_a_function_is_called_as_in_tensorflow(function: Any, name: str) -> None:
+    with Graph().as_default():
+        x = placeholder("float32", [2, 2])
+        (grad,) = gradients(function(x), [x])
+
+    assert f"gradients/{name}:0" == grad.name
+
+
+@pytest.mark.parametrize(
+    ("operator", "names"),
+    [
+        ("mul", ["mul_grad/Mul", "mul_grad/Mul_1"]),
+        ("pow", ["pow_grad/mul_1", "pow_grad/mul_3"]),
+        ("truediv", ["truediv_grad/RealDiv", "truediv_grad/mul"]),
+        ("mod", ["grad_ys_0", "mod_grad/mul"]),
+    ],
+)
+def test_the_gradients_of_an_operator_are_called_as_in_tensorflow(operator: str, names: list[str]) -> None:
+    with Graph().as_default():
+        pair = [placeholder("float32", [2]), placeholder("float32", [2])]
+        grads = gradients(getattr(operators, operator)(*pair), pair)
+
+    assert [f"gradients/{name}:0" for name in names] == [grad.name for grad in grads]
+
+
+@pytest.mark.parametrize(("operator", "name"), [("and_", "and"), ("or_", "or"), ("xor", "xor")])
+def test_operators_on_bits_are_nodes_below_the_name_of_the_operator(operator: str, name: str) -> None:
+    with Graph().as_default():
+        bits, truths = placeholder("int32", []), placeholder("bool", [])
+        apply = getattr(operators, operator)
+
+        assert f"{name}/Bitwise{name.title()}:0" == apply(bits, bits).name
+        assert f"{name}_1:0" == apply(truths, truths).name
+
+
+def test_gradients_begin_with_ones_of_their_own() -> None:
+    with Graph().as_default() as graph:
+        x = placeholder("float32", [2], name="x")
+        gradients([x * 2.0], [x])
+
+    assert ["gradients/Shape", "gradients/grad_ys_0/Const", "gradients/grad_ys_0"] == [
+        node.name for node in graph.get_operations() if "grad_ys" in node.name or "Shape" in node.name
+    ]

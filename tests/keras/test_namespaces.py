@@ -52,3 +52,12 @@ def test_models_and_input_are_in_their_old_places() -> None:
 @pytest.mark.parametrize("name", ["config", "dtype_policies", "mixed_precision", "models", "random"])
 def test_namespace_can_be_imported(name: str) -> None:
     assert importlib.import_module(f"nbtf.keras.{name}") is getattr(tf.keras, name)
+
+
+@pytest.mark.parametrize("config", [{}, {"a": 1}, {"config": {}}], ids=["empty", "other", "nameless"])
+@pytest.mark.parametrize(
+    "name", ["activations", "constraints", "initializers", "losses", "metrics", "optimizers", "regularizers"]
+)
+def test_dictionary_that_is_no_config_is_refused(name: str, config: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"^Unknown `config` as a `dict`"):
+        getattr(tf.keras, name).get(config)

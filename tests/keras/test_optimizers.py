@@ -142,6 +142,50 @@ def test_a_momentum_that_grows_without_end_is_refused(momentum: float) -> None:
         optimizers.SGD(momentum=momentum)
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("SGD", {"lr": 0.1}),
+        ("SGD", {"momentum": 0}),
+        ("SGD", {"momentum": "a"}),
+        ("Adam", {"learning_rate": 1}),
+        ("Adam", {"learning_rate": "0.1"}),
+        ("Adam", {"learning_rate": None}),
+        ("Adam", {"learning_rate": [0.1]}),
+        ("Adam", {"name": 3}),
+        ("Adam", {"name": "a/b"}),
+        ("Adam", {"gradient_accumulation_steps": 1}),
+        ("Adam", {"use_ema": True, "ema_momentum": 2.0}),
+        ("Adam", {"use_ema": True, "ema_overwrite_frequency": -1}),
+        ("Adam", {"use_ema": True, "ema_overwrite_frequency": 1.5}),
+        ("Ftrl", {"learning_rate_power": 1.0}),
+        ("Ftrl", {"initial_accumulator_value": -1.0}),
+        ("Ftrl", {"l1_regularization_strength": -1.0}),
+        ("Ftrl", {"l2_regularization_strength": -1.0}),
+        ("Ftrl", {"l2_shrinkage_regularization_strength": -1.0}),
+    ],
+)
+def test_what_keras_refuses_is_refused_with_its_name(name: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=list(arguments)[-1]):
+        getattr(optimizers, name)(**arguments)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_an_optimizer_has_no_attribute_that_keras_has_not(name: str) -> None:
+    public = {attribute for attribute in dir(getattr(optimizers, name)()) if not attribute.startswith("_")}
+
+    assert not public & {"lr", "weights", "get_weights", "get_slot_names"}
+
+
+def test_a_schedule_is_not_replaced_by_a_number() -> None:
+    optimizer = optimizers.SGD(schedules.ExponentialDecay(0.1, 1, 0.5))
+
+    with pytest.raises(TypeError, match="not settable"):
+        optimizer.learning_rate = 0.1
+    optimizer.learning_rate = schedules.ExponentialDecay(0.2, 1, 0.5)
+    assert optimizer.get_config()["learning_rate"]["config"]["initial_learning_rate"] == 0.2
+
+
 @pytest.mark.parametrize("beta", [0.0, 1.1])
 def test_a_share_of_lion_is_above_0_and_at_most_1(beta: float) -> None:
     with pytest.raises(ValueError, match="beta_1"):

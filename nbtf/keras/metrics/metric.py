@@ -47,7 +47,7 @@ class Metric(Trackable):
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         """Takes what is not said by the class."""
-        self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
+        self.name = name or auto_name(snake_case(type(self).__name__))
         self._policy = as_policy(dtype or floatx())
         self._variables: list[Variable] = []
         self._inner: list[Metric] = []

@@ -17,7 +17,7 @@ from nbtf.keras.optimizers.formulas import Nadam as Nadam
 from nbtf.keras.optimizers.formulas import RMSprop as RMSprop
 from nbtf.keras.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from nbtf.keras.optimizers.optimizer import Optimizer as Optimizer
-from nbtf.keras.registry import deserialized, get_registered_object, serialized
+from nbtf.keras.registry import deserialized, get_registered_object, looked_up, serialized
 
 _KNOWN: dict[str, Any] = {
     name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Optimizer)
@@ -37,7 +37,7 @@ def get(identifier: Any) -> Any:
     if identifier is None or isinstance(identifier, Optimizer):
         return identifier
     if isinstance(identifier, dict):
-        return deserialize(identifier)
+        return looked_up(identifier, _KNOWN, "optimizer")
     if isinstance(identifier, str):
         found = get_registered_object(identifier) or _BY_LOWER_NAME.get(identifier.lower())
         if isinstance(found, type):

@@ -10,7 +10,6 @@ from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.functions import pow, sqrt
 from nbtf._ops.magnitude import abs, clip_by_value, maximum, sign, square
-from nbtf._runtime.arguments import check_number
 from nbtf.keras.optimizers.optimizer import Optimizer, Step
 
 
@@ -43,7 +42,7 @@ class SGD(Optimizer):
 
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
         """Takes the options."""
-        if not 0 <= check_number(momentum, "momentum") <= 1:
+        if not isinstance(momentum, float) or not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be a float between [0, 1].")
         self.momentum, self.nesterov = momentum, nesterov
         self.SLOTS = ("momentum",) if momentum else ()
@@ -381,6 +380,15 @@ class Lion(Optimizer):
         return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2}
 
 
+_NEVER_NEGATIVE = (
+    "initial_accumulator_value",
+    "l1_regularization_strength",
+    "l2_regularization_strength",
+    "l2_shrinkage_regularization_strength",
+)
+"""Arguments of `Ftrl`. Source: Keras 3, `keras/src/optimizers/ftrl.py`."""
+
+
 class Ftrl(_Accumulating):
     """Follows the regularised leader: weights that stay small or become zero.
 
@@ -413,6 +421,13 @@ class Ftrl(_Accumulating):
         self.l1_regularization_strength = l1_regularization_strength
         self.l2_regularization_strength = l2_regularization_strength
         self.l2_shrinkage_regularization_strength, self.beta = l2_shrinkage_regularization_strength, beta
+        for argument in _NEVER_NEGATIVE:
+            if getattr(self, argument) < 0.0:
+                text = f"`{argument}` needs to be positive or zero. Received: {argument}={getattr(self, argument)}."
+                raise ValueError(text)
+        if learning_rate_power > 0.0:
+            text = f"`learning_rate_power` needs to be negative or zero. Received: {learning_rate_power=}."
+            raise ValueError(text)
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:

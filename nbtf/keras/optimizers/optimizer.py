@@ -17,7 +17,7 @@ from nbtf._ops.magnitude import clip_by_value
 from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
 from nbtf._ops.trackable import Trackable, restore_parts
 from nbtf._runtime.device import device
-from nbtf.keras.naming import auto_name, inside, snake_case
+from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
 from nbtf.keras.registry import serialized
@@ -75,19 +75,18 @@ class Optimizer(Trackable):
         **kwargs: Any,
     ) -> None:
         """Makes the counter of steps and the learning rate; what is kept beside weights comes with `build`."""
-        if "lr" in kwargs:
-            learning_rate = kwargs.pop("lr")  # as Keras 2 has it
         if kwargs.pop("decay", None) is not None:
             warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
         if kwargs:
             raise ValueError(f"Argument(s) not recognized: {kwargs}")
+        _check_steps(use_ema, ema_momentum, ema_overwrite_frequency, gradient_accumulation_steps)
         given = [one for one in (clipnorm, clipvalue, global_clipnorm) if one is not None]
         if len(given) > 1:
             raise ValueError(
                 "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
                 f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
             )
-        self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
+        self.name = checked_name(auto_name(snake_case(type(self).__name__)) if name is None else name)
         self.weight_decay, self.clipnorm, self.clipvalue = weight_decay, clipnorm, clipvalue
         self.global_clipnorm, self.loss_scale_factor = global_clipnorm, loss_scale_factor
         self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
@@ -106,10 +105,14 @@ class Optimizer(Trackable):
     def _as_rate(self, learning_rate: Any) -> Any:
         if isinstance(learning_rate, LearningRateSchedule) or callable(learning_rate):
             return learning_rate
-        if isinstance(learning_rate, dict):
-            return _schedule_of(learning_rate)
+        if not isinstance(learning_rate, float):
+            raise ValueError(
+                "Argument `learning_rate` should be float, or an instance of LearningRateSchedule, or a callable (that "
+                "takes in the current iteration value and returns the corresponding learning rate value). Received "
+                f"instead: learning_rate={learning_rate}"
+            )
         return Variable(
-            float(learning_rate),
+            learning_rate,
             dtype="float32",
             trainable=False,
             name="learning_rate",
@@ -132,13 +135,16 @@ class Optimizer(Trackable):
 
     @learning_rate.setter
     def learning_rate(self, value: Any) -> None:
-        if isinstance(self._rate, Variable) and not callable(value):
-            self._rate.assign(value)
+        if callable(value):
+            self._rate = value
+        elif not isinstance(self._rate, Variable):
+            raise TypeError(
+                "This optimizer was created with a `LearningRateSchedule` object as its `learning_rate` constructor "
+                "argument, hence its learning rate is not settable. If you need the learning rate to be settable, you "
+                "should instantiate the optimizer with a float `learning_rate` argument."
+            )
         else:
-            with inside(self.name):
-                self._rate = self._as_rate(value)
-
-    lr = learning_rate  # as Keras 2 calls it
+            self._rate.assign(value)
 
     @property
     def variables(self) -> list[Variable]:
@@ -417,7 +423,23 @@ class Optimizer(Trackable):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Optimizer:
         """Makes one from what `get_config` gave."""
-        return cls(**config)
+        rate = config.get("learning_rate")
+        return cls(**({**config, "learning_rate": _schedule_of(rate)} if isinstance(rate, dict) else config))
+
+
+def _check_steps(use_ema: bool, momentum: Any, frequency: Any, accumulated: Any) -> None:
+    """Refuses averages and accumulated gradients that make no sense, in the words of Keras."""
+    if accumulated and accumulated < 2:
+        raise ValueError(
+            "`gradient_accumulation_steps` must be an integer >= 2. "
+            f"Received: gradient_accumulation_steps={accumulated}"
+        )
+    if use_ema and not 0 <= momentum <= 1:
+        raise ValueError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={momentum}")
+    if use_ema and frequency and (not isinstance(frequency, int) or frequency < 1):
+        raise ValueError(
+            f"`ema_overwrite_frequency` must be an integer >= 1 or None. Received: ema_overwrite_frequency={frequency}"
+        )
 
 
 def bare(weight: Any) -> Any:

@@ -13,6 +13,7 @@ from nbtf._ops.identity import identity
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import CONTINUOUS
+from nbtf._types import int32
 from nbtf.autodiff.backward import total
 from nbtf.autodiff.graphs import gradients as refuse
 from nbtf.autodiff.tape import UnconnectedGradients
@@ -123,7 +124,9 @@ def _seed(seed: Any, target: GraphTensor, name: str) -> Any:
     if dtype.is_complex:
         raise TypeError(f"Gradients of complex tensors ({target}) must set grad_ys (y.dtype = {dtype.name})")
     if target._shape.is_fully_defined():
-        return fill(target._shape.as_list(), as_tensor(1, dtype), name=name)
+        shape: Any = as_tensor(target._shape.as_list(), int32)
+        value: Any = as_tensor(1, dtype)
+        return fill(shape.called("Shape"), value.called(f"{name}/Const"), name=name)
     return ones_like(target, name=name)
 
 

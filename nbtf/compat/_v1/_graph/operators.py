@@ -39,16 +39,19 @@ def _quotient(x: Any, y: Any, name: str) -> Any:
     return truediv(x, second, name=name)
 
 
+# The bits of integers are a node of its own below the operator's name, `and/BitwiseAnd`, as in TensorFlow.
+
+
 def _both(x: Any, y: Any, name: str) -> Any:
-    return (logical_and if x._dtype is bool_ else bitwise_and)(x, y, name=name)
+    return logical_and(x, y, name=name) if x._dtype is bool_ else bitwise_and(x, y)
 
 
 def _either(x: Any, y: Any, name: str) -> Any:
-    return (logical_or if x._dtype is bool_ else bitwise_or)(x, y, name=name)
+    return logical_or(x, y, name=name) if x._dtype is bool_ else bitwise_or(x, y)
 
 
 def _one_of(x: Any, y: Any, name: str) -> Any:
-    return (logical_xor if x._dtype is bool_ else bitwise_xor)(x, y, name=name)
+    return logical_xor(x, y, name=name) if x._dtype is bool_ else bitwise_xor(x, y)
 
 
 def _neither(x: Any) -> Any:

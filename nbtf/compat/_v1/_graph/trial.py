@@ -7,7 +7,8 @@ are called again on the tensors meant; if it asks what they are, the trial fails
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 from nbtf._ops.elementwise import AddV2
@@ -69,6 +70,11 @@ class Trial(Graph):
             _share(outputs[0], broadcast_lengths([lengths_of(one) for one in flat(inputs)]))
         self.calls.append(Called(op, inputs, attrs, name, outputs))
         return result
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Generator[str]:
+        """Yields a name as it came: what is free, and what stands in front, the graph says that the op is added to."""
+        yield name or ""
 
     def _handed_on(self, value: Any) -> Any:
         """Returns an attribute with tensors in the place of unknown lengths."""

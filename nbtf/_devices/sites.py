@@ -7,13 +7,27 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[str, int] | None"
 """File name and line of the code that caused something."""
 
-Part: TypeAlias = int | str | None
-"""What the program runs: the replica of a strategy by its number, a node of a graph by its name, or neither."""
+
+class Part(NamedTuple):
+    """What the program runs: a node of a graph by its name, the replica of a strategy by its number, or neither.
+
+    `phase` and `layer` are of a training step, and `holder` says what results are kept for; see `_runtime/phases.py`.
+    """
+
+    node: str | None = None
+    replica: int | None = None
+    phase: str = ""
+    layer: str = ""
+    holder: str = "temporary"
+
+
+NOWHERE = Part()
+
 
 Where: TypeAlias = "tuple[CodeType | None, int, Part]"
 """A place in the user's program: code, number of the instruction, and what runs besides it.
@@ -105,7 +119,7 @@ WORDING = Wording()
 
 def call_site() -> Site:
     """Returns file and line of the nearest caller outside the package."""
-    return site_of(whereabouts(None, 1))
+    return site_of(whereabouts(NOWHERE, 1))
 
 
 def warn(text: str) -> None:

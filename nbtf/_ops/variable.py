@@ -20,6 +20,7 @@ from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
+from nbtf._runtime.phases import WEIGHTS, keeping
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import ALWAYS
 from nbtf._runtime.tensor import _GRAPH_ONLY, Absent, Reference, Tensor, tensor_of
@@ -112,7 +113,7 @@ class Variable(VariableParts):
             make = getattr(open_graph(), "variable", make)  # a graph has its own
             for creator in () if scope is None else scope.creators:
                 make = partial(creator, make)
-        return make(**arguments)
+        return keeping(WEIGHTS, partial(make, **arguments)) if HERE.watched else make(**arguments)
 
     # What it is
 

@@ -23,9 +23,10 @@ from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
 from nbtf._runtime.log_styles import CURRENT_STYLE
 from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.observers import Observers
+from nbtf._runtime.phases import part_of
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
-from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged, part_of
+from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
 
@@ -243,6 +244,7 @@ class Context:
                 HERE.device = first if first is not None and first.type == "CPU" else None
                 HERE.gpus = frozenset([one for one in self.gpus.made if one.lane]) if quiet else frozenset()
                 HERE.first = first if first is HERE.device or first in HERE.gpus else None
+                HERE.watched = self.watched
 
     def set_log(self, log: Callable[[str, str], object] | None) -> None:
         """Has a function called with type and device of each op that is placed, or no longer."""

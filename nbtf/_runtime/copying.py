@@ -11,7 +11,8 @@ from nbtf._devices.sites import Where, warn, whereabouts
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import CopyKind
 from nbtf._runtime.notes import note_of_copy
-from nbtf._runtime.scopes import SCOPE, part_of
+from nbtf._runtime.phases import part_of
+from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import int32
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError

@@ -33,6 +33,8 @@ class OpPlaced(NamedTuple):
     site: Site = None
     node: str | None = None
     replica: int | None = None
+    phase: str = ""
+    layer: str = ""
 
 
 class OpExecuted(NamedTuple):
@@ -48,6 +50,8 @@ class OpExecuted(NamedTuple):
     site: Site = None
     node: str | None = None
     replica: int | None = None
+    phase: str = ""
+    layer: str = ""
 
 
 CopyKind: TypeAlias = Literal["upload", "move", "read"]
@@ -71,6 +75,8 @@ class Copied(NamedTuple):
     site: Site = None
     node: str | None = None
     replica: int | None = None
+    phase: str = ""
+    layer: str = ""
 
 
 class Allocated(NamedTuple):
@@ -85,6 +91,8 @@ class Allocated(NamedTuple):
     site: Site = None
     node: str | None = None
     replica: int | None = None
+    phase: str = ""
+    layer: str = ""
 
 
 Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated

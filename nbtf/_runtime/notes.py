@@ -21,7 +21,7 @@ from time import perf_counter, time
 from typing import Any, Protocol, TypeAlias
 
 from nbtf._devices.base import Device, Made, Memory, Runnable, nbytes_of
-from nbtf._devices.sites import Site, Where, site_of
+from nbtf._devices.sites import NOWHERE, Site, Where, site_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
@@ -59,7 +59,7 @@ class Subject(Protocol):
 
 def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int = 1) -> list[Event]:
     more = [0] * constants, [0] * results
-    return subject.events((subject, None, 0, None, 0, 0.0, 0, 0.0, 0.0, 0, 0, more))
+    return subject.events((subject, None, 0, NOWHERE, 0, 0.0, 0, 0.0, 0.0, 0, 0, more))
 
 
 # Ops
@@ -277,10 +277,9 @@ class EventSubject:
 
 def note_of_event(event: Event) -> Note:
     """Returns the note of an event that was made elsewhere."""
-    return EventSubject(event), None, 0, None, 0, 0.0, event.seq, event.time, None, None, None, None
+    return EventSubject(event), None, 0, NOWHERE, 0, 0.0, event.seq, event.time, None, None, None, None
 
 
-def _place(where: Where) -> tuple[Site, str | None, int | None]:
-    """Returns the last three fields of every event: site, graph node, replica."""
-    part = where[2]
-    return (site_of(where), part, None) if isinstance(part, str) else (site_of(where), None, part)
+def _place(where: Where) -> tuple[Site, str | None, int | None, str, str]:
+    """Returns what stands last in every event: site, graph node, replica, phase, layer."""
+    return site_of(where), *where[2][:4]

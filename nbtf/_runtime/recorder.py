@@ -217,7 +217,7 @@ class Recorder:
     def placed_node(self, name: str) -> OpPlaced | None:
         """Returns how the node of a graph was placed when a session last ran it, while that is still kept."""
         for note in chain.from_iterable(map(reversed, reversed(self._look()[1]))):
-            if note[PART] == name:
+            if note[PART].node == name:
                 for event in note[SUBJECT].events(note):
                     if isinstance(event, OpPlaced):
                         return event

@@ -10,7 +10,6 @@ from weakref import ReferenceType
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import Fields, parse
-from nbtf._devices.sites import Part
 from nbtf._runtime.events import Reason
 
 
@@ -160,11 +159,6 @@ class NodeScope(Scope):
         return scope
 
 
-def part_of(scope: Scope | None) -> Part:
-    """Returns what events say besides the place in the program: the node or the replica that runs."""
-    return None if scope is None else scope.node or scope.replica
-
-
 _STATE: ContextVar[Scope | None] = ContextVar("nbtf scope", default=None)
 SCOPE = _STATE.get
 set_scope = _STATE.set
@@ -176,16 +170,17 @@ class Here:
     """The devices whose express lanes are open in this process; written by `Context.settle` alone.
 
     `device` is the CPU that plain ops go to, or None. `gpus` are real GPUs, none of them where there is no lane.
-    `first` is the device that plain ops go to if it has a lane of either kind.
+    `first` is the device that plain ops go to if it has a lane of either kind. `watched` says whether somebody listens.
     """
 
-    __slots__ = ("device", "first", "gpus")
+    __slots__ = ("device", "first", "gpus", "watched")
 
     def __init__(self) -> None:
         """Starts closed."""
         self.device: Device | None = None
         self.gpus: frozenset[Device] = frozenset()
         self.first: Device | None = None
+        self.watched = False
 
 
 HERE = Here()

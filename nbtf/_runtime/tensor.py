@@ -11,7 +11,8 @@ from nbtf._devices.base import Buffer, Device
 from nbtf._devices.sites import whereabouts
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.notes import note_of_copy
-from nbtf._runtime.scopes import SCOPE, part_of
+from nbtf._runtime.phases import part_of
+from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 

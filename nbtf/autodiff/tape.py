@@ -13,6 +13,7 @@ from nbtf._ops.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
+from nbtf._runtime.phases import BACKWARD, during
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
 from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
@@ -234,7 +235,8 @@ class GradientTape(ScopeStack):
         targets = [target] if target.__class__ is Tensor else flat(target)
         wanted = flat(sources)
         seeds = None if output_gradients is None else _seeds(targets, output_gradients)
-        results = self._walk(tape, targets, seeds, wanted, not self._persistent)
+        walk = _walk_told if HERE.watched else GradientTape._walk
+        results = walk(self, tape, targets, seeds, wanted, not self._persistent)
         if unconnected_gradients is not _NONE:
             results = _connected(results, wanted, unconnected_gradients)
         return results if wanted is sources else packed(sources, results)
@@ -356,6 +358,7 @@ class GradientTape(ScopeStack):
             return zeros([*target.shape, *source.shape[1:]], target.dtype)
         return made
 
+    @during(BACKWARD)
     def _jacobians(
         self,
         of: Callable[..., list[Any]],
@@ -384,6 +387,9 @@ class GradientTape(ScopeStack):
             zeros([*target.shape, *one.shape], one.dtype) if grad is None else grad
             for one, grad in zip(sources, made, strict=True)
         ]
+
+
+_walk_told = during(BACKWARD)(GradientTape._walk)
 
 
 def ones_for(target: Any) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 from nbtf._locks import new_lock
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.elements import announce, as_element, at_next, on_host, wrapped
 from nbtf.data.specs import each, spec_of
@@ -45,7 +46,7 @@ class Iterator:
         if CURRENT.context.watched:
             announce("IteratorGetNext")
         with self._lock:
-            element = next(self._elements)
+            element = _next_of(self._elements)
             self._taken += 1
             return element
 
@@ -96,6 +97,11 @@ class Iterator:
                 self._taken += 1
                 return Optional(element, self._stage.spec, True)
             return Optional(None, self._stage.spec, False)
+
+
+@during(INPUT)
+def _next_of(elements: PythonIterator[Any]) -> Any:
+    return next(elements)
 
 
 def _is_random(stage: Any) -> bool:

@@ -10,6 +10,7 @@ from nbtf._ops.identity import identity
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
+from nbtf._runtime.phases import INPUT, during
 from nbtf.distribute.values import mapped, regrouped
 from nbtf.errors import OutOfRangeError
 
@@ -140,7 +141,7 @@ class DistributedIterator:
 
     def __next__(self) -> Any:
         """Returns the next element."""
-        return next(self._elements)
+        return _next_of(self._elements)
 
     def get_next_as_optional(self) -> Optional:
         """Returns the next element in an optional, which is empty after the last one."""
@@ -157,9 +158,14 @@ class DistributedIterator:
           OutOfRangeError: there is none.
         """
         try:
-            return next(self._elements)
+            return _next_of(self._elements)
         except StopIteration:
             raise OutOfRangeError(None, None, "End of sequence") from None
+
+
+@during(INPUT)
+def _next_of(elements: Iterator[Any]) -> Any:
+    return next(elements)
 
 
 def part_of(number: int, replicas: int, batch: Any) -> Any:

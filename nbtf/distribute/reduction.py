@@ -17,6 +17,7 @@ from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.logger import get_logger
+from nbtf._runtime.phases import ALL_REDUCE, during
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.contexts import ReplicaContext
@@ -52,6 +53,7 @@ class CrossDeviceOps:
     num_packs = 1
     reduce_to_device: str | None = None
 
+    @during(ALL_REDUCE)
     def all_reduce(
         self, reduce_op: ReduceOp, values: Sequence[Sequence[Any]], devices: Sequence[str]
     ) -> list[list[Any]]:
@@ -156,6 +158,7 @@ def on(place: str, value: Any) -> Tensor:
         return identity(tensor)
 
 
+@during(ALL_REDUCE)
 def reduced(reduce_op: ReduceOp, values: Sequence[Any], place: str) -> Any:
     """Returns sum or mean of the replicas' values, on a device; they are added in the order of the replicas."""
     if isinstance(values[0], IndexedSlices):
@@ -185,6 +188,7 @@ def put_on(place: str, value: Any) -> Any:
     return on(place, value)
 
 
+@during(ALL_REDUCE)
 def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: int | None) -> Any:
     """Returns what `strategy.reduce` does, on CPU:0: of the replicas' values, and of their rows if there is an axis."""
     values: Sequence[Any] = value.values
@@ -255,6 +259,7 @@ def _met(context: ReplicaContext, op: ReduceOp, values: list[Any]) -> list[Any]:
 def all_gathered_here(context: ReplicaContext, value: Any, axis: int) -> Any:
     """Returns what `ReplicaContext.all_gather` does."""
 
+    @during(ALL_REDUCE)
     def merge(strategy: Any, per_replica: Any) -> Any:
         devices = strategy.extended.worker_devices
 

@@ -19,7 +19,7 @@ GITHUB = Path(__file__).parents[2] / ".github"
 MAGICS = (GITHUB / "MAGICS.md").read_text(encoding="utf-8")
 EVENTS = (GITHUB / "EVENTS.md").read_text(encoding="utf-8")
 README = (GITHUB.parent / "README.md").read_text(encoding="utf-8")
-EVERYWHERE = {"seq", "time", "site", "node", "replica"}
+EVERYWHERE = {"seq", "time", "site", "node", "replica", "phase", "layer"}
 """Fields of all events."""
 
 USED = ("%device", "%devices", "%placement_log", "%gpu_memory", "%%device", "%%placement", "%%gpu_memory")

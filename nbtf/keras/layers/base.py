@@ -9,6 +9,8 @@ from typing import Any
 from nbtf import nest
 from nbtf._ops.trackable import restore_parts
 from nbtf._ops.trial import in_earnest
+from nbtf._runtime.phases import in_layer
+from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers, trial
@@ -178,7 +180,7 @@ class Layer(Described, Weights):
                 and getattr(x, "_keras_mask", None) is None
             ):
                 try:
-                    return self.call(x)
+                    return in_layer(self._name, self.call)(x) if HERE.watched else self.call(x)
                 except Exception as error:
                     raise failure_of_call(error, self, args, kwargs) from error.__cause__
         return self._call_at_length(args, kwargs)
@@ -205,7 +207,8 @@ class Layer(Described, Weights):
         if masks is not None and self._facts.has_mask and kwargs.get("mask") is None and len(args) < 2:
             kwargs["mask"] = masks
         try:
-            outputs = self._run(*args, **kwargs)
+            run = in_layer(self._name, self._run) if HERE.watched else self._run
+            outputs = run(*args, **kwargs)
         except Exception as error:
             raise failure_of_call(error, self, args, kwargs) from error.__cause__
         self._accompany(first, masks, outputs)

@@ -12,6 +12,7 @@ from nbtf._ops.division import divide_no_nan, truediv
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.phases import FORWARD, during
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.naming import auto_name, snake_case
@@ -73,6 +74,7 @@ class Loss:
         """Returns a loss for each example."""
         raise NotImplementedError
 
+    @during(FORWARD)
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Returns the loss of a batch.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from nbtf import distribute
@@ -13,6 +14,7 @@ from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.reduction import reduce_mean
 from nbtf._ops.trackable import Trackable
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.phases import METRICS, during
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.initializers import get as initializer_of
@@ -51,6 +53,13 @@ class Metric(Trackable):
         self._policy = as_policy(dtype or floatx())
         self._variables: list[Variable] = []
         self._inner: list[Metric] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Has events say that its ops are of metrics."""
+        super().__init_subclass__(**kwargs)
+        for name in ("update_state", "result"):
+            if isinstance(vars(cls).get(name), FunctionType):
+                setattr(cls, name, during(METRICS)(vars(cls)[name]))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Keeps a list of the metrics inside this one."""

@@ -17,6 +17,7 @@ from nbtf._ops.magnitude import clip_by_value
 from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
 from nbtf._ops.trackable import Trackable, restore_parts
 from nbtf._runtime.device import device
+from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
@@ -160,7 +161,7 @@ class Optimizer(Trackable):
         """
         with _BUILDING:  # threads that share the optimizer come to their first step together
             if not self.built:
-                self._build(list(variables))
+                keeping(SLOTS, self._build, list(variables))
 
     def _build(self, weights: list[Any]) -> None:
         """Makes all of it before it shows any: whoever comes between sees an optimizer that is not built."""
@@ -238,6 +239,7 @@ class Optimizer(Trackable):
         else:
             self._apply_all(distribute.get_strategy(), grads, weights)
 
+    @during(UPDATE)
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
         """Is called outside of replicas: all copies are within reach."""
         if not self.built:

@@ -9,6 +9,7 @@ from typing import Any
 from nbtf import distribute
 from nbtf._ops.creation import zeros
 from nbtf._ops.elementwise import add, cast, multiply
+from nbtf._runtime.phases import FORWARD, METRICS, during
 from nbtf.autodiff import GradientTape
 from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
@@ -185,6 +186,7 @@ class Learner:
         if weights:
             self._need_compiled().optimizer.apply_gradients(zip(grads, weights, strict=True))
 
+    @during(METRICS)
     def _gather(self, x: Any, y: Any, y_pred: Any, sample_weight: Any, loss: Any) -> None:
         """Has the metrics look at a batch and its loss."""
         rows, share = rows_of(x), SHARE.get()
@@ -225,6 +227,7 @@ class Learner:
         """Returns the outputs for a batch; a subclass may write it anew."""
         return self._called(unpacked(data)[0], False)
 
+    @during(FORWARD)
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
     ) -> Any:

@@ -12,6 +12,7 @@ from nbtf._ops.identity import identity
 from nbtf._ops.variable import Variable as TensorVariable
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor, constant_of
+from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.datasets import part_of
@@ -70,6 +71,7 @@ def part_for(number: int, replicas: int, batch: Any) -> Any:
     return mapped(part, batch)
 
 
+@during(INPUT)
 def placed(batch: Any) -> Any:
     """Returns a batch as tensors, where constants go now. Its arrays must belong to nobody else."""
     kind = batch.__class__

@@ -20,6 +20,7 @@ schema in its first column. Fields that an event does not have are left out of J
     copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
     node, replica   name of the node that a session ran, number of the replica of a strategy; usually missing
+    phase, layer    phase of a training step, path of the Keras layer; missing where none runs
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
-    "source target copy code node replica"
+    "source target copy code node replica phase layer"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]
@@ -81,6 +82,7 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
         fields |= {"kind": "allocated", "device": event.device, "nbytes": event.nbytes}
         fields |= {"in_use": event.in_use, "pool": event.pool}
     fields |= {"code": code_line(event.site) or None, "node": event.node, "replica": event.replica}
+    fields |= {"phase": event.phase or None, "layer": event.layer or None}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from inspect import Parameter, isclass, signature
 from typing import Any
 
-from nbtf._devices.sites import WORDING, Where, site_of, whereabouts
+from nbtf._devices.sites import NOWHERE, WORDING, Where, site_of, whereabouts
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
@@ -108,7 +108,7 @@ class VariableStore:
         )
         if building() is None:  # as in TensorFlow, variables of eager programs are found by themselves alone
             return variable
-        self._made[name], self._places[name] = variable, whereabouts(None)
+        self._made[name], self._places[name] = variable, whereabouts(NOWHERE)
         if regularizer is not None:
             _regularize(variable, name, regularizer)
         return variable

@@ -1,0 +1,166 @@
+"""Which part of a training step runs: its phase, the layer, and what its results are kept for.
+
+Whoever runs a part says so while somebody listens, and nobody else has any cost by it. As with scopes, what was said
+holds as long as its owner lives: the bound `__exit__` that a `with` statement has until its block is over. So an
+interrupt at any instruction leaves nothing behind. See `nbtf/_runtime/blocks.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+from weakref import ref
+
+from nbtf._devices.sites import NOWHERE, Part
+from nbtf._runtime.blocks import call_variable, leaving
+from nbtf._runtime.scopes import HERE, Scope
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORWARD, BACKWARD, ALL_REDUCE, UPDATE, INPUT, METRICS = PHASES = (
+    "forward",
+    "backward",
+    "all-reduce",
+    "update",
+    "input",
+    "metrics",
+)
+"""What an event's `phase` may be; it is empty where none runs."""
+
+WEIGHTS, SLOTS = "weights", "optimizer slots"
+_BORN_IN = {FORWARD: "activations", BACKWARD: "gradients", ALL_REDUCE: "gradients", INPUT: "input"}
+_OTHERWISE = "temporary"
+HOLDERS = (WEIGHTS, SLOTS, *dict.fromkeys(_BORN_IN.values()), _OTHERWISE)
+"""What memory may be kept for, as far as is known when it is taken."""
+
+_Parts = dict[tuple[Any, Any, bool], Part]
+_PARTS: dict[tuple[str, str, str], _Parts] = {}
+_REMEMBERED = 4096
+
+
+class _Saying:
+    """What a block says; `outer` is what holds again after it."""
+
+    __slots__ = ("holder", "layer", "outer", "owner", "parts", "phase")
+
+    outer: _Saying | None
+    owner: ref[Any] | None
+
+    def __init__(self, phase: str, layer: str, holder: str) -> None:
+        """Begins without an owner."""
+        self.phase, self.layer, self.holder = phase, layer, holder
+        self.outer = self.owner = None
+        key = phase, layer, holder
+        parts = _PARTS.get(key)
+        if parts is None:
+            if len(_PARTS) >= _REMEMBERED:
+                _PARTS.clear()
+            parts = _PARTS[key] = {}
+        self.parts = parts
+
+
+_NOTHING = _Saying("", "", "")
+_SAID = call_variable("nbtf phase", _NOTHING)
+
+
+def _current() -> _Saying:
+    """Returns what the innermost block says that can still end."""
+    said = _SAID.get()
+    while said.owner is not None and said.owner() is None:
+        said = said.outer or _NOTHING
+    return said
+
+
+def part_of(scope: Scope | None) -> Part:
+    """Returns what events say besides the line of the program: node or replica, phase and layer.
+
+    Where nobody says a phase, what a tape hears is of the forward one.
+    """
+    said = _SAID.get()
+    if said.owner is not None and said.owner() is None:
+        said = _current()
+    if scope is None:
+        return NOWHERE if said is _NOTHING else said.parts.get(_NO_SCOPE) or _new_part(said, _NO_SCOPE)
+    key = scope.node, scope.replica, not scope.tapes
+    return said.parts.get(key) or _new_part(said, key)
+
+
+_NO_SCOPE = None, None, True
+
+
+def _new_part(said: _Saying, key: tuple[Any, Any, bool]) -> Part:
+    if len(said.parts) >= _REMEMBERED:
+        said.parts.clear()
+    node, replica, unheard = key
+    phase = said.phase or ("" if unheard else FORWARD)
+    holder = said.holder or _BORN_IN.get(phase, _OTHERWISE)
+    part = said.parts[key] = Part(node, None if node else replica, phase, said.layer, holder)
+    return part
+
+
+class stage:  # noqa: N801  # as blocks are called
+    """A block in which a part of a step runs; each is used once."""
+
+    __slots__ = ("__weakref__", "_exit", "_new")
+
+    def __init__(self, phase: str | None = None, layer: str | None = None, holder: str | None = None) -> None:
+        """Takes what is to be said; what is None stays as it is outside."""
+        self._exit: Any = None
+        outer = _current()
+        self._new = _Saying(
+            outer.phase if phase is None else phase,
+            outer.layer if layer is None else layer,
+            outer.holder if holder is None else holder,
+        )
+        self._new.outer = outer
+
+    def __enter__(self) -> None:
+        """Begins the block."""
+        self._new.owner = ref(self._exit)
+        self._exit = None
+        _SAID.set(self._new)
+
+    @leaving
+    def __exit__(self, *error: object) -> None:
+        """Ends it."""
+        _SAID.set(self._new.outer or _NOTHING)
+
+
+def during(phase: str) -> Callable[[F], F]:
+    """Marks a function that is a phase of a step."""
+
+    def mark(function: F) -> F:
+        @wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if not HERE.watched:
+                return function(*args, **kwargs)
+            if phase is FORWARD:  # a loss, which may be computed anywhere
+                with stage(_current().phase or phase):
+                    return function(*args, **kwargs)
+            with stage(phase, "", ""):
+                return function(*args, **kwargs)
+
+        return cast("F", run)
+
+    return mark
+
+
+def keeping(holder: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function whose results are kept for something; what encloses the call has the say."""
+    if not HERE.watched or _current().holder:
+        return function(*args)
+    with stage(holder=holder):
+        return function(*args)
+
+
+def in_layer(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the call of a layer, told as such: inside another layer, and forward where no phase runs."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        outer = _current()
+        path = f"{outer.layer}/{name}" if outer.layer else name
+        with stage(outer.phase or FORWARD, path):
+            return call(*args, **kwargs)
+
+    return run

@@ -1,60 +1,113 @@
-"""`tf.summary`: what programs note down for TensorBoard. It is accepted, and a warning says that nothing is written."""
+"""`tf.summary`: what programs note down for TensorBoard, in the event files that it reads."""
 
-from contextlib import nullcontext as _nullcontext
+from collections.abc import Generator as _Generator
+from contextlib import contextmanager as _contextmanager
 from functools import cache as _cache
 from typing import Any as _Any
+from typing import NamedTuple as _NamedTuple
 
+from nbtf._runtime.blocks import call_variable as _call_variable
+from nbtf._runtime.context import CURRENT as _CURRENT
+from nbtf._runtime.conversion import as_tensor as _as_tensor
 from nbtf._runtime.logger import get_logger as _get_logger
+from nbtf._storage import summaries as _summaries
+from nbtf._storage.event_files import EventFile as _EventFile
+
+
+class _Destination(_NamedTuple):
+    """Where notes go now."""
+
+    writer: "SummaryWriter | None" = None
+    step: _Any = None
+    records: _Any = True
+
+
+_NOWHERE = _Destination()
+_BLOCK = _call_variable("nbtf summaries", _NOWHERE)
+
+
+def _destination() -> _Destination:
+    """Returns where notes go: as the innermost block says, else as `set_as_default` did."""
+    block = _BLOCK.get()
+    return block if block is not _NOWHERE else _CURRENT.context.summaries or _NOWHERE
 
 
 @_cache
-def _warn_of_no_files() -> None:
-    """Says once that nothing is written."""
-    _get_logger().warning(
-        "nbtf writes no event files: what tf.summary and the callback TensorBoard are given is dropped. `fit` returns "
-        "losses and metrics, and the callback CSVLogger writes them into a file."
-    )
+def _warn_not_written(what: str) -> None:
+    """Says once what is not written."""
+    _get_logger().warning(f"nbtf writes no {what} into event files; numbers, histograms and texts it does.")
 
 
 class SummaryWriter:
-    """Accepts what it is given and writes no file, which a warning says: event files are TensorBoard's.
+    """Writes notes into a file of a folder.
 
     Args:
-      logdir: the folder; it is not made.
+      logdir: the folder, which is made; None writes nothing.
+      max_queue: how many notes wait before they are written.
+      filename_suffix: what the file's name ends with.
 
-    >>> with tf.summary.create_file_writer("logs").as_default():
+    Raises:
+      OSError: the file cannot be made.
+
+    >>> import tempfile
+    >>> with tf.summary.create_file_writer(tempfile.mkdtemp()).as_default():
     ...     tf.summary.scalar("loss", 0.5, step=1)
-    False
+    True
     """
 
-    def __init__(self, logdir: str | None = None) -> None:
-        """Takes the folder."""
+    def __init__(self, logdir: str | None = None, max_queue: int = 10, filename_suffix: str = ".v2") -> None:
+        """Makes folder and file."""
         self.logdir = logdir
-        if logdir is not None:
-            _warn_of_no_files()
+        self._closed = False
+        self._file = None if logdir is None else _EventFile(logdir, filename_suffix, max_queue)
 
-    def as_default(self, step: _Any = None) -> _nullcontext["SummaryWriter"]:
-        """Returns a block in which notes would go to this writer."""
-        return _nullcontext(self)
+    @_contextmanager
+    def as_default(self, step: _Any = None) -> _Generator["SummaryWriter"]:
+        """Opens a block in which notes go to this writer.
+
+        Args:
+          step: of the notes that name none.
+        """
+        around, before = _BLOCK.get(), _destination()
+        try:
+            _BLOCK.set(before._replace(writer=self, step=before.step if step is None else step))
+            yield self
+        finally:
+            _BLOCK.set(around)
 
     def set_as_default(self, step: _Any = None) -> None:
-        """Does nothing."""
+        """Has notes go to this writer from now on."""
+        before = _destination()
+        _CURRENT.context.summaries = before._replace(writer=self, step=before.step if step is None else step)
 
     def init(self) -> None:
-        """Does nothing."""
+        """Does nothing: the file is there."""
 
     def flush(self) -> None:
-        """Does nothing."""
+        """Writes what waits.
+
+        Raises:
+          OSError: it cannot be written.
+        """
+        if self._file is not None:
+            self._file.flush()
 
     def close(self) -> None:
-        """Does nothing."""
+        """Writes what waits; notes of later are refused.
 
-    def __enter__(self) -> "SummaryWriter":
-        """Opens the block of `as_default`."""
-        return self
+        Raises:
+          OSError: it cannot be written.
+        """
+        self.flush()
+        self._closed = True
 
-    def __exit__(self, *exception: object) -> None:
-        """Closes it."""
+    def _add(self, step: _Any, content: bytes, part: int = _summaries.SUMMARY) -> bool:
+        """Adds a message, and tells whether it is written."""
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed")
+        if self._file is not None:
+            self._file.add(int(step), part, content)
+        return self._file is not None
 
 
 def create_file_writer(
@@ -66,18 +119,22 @@ def create_file_writer(
     experimental_trackable: bool = False,
     experimental_mesh: _Any = None,
 ) -> SummaryWriter:
-    """Returns a writer that accepts everything and writes nothing.
+    """Returns a writer, and makes its folder and file.
 
     Args:
-      logdir: the folder; it is not made.
-      max_queue: accepted and ignored.
+      logdir: the folder.
+      max_queue: how many notes wait before they are written, 10 by default.
       flush_millis: accepted and ignored.
-      filename_suffix: accepted and ignored.
+      filename_suffix: what the file's name ends with, `.v2` by default.
       name: accepted and ignored.
       experimental_trackable: accepted and ignored.
       experimental_mesh: accepted and ignored.
+
+    Raises:
+      OSError: the file cannot be made.
     """
-    return SummaryWriter(logdir)
+    queue = 10 if max_queue is None else max_queue
+    return SummaryWriter(str(logdir), queue, ".v2" if filename_suffix is None else filename_suffix)
 
 
 def create_noop_writer() -> SummaryWriter:
@@ -85,25 +142,52 @@ def create_noop_writer() -> SummaryWriter:
     return SummaryWriter()
 
 
+def _noted(message: _Any, name: str, data: _Any, step: _Any, *more: _Any) -> bool:
+    """Writes a message, if anybody writes now, and tells whether."""
+    destination = _destination()
+    if destination.writer is None or not should_record_summaries():
+        return False
+    number = destination.step if step is None else step
+    if number is None:
+        raise ValueError(
+            "No step set. Please specify one either through the `step` argument or through the `step` of "
+            "`as_default` or `set_as_default`."
+        )
+    return destination.writer._add(number, message(name, _as_tensor(data).numpy(), *more))
+
+
 def scalar(name: str, data: _Any, step: _Any = None, description: str | None = None) -> bool:
-    """Returns False: the number is not written.
+    """Writes a number, and returns whether there is a writer.
 
     Args:
       name: of the number.
       data: the number.
-      step: when it was.
+      step: when it was; by default the step of `as_default`.
       description: what it means.
+
+    Raises:
+      ValueError: there is no step.
     """
-    return False
+    return _noted(_summaries.scalar, name, data, step, description or "")
 
 
 def histogram(name: str, data: _Any, step: _Any = None, buckets: int | None = None, description: _Any = None) -> bool:
-    """Returns False: the values are not written."""
-    return False
+    """Writes how numbers are spread; see `scalar`.
+
+    Args:
+      name: of the numbers.
+      data: the numbers.
+      step: when they were.
+      buckets: into how many bins of equal width they go, 30 by default.
+      description: what they mean.
+    """
+    count = _summaries.BINS if buckets is None else buckets
+    return _noted(_summaries.bins, name, data, step, count, description or "")
 
 
 def image(name: str, data: _Any, step: _Any = None, max_outputs: int = 3, description: _Any = None) -> bool:
-    """Returns False: the pictures are not written."""
+    """Returns False: pictures are not written, which a warning says."""
+    _warn_not_written("images")
     return False
 
 
@@ -116,29 +200,53 @@ def audio(
     encoding: str | None = None,
     description: _Any = None,
 ) -> bool:
-    """Returns False: the sounds are not written."""
+    """Returns False: sounds are not written, which a warning says."""
+    _warn_not_written("sounds")
     return False
 
 
 def text(name: str, data: _Any, step: _Any = None, description: _Any = None) -> bool:
-    """Returns False: the text is not written."""
-    return False
+    """Writes a text or several; see `scalar`."""
+    return _noted(_summaries.tensor, name, data, step, "text", description or "")
 
 
 def write(tag: str, tensor: _Any, step: _Any = None, metadata: _Any = None, name: str | None = None) -> bool:
-    """Returns False: the tensor is not written."""
-    return False
+    """Writes a tensor of floats or texts; see `scalar`.
+
+    Args:
+      tag: its name.
+      tensor: the tensor.
+      step: when it was.
+      metadata: accepted and ignored.
+      name: accepted and ignored.
+    """
+    return _noted(_summaries.tensor, tag, tensor, step)
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Does nothing."""
+    """Writes what waits in a writer, by default in that to which notes go now."""
+    writer = _destination().writer if writer is None else writer
+    if writer is not None:
+        writer.flush()
 
 
-def record_if(condition: _Any) -> _nullcontext[None]:
-    """Returns a block in which notes are as they are elsewhere."""
-    return _nullcontext()
+@_contextmanager
+def record_if(condition: _Any) -> _Generator[None]:
+    """Opens a block in which notes are written if a condition holds.
+
+    Args:
+      condition: a truth value, or a function that returns one.
+    """
+    around = _BLOCK.get()
+    try:
+        _BLOCK.set(_destination()._replace(records=condition))
+        yield
+    finally:
+        _BLOCK.set(around)
 
 
 def should_record_summaries() -> bool:
-    """Returns False: nothing is written."""
-    return False
+    """Returns whether notes are written now: there is a writer, and no `record_if` forbids it."""
+    destination = _destination()
+    condition = destination.records() if callable(destination.records) else destination.records
+    return destination.writer is not None and bool(condition)

@@ -1,4 +1,4 @@
-"""Are notes for TensorBoard accepted, without a file?"""
+"""Do notes for TensorBoard come to the file, and only those that are wanted?"""
 
 from __future__ import annotations
 
@@ -8,29 +8,90 @@ import pytest
 
 import nbtf as tf
 from nbtf import summary
+from tests.storage.events import events_in, values_in
 
 
-def test_notes_are_accepted_and_nothing_is_written(tmp_path: Path) -> None:
-    writer = tf.summary.create_file_writer(str(tmp_path / "logs"))
-    with writer.as_default(step=1), tf.summary.record_if(True):
+def test_a_writer_makes_its_file_at_once(tmp_path: Path) -> None:
+    tf.summary.create_file_writer(str(tmp_path / "logs"))
+
+    (path,) = (tmp_path / "logs").iterdir()
+    assert path.name.startswith("events.out.tfevents.")
+    assert path.name.endswith(".v2")
+    assert [b"brain.Event:2"] == [event[3] for event in events_in(path)]
+
+
+def test_notes_of_a_block_are_written_with_their_step(tmp_path: Path) -> None:
+    writer = tf.summary.create_file_writer(str(tmp_path))
+    with writer.as_default(step=7):
         written = [
-            tf.summary.scalar("loss", 0.5, step=1),
-            tf.summary.histogram("weights", [1.0, 2.0]),
-            tf.summary.image("picture", tf.zeros([1, 2, 2, 1])),
+            tf.summary.scalar("loss", 0.5),
+            tf.summary.scalar("loss", tf.constant(0.25), step=8),
             tf.summary.text("words", "text"),
+            tf.summary.histogram("weights", [1.0, 2.0], buckets=2),
+            tf.summary.write("tensor", [1, 2]),
         ]
-    writer.flush()
     writer.close()
 
-    assert (written, list(tmp_path.iterdir())) == ([False] * 4, [])
+    assert [True] * 5 == written
+    expected = [(7, "loss", 0.5), (8, "loss", 0.25), (7, "words", [b"text"])]
+    assert [*expected, (7, "weights", [1.0, 1.5, 1.0, 1.5, 2.0, 1.0]), (7, "tensor", [1.0, 2.0])] == values_in(tmp_path)
 
 
-def test_that_nothing_is_written_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    summary._warn_of_no_files.cache_clear()
-    for _ in range(2):
-        tf.summary.create_file_writer("logs")
-        tf.keras.callbacks.TensorBoard("logs")
-    tf.summary.create_noop_writer()
+def test_nothing_is_written_without_a_writer_or_where_a_block_forbids_it(tmp_path: Path) -> None:
+    writer = tf.summary.create_file_writer(str(tmp_path))
+    before = tf.summary.scalar("a", 1.0, step=1)
+    with writer.as_default(step=1), tf.summary.record_if(lambda: False):
+        forbidden = tf.summary.scalar("b", 1.0), tf.summary.should_record_summaries()
+    with tf.summary.create_noop_writer().as_default(step=1):
+        nowhere = tf.summary.scalar("c", 1.0)
+    writer.close()
 
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "writes no event files" in caplog.text
+    assert (False, (False, False), False, []) == (before, forbidden, nowhere, values_in(tmp_path))
+
+
+def test_a_default_writer_stays_until_a_restart(tmp_path: Path) -> None:
+    tf.summary.create_file_writer(str(tmp_path)).set_as_default(step=3)
+    written = tf.summary.scalar("a", 1.0)
+    tf.summary.flush()
+    tf.runtime.restart()
+
+    assert (True, False) == (written, tf.summary.scalar("a", 2.0))
+    assert [(3, "a", 1.0)] == values_in(tmp_path)
+
+
+def test_a_note_needs_a_step(tmp_path: Path) -> None:
+    with (
+        tf.summary.create_file_writer(str(tmp_path)).as_default(),
+        pytest.raises(ValueError, match="No step set"),
+    ):
+        tf.summary.scalar("a", 1.0)
+
+
+def test_a_closed_writer_takes_no_notes(tmp_path: Path) -> None:
+    writer = tf.summary.create_file_writer(str(tmp_path))
+    writer.close()
+
+    with writer.as_default(step=1), pytest.raises(RuntimeError, match="already closed"):
+        tf.summary.scalar("a", 1.0)
+
+
+def test_what_is_not_written_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    summary._warn_not_written.cache_clear()
+    with tf.summary.create_file_writer(str(tmp_path)).as_default(step=1):
+        written = [tf.summary.image("picture", tf.zeros([1, 2, 2, 1])) for _ in range(2)]
+
+    assert ([False, False], []) == (written, values_in(tmp_path))
+    assert ["nbtf writes no images into event files; numbers, histograms and texts it does."] == caplog.messages
+
+
+def test_the_callback_writes_each_epoch(tmp_path: Path) -> None:
+    model = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(1, kernel_initializer="zeros")])
+    model.compile("sgd", "mse")
+    rows = tf.ones((2, 1))
+    board = tf.keras.callbacks.TensorBoard(tmp_path)
+    history = model.fit(rows, rows, epochs=2, verbose=0, validation_data=(rows, rows), callbacks=[board]).history
+
+    for folder, name in (("train", "loss"), ("validation", "val_loss")):
+        written = values_in(tmp_path / folder)
+        assert [(0, "epoch_loss"), (1, "epoch_loss")] == [(step, tag) for step, tag, _ in written]
+        assert pytest.approx(history[name]) == [value for _, _, value in written]

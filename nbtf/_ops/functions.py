@@ -213,7 +213,8 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Log.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [grad * reciprocal(conj(call.inputs[0]))]
+    # TensorFlow multiplies by the reciprocal, and its optimizer of graphs makes this division of it.
+    return [grad / conj(call.inputs[0])]
 
 
 Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS)

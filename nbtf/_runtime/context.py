@@ -97,6 +97,7 @@ class Context:
         self.made_from: dict[str, PhysicalDevice] = {}
         self._more_cpus: dict[str, Device] = {}  # that only sessions have
         self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
+        self.summaries: Any = None  # where notes for TensorBoard go outside of blocks
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
         self._opened_cells: list[tuple[int, Request]] = []

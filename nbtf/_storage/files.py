@@ -97,15 +97,15 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
     drafts.sync_folder(folder)
 
 
-def append(path: StrPath, text: str) -> None:
-    """Adds a text to the end of a file, made if need be; a disk that is full leaves the file as it was.
+def append(path: StrPath, content: bytes | str) -> None:
+    """Adds bytes or a text to the end of a file, made if need be; a disk that is full leaves the file as it was.
 
     There is no draft: what others add meanwhile stays, and a long log is not copied for each line.
 
     Raises:
       OSError: it cannot be written.
     """
-    encoded = text.encode()
+    encoded = content.encode() if isinstance(content, str) else content
     with io.FileIO(os.fspath(path), "ab", opener=_opener(0o666)) as file:
         drafts.wait_for(file.fileno())
         length = os.fstat(file.fileno()).st_size

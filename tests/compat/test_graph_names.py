@@ -131,7 +131,6 @@ def test_a_scope_inside_another_may_begin_with_an_underscore() -> None:
         (tf.exp, "Exp_grad/mul"),
         (tf.math.erf, "Erf_grad/mul_1"),
         (tf.math.expm1, "Expm1_grad/mul"),
-        (tf.math.log, "Log_grad/mul"),
         (tf.math.log1p, "Log1p_grad/mul"),
         (tf.math.softplus, "Softplus_grad/mul"),
         (tf.nn.l2_loss, "L2Loss_grad/mul"),

@@ -25,6 +25,7 @@ from nbtf import cli
 from nbtf.cli import pyodide_folder
 from nbtf.cli.lab import Lesson
 from nbtf.notebook.magics import placement_log
+from tests.storage.events import values_of
 
 keras = tf.keras
 callbacks = keras.callbacks
@@ -119,6 +120,16 @@ def by_csv(append: bool) -> Callable[[Path, int], None]:
         callback.on_train_end()
 
     return save
+
+
+def by_summary(folder: Path, number: int) -> None:
+    with tf.summary.create_file_writer(str(folder)).as_default(step=number) as writer:
+        tf.summary.scalar("loss", number)
+    writer.close()
+
+
+def of_summaries(folder: Path) -> float | None:
+    return max((value for path in folder.iterdir() for _, _, value in values_of(path)), default=None)
 
 
 def of_text(name: str) -> Callable[[Path], str | None]:
@@ -348,6 +359,7 @@ SAVERS = (
     in_versions("backup", by_backup, of_backup),
     in_versions("table", by_csv(append=False), of_text("log.csv")),
     in_versions("table that grows", by_csv(append=True), of_text("log.csv")),
+    in_versions("notes for TensorBoard", by_summary, of_summaries),
     in_versions(
         "drawing",
         lambda f, n: keras.utils.plot_model(model(n), f / "m.dot", rankdir="TL"[n - 1] + "BR"[n - 1]),

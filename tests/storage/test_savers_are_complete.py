@@ -26,6 +26,9 @@ SAVING = {
     "packing": {"write"},
 }
 
+LOGS = ("printed text", "table that grows", "notes for TensorBoard")
+"""What adds to a file: lines of logs wait for the system."""
+
 every_saver = pytest.mark.parametrize("saver", SAVERS, ids=lambda saver: saver.name)
 
 
@@ -185,4 +188,4 @@ def test_a_power_failure_takes_nothing_that_was_saved(saver: Saver, tmp_path: Pa
         saver.save(tmp_path)
 
     assert disk.names == set()
-    assert not disk.contents or saver.name in ("printed text", "table that grows")  # lines of logs wait for the system
+    assert not disk.contents or saver.name in LOGS

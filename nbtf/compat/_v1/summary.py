@@ -1,15 +1,16 @@
-"""`tf.compat.v1.summary`: what programs of TensorFlow 1 note down for TensorBoard; accepted, and nothing is written."""
+"""`tf.compat.v1.summary`: what programs of TensorFlow 1 note down for TensorBoard: messages that a session computes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import nbtf
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
+from nbtf._storage import summaries
 from nbtf._types import string
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred
@@ -17,35 +18,41 @@ from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.absent import refusal
 from nbtf.compat._v1._variables.keys import GraphKeys
 
+Message = Callable[[list[Any]], bytes]
+"""What makes a message of the values of tensors."""
 
-def _node(type: str, inputs: Sequence[Any], name: str) -> GraphTensor:
-    """Returns a text that takes tensors, so that they are computed, and says nothing of them."""
+
+def _node(type: str, inputs: Sequence[Any], name: str, message: Message) -> GraphTensor:
+    """Returns a text that takes tensors, and is the message of their values."""
     graph = building()
     assert graph is not None
 
-    def told(values: Sequence[Tensor]) -> list[Any]:
-        return [as_tensor(b"", string)]
+    def written(values: Sequence[Tensor]) -> list[Any]:
+        return [as_tensor(message([value.numpy() for value in values]), string)]
 
     with graph.inside():
         given = [as_tensor(one) for one in inputs]
         graph.settle()
         known = [(TensorShape(()), string)]
-        record = Deferred(type, told, own_gradient=lambda grads: [])
+        record = Deferred(type, written, own_gradient=lambda grads: [])
         return graph.add_known(record, given, {}, name, lambda node: known).outputs[0]
 
 
-def _noted(type: str, name: str, value: Any, collections: Any, family: str | None) -> Any:
+def _noted(type: str, name: str, value: Any, collections: Any, family: str | None, message: Any = None) -> Any:
     graph = building()
     if graph is None:
         return False
     tag = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name).lstrip("/")
-    made = _node(type, [value], f"{family}/{tag}" if family else tag)
+    tag = f"{family}/{tag}" if family else tag
+    scope = graph.get_name_scope()
+    whole = f"{scope}/{tag}" if scope else tag
+    made = _node(type, [value], tag, lambda values: message(whole, *values) if message else b"")
     graph.add_to_collections([GraphKeys.SUMMARIES] if collections is None else collections, made)
     return made
 
 
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
-    """Returns a text that stands for a number in TensorBoard.
+    r"""Returns a number's message for TensorBoard, which a session computes and a `FileWriter` writes.
 
     Args:
       name: what it is called.
@@ -56,18 +63,18 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
     ...     print(sess.run(tf1.summary.scalar("loss", 0.5)))
-    b''
+    b'\n\x0b\n\x04loss\x15\x00\x00\x00?'
     """
-    return _noted("ScalarSummary", name, tensor, collections, family)
+    return _noted("ScalarSummary", name, tensor, collections, family, summaries.number)
 
 
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
-    """Returns a text that stands for a histogram in TensorBoard; see `scalar`."""
-    return _noted("HistogramSummary", name, values, collections, family)
+    """Returns a histogram's message for TensorBoard; see `scalar`."""
+    return _noted("HistogramSummary", name, values, collections, family, summaries.histogram)
 
 
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Any:
-    """Returns a text that stands for images in TensorBoard; see `scalar`."""
+    """Returns an empty message: images are not written; see `scalar`."""
     return _noted("ImageSummary", name, tensor, collections, family)
 
 
@@ -79,22 +86,22 @@ def audio(
     collections: Any = None,
     family: str | None = None,
 ) -> Any:
-    """Returns a text that stands for sounds in TensorBoard; see `scalar`."""
+    """Returns an empty message: sounds are not written; see `scalar`."""
     return _noted("AudioSummaryV2", name, tensor, collections, family)
 
 
 def text(name: str, tensor: Any, collections: Any = None) -> Any:
-    """Returns a text that stands for texts in TensorBoard; see `scalar`."""
-    return _noted("TensorSummaryV2", name, tensor, collections, None)
+    """Returns a text's message for TensorBoard; see `scalar`."""
+    return _noted("TensorSummaryV2", name, tensor, collections, None, _text)
 
 
 def tensor_summary(name: str, tensor: Any, collections: Any = None, family: str | None = None, **ignored: Any) -> Any:
-    """Returns a text that stands for a tensor in TensorBoard; see `scalar`."""
-    return _noted("TensorSummaryV2", name, tensor, collections, family)
+    """Returns the message of a tensor of floats or texts; see `scalar`."""
+    return _noted("TensorSummaryV2", name, tensor, collections, family, summaries.tensor)
 
 
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:
-    """Returns a text that stands for several.
+    """Returns the message of several.
 
     Args:
       inputs: what `scalar` and the like returned.
@@ -107,13 +114,13 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
     graph = building()
     if graph is None:
         raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary.")
-    made = _node("MergeSummary", list(inputs), name or "Merge/MergeSummary")
+    made = _node("MergeSummary", list(inputs), name or "Merge/MergeSummary", b"".join)
     graph.add_to_collections(collections or (), made)
     return made
 
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Any:
-    """Returns a text that stands for all in a collection; None if it is empty.
+    """Returns the message of all in a collection; None if it is empty.
 
     Args:
       key: the collection.
@@ -128,40 +135,79 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 
 
 class FileWriter(nbtf.summary.SummaryWriter):
-    """Accepts what it is given and writes no file: event files are TensorBoard's.
+    """Writes messages into a file of a folder, both made at once.
 
     Args:
-      logdir: the folder; it is not made.
-      graph: accepted and ignored, as is all that follows.
-      *ignored: as above.
-      **more: as above.
+      logdir: the folder.
+      graph: accepted and ignored: graphs are not written.
+      max_queue: how many messages wait before they are written.
+      flush_secs: accepted and ignored.
+      graph_def: accepted and ignored.
+      filename_suffix: what the file's name ends with.
+      session: accepted and ignored.
+
+    Raises:
+      OSError: the file cannot be made.
     """
 
-    def __init__(self, logdir: str, graph: Any = None, *ignored: Any, **more: Any) -> None:
-        """Takes the folder."""
-        super().__init__(logdir)
+    def __init__(
+        self,
+        logdir: str,
+        graph: Any = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        """Makes folder and file."""
+        super().__init__(str(logdir), max_queue, filename_suffix or "")
+
+    def __enter__(self) -> FileWriter:
+        """Opens a block that ends with `close`."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Closes the file."""
+        self.close()
 
     def get_logdir(self) -> str | None:
         """Returns the folder."""
         return self.logdir
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Does nothing."""
+        """Writes what a session has made of a summary.
+
+        Args:
+          summary: the message.
+          global_step: of the training, 0 by default.
+
+        Raises:
+          TypeError: the message is no bytes.
+        """
+        if not isinstance(summary, bytes):
+            raise TypeError(f"A summary is the bytes that a session returns for it. Got {summary!r:.80}.")
+        self._add(0 if global_step is None else global_step, summary)
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
-        """Does nothing."""
+        """Does nothing: graphs are not written."""
 
     def add_event(self, event: Any) -> None:
-        """Does nothing."""
+        """Does nothing: nbtf has no class of events."""
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Does nothing."""
+        """Does nothing: what a run cost is not written."""
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Does nothing."""
+        """Does nothing: nbtf has no class of session logs."""
 
     def reopen(self) -> None:
-        """Does nothing."""
+        """Takes messages again after `close`."""
+        self._closed = False
+
+
+def _text(tag: str, value: Any) -> bytes:
+    return summaries.tensor(tag, value, "text")
 
 
 def __getattr__(name: str) -> NoReturn:

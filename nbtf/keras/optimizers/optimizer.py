@@ -76,6 +76,8 @@ class Optimizer(Trackable):
         **kwargs: Any,
     ) -> None:
         """Makes the counter of steps and the learning rate; what is kept beside weights comes with `build`."""
+        if "lr" in kwargs:
+            learning_rate = kwargs.pop("lr")  # as Keras 2 has it
         if kwargs.pop("decay", None) is not None:
             warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
         if kwargs:
@@ -146,6 +148,8 @@ class Optimizer(Trackable):
             )
         else:
             self._rate.assign(value)
+
+    lr = learning_rate  # as Keras 2 calls it
 
     @property
     def variables(self) -> list[Variable]:

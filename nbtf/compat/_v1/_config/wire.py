@@ -9,12 +9,11 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nbtf._storage.wire import block, tag, varint
 from nbtf.compat._v1._config.kinds import Kind, Number, Text, Truth, Whole
 
 if TYPE_CHECKING:
     from nbtf.compat._v1._config.fields import Field
-
-_64_BITS = (1 << 64) - 1
 
 
 class DecodeError(Exception):
@@ -29,39 +28,25 @@ def encoded(fields: Iterable[tuple[Field, Any]]) -> bytes:
 def _field(field: Field, value: Any) -> bytes:
     if field.key is not None:
         entries = [_one(1, field.key, key) + _one(2, field.kind, item) for key, item in value.items()]
-        return b"".join([_with_length(field.number, entry) for entry in entries])
+        return b"".join([block(field.number, entry) for entry in entries])
     if field.of_messages:
-        return b"".join(
-            [_with_length(field.number, one.SerializeToString()) for one in (value if field.many else (value,))]
-        )
+        return b"".join([block(field.number, one.SerializeToString()) for one in (value if field.many else (value,))])
     if field.many and field.kind.wire != 2:  # numbers stand side by side
-        return _with_length(field.number, b"".join([_value(field.kind, one) for one in value]))
+        return block(field.number, b"".join([_value(field.kind, one) for one in value]))
     return b"".join([_one(field.number, field.kind, one) for one in (value if field.many else (value,))])
 
 
 def _one(number: int, kind: Kind, value: Any) -> bytes:
-    return _varint(number << 3 | kind.wire) + _value(kind, value)
-
-
-def _with_length(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
+    return tag(number, kind.wire) + _value(kind, value)
 
 
 def _value(kind: Kind, value: Any) -> bytes:
     if isinstance(kind, Text):
         data = value.encode()
-        return _varint(len(data)) + data
+        return varint(len(data)) + data
     if isinstance(kind, Number):
         return struct.pack(kind.code, value)
-    return struct.pack("<Q", value) if kind.wire == 1 else _varint(int(value) & _64_BITS)
-
-
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
+    return struct.pack("<Q", value) if kind.wire == 1 else varint(int(value))
 
 
 def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterator[tuple[Field, Any]]:

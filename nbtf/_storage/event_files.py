@@ -1,0 +1,123 @@
+"""How is a log of training written that TensorBoard reads? Records with checksums, each a message with a time.
+
+Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h` (the records) and `core/util/event.proto` (the messages).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import struct
+import time
+import weakref
+from functools import cache
+
+from nbtf._locks import new_lock
+from nbtf._storage import files
+from nbtf._storage.wire import block, double, whole
+
+_CASTAGNOLI = 0x82F63B78
+"""The polynomial of CRC-32C, its bits reversed. Source: RFC 3720, appendix B.4."""
+
+_MASK_DELTA = 0xA282EAD8
+"""What is added to a checksum. Source: TensorFlow, `tensorflow/core/lib/hash/crc32c.h`."""
+
+_VERSION = "brain.Event:2"
+"""What the first message of a file says. Source: TensorFlow, `tensorflow/core/util/events_writer.cc`."""
+
+_NUMBERS = itertools.count()
+
+
+def record(data: bytes) -> bytes:
+    """Returns bytes as a record: their length, its checksum, they themselves, their checksum."""
+    length = struct.pack("<Q", len(data))
+    return length + _masked_checksum(length) + data + _masked_checksum(data)
+
+
+def _masked_checksum(data: bytes) -> bytes:
+    checksum = crc32c(data)
+    rotated = (checksum >> 15 | checksum << 17) & 0xFFFFFFFF
+    return struct.pack("<I", (rotated + _MASK_DELTA) & 0xFFFFFFFF)
+
+
+def crc32c(data: bytes) -> int:
+    """Returns the CRC-32C of some bytes.
+
+    >>> hex(crc32c(b"123456789"))
+    '0xe3069283'
+    """
+    table, remainder = _remainders(), 0xFFFFFFFF
+    for byte in data:
+        remainder = table[(remainder ^ byte) & 0xFF] ^ remainder >> 8
+    return remainder ^ 0xFFFFFFFF
+
+
+@cache
+def _remainders() -> list[int]:
+    """Returns the remainder of each byte."""
+    remainders = list(range(256))
+    for _ in range(8):
+        remainders = [number >> 1 ^ (_CASTAGNOLI if number & 1 else 0) for number in remainders]
+    return remainders
+
+
+class EventFile:
+    """A file in a folder, both made at once; what is added waits until there is enough of it, or `flush` is called.
+
+    Args:
+      folder: where.
+      suffix: what the file's name ends with.
+      queue: how many messages may wait.
+
+    Raises:
+      OSError: the folder or the file cannot be made.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], suffix: str = "", queue: int = 10) -> None:
+        """Makes the file with its first message."""
+        files.make_folder(folder)
+        now = time.time()
+        name = f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.{next(_NUMBERS)}{suffix}"
+        self.path = os.path.join(os.fspath(folder), name)
+        self._queue, self._waiting, self._lock = queue, bytearray(), new_lock()
+        self._count = 0
+        files.create(self.path, record(double(1, now) + block(3, _VERSION)))
+        weakref.finalize(self, _write_rest, self.path, self._waiting, os.getpid())
+
+    def add(self, step: int, field: int, content: bytes) -> None:
+        """Adds a message of this moment.
+
+        Args:
+          step: of the training.
+          field: the number of the message's part.
+          content: that part.
+
+        Raises:
+          OSError: it cannot be written; it waits for the next try.
+        """
+        event = record(double(1, time.time()) + whole(2, step) + block(field, content))
+        with self._lock:
+            self._waiting += event
+            self._count += 1
+            is_full = self._count > self._queue
+        if is_full:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what waits.
+
+        Raises:
+          OSError: it cannot be written; it waits for the next try.
+        """
+        with self._lock:
+            if self._waiting:
+                files.append(self.path, bytes(self._waiting))
+            self._waiting.clear()
+            self._count = 0
+
+
+def _write_rest(path: str, waiting: bytearray, process: int) -> None:
+    """Writes what waits when nobody can ask for it any more, the end of the program included; a fork leaves it."""
+    if waiting and process == os.getpid() and os.path.exists(path):
+        files.append(path, bytes(waiting))

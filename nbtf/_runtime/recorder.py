@@ -33,6 +33,7 @@ class Snapshot(NamedTuple):
     `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
     target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
     values on their way to a device and back. `peaks` is the most that was in use on a device after an allocation.
+    `modelled` adds the seconds of ops whose time is modelled.
     """
 
     heard: int
@@ -46,6 +47,7 @@ class Snapshot(NamedTuple):
     moved_bytes: Ways
     nbytes: Ops
     peaks: dict[str, int]
+    modelled: dict[tuple[str, str, Reason], float]
 
     @property
     def placed(self) -> int:
@@ -71,6 +73,7 @@ class _Totals:
         self.moved_bytes: Counter[tuple[str, str]] = Counter()
         self.allocations: Counter[str] = Counter()
         self.peaks: dict[str, int] = {}
+        self.modelled: dict[tuple[str, str, Reason], float] = {}
 
     def with_notes(self, notes: list[Note]) -> _Totals:
         """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code."""
@@ -98,6 +101,8 @@ class _Totals:
                 self.executed += times
                 if placed is not None:
                     self.nbytes[placed] += times * sum(output.nbytes for output in event.outputs)
+                    if event.timing == "modelled":
+                        self.modelled[placed] = self.modelled.get(placed, 0.0) + times * event.seconds
             elif isinstance(event, Allocated):
                 self.allocations[event.device] += times
                 self._reach(event.device, event.in_use)
@@ -201,6 +206,7 @@ class Recorder:
             dict(totals.moved_bytes),
             dict(totals.nbytes),
             dict(totals.peaks),
+            dict(totals.modelled),
         )
 
     def placed_before(self, seq: int) -> OpPlaced | None:

@@ -60,7 +60,11 @@ class Saved(NamedTuple):
     def states(self) -> dict[str, State]:
         """Returns the state of every view, by the name of its class."""
         models = [model["state"] for model in self.metadata["widgets"][STATES]["state"].values()]
-        return {model["_anywidget_id"].rsplit(".")[-1]: model["state"] for model in models if "state" in model}
+        return {
+            model["_anywidget_id"].rsplit(".")[-1].partition("-")[0]: model["state"]
+            for model in models
+            if "state" in model
+        }
 
     def with_states(self, states: dict[str, State]) -> Saved:
         """Returns the notebook with these states in its views."""

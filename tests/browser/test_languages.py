@@ -23,7 +23,7 @@ RAN = """\
 with tf.device("/GPU:7"):
     a = tf.add([1.0], [2.0])"""
 
-STATIC = Path(esm.__file__).parent / "static"
+STATIC = Path(esm.__file__).parents[1] / "static"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ STATIC = Path(esm.__file__).parent / "static"
 def test_views_speak_as_the_page_or_the_environment_does(
     lab: Lab, page: str, asked: str, lang: str, says: list[str]
 ) -> None:
-    lab.open(START.format(asked), "%devices --live", RAN)
+    lab.open(START.format(asked), "%devices --live --here", RAN)
     lab.page.evaluate("lang => document.documentElement.lang = lang", page)
     lab.run(0, 1, 2)
     lab.page.locator(f"{MAP}[lang='{lang}'] .nbtf-ghost").wait_for()

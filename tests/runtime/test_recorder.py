@@ -209,7 +209,7 @@ def test_recorder_tells_what_an_observer_hears() -> None:
         busy()
 
     assert told(heard) == told(recorder)
-    assert heard.snapshot()._replace(nbytes={}) == recorder.snapshot()._replace(nbytes={})
+    assert heard.snapshot()._replace(nbytes={}, modelled={}) == recorder.snapshot()._replace(nbytes={}, modelled={})
     assert {Allocated, Copied, OpExecuted, OpPlaced} == {type(event) for event in heard.snapshot().events}
 
 
@@ -233,7 +233,7 @@ def test_totals_are_those_of_the_events() -> None:
             busy()
 
     taken, again = record.snapshot(), recorder_of(*record.events, capacity=100_000).snapshot()
-    assert again._replace(nbytes=taken.nbytes) == taken
+    assert again._replace(nbytes=taken.nbytes, modelled=taken.modelled) == taken
     assert sum(taken.nbytes.values()) == sum(
         output.nbytes for event in taken.events if isinstance(event, OpExecuted) for output in event.outputs
     )

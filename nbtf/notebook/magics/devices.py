@@ -18,10 +18,11 @@ def add_devices_magic(session: Session) -> None:
     shown = options.add_mutually_exclusive_group()
     shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
     shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
+    options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.live:
-        return live(session, "DeviceMap", lambda: logical(session))
+        return live(session, "DeviceMap", lambda: logical(session), here=chosen.here)
     return physical(session) if chosen.physical else logical(session)

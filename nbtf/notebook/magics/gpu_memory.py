@@ -23,6 +23,7 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
     shown = now.add_mutually_exclusive_group()
     shown.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
+    now.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     shown.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
@@ -55,7 +56,7 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
         return None  # what it has freed is said; nothing else was asked
     if chosen.live:
-        return live(session, "MemoryView", lambda: table(session, names), names)
+        return live(session, "MemoryView", lambda: table(session, names), names, chosen.here)
     return table(session, names)
 
 

@@ -1,6 +1,7 @@
 // The device map: where every op ran and why, what was copied, how full each device is.
 
 import { makeArcs, makeLanes, travelArc, travelLane, updateArcs, updateLanes } from "./arrows.js";
+import { makeDeviceRows } from "./device_rows.js";
 import { attr, bytes, h, keyed, put, rove } from "./dom.js";
 import { mapTables } from "./map_tables.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
@@ -15,6 +16,9 @@ export const deviceMap = {
   kind: "map",
   get title() {
     return WORDS.map.title;
+  },
+  get shortTitle() {
+    return WORDS.rows.title;
   },
 
   create(root, ui) {
@@ -35,7 +39,13 @@ export const deviceMap = {
     });
     this.sizes.observe(this.cards);
     this.legend = legend();
-    root.append(this.stage, this.legend, this.list);
+    this.rows = makeDeviceRows(ui);
+    this.whole = h("div", { class: "nbtf-whole" }, this.stage, this.legend, this.list);
+    root.append(this.rows, this.whole);
+  },
+
+  heard(state) {
+    this.rows.heard(state);
   },
 
   dispose() {
@@ -51,6 +61,10 @@ export const deviceMap = {
 
   update(state, position) {
     const scene = sceneAt(state, position);
+    const docked = this.ui.docked();
+    this.rows.hidden = !docked;
+    this.whole.hidden = docked;
+    if (docked) return this.rows.update(state, scene);
     const show = this.shown(state, scene, position);
     const [hosts, others] = [scene.rooms.filter(isHost), scene.rooms.filter((room) => !isHost(room))];
     keyed(this.host, hosts, (room) => room.name, (room) => this.newRoom(room), (node, room) => this.fillRoom(node, room, show));

@@ -62,6 +62,13 @@ export function bytes(n) {
   return `${size.toFixed(size < 100 ? 1 : 0).replace(/\.0$/, "")} ${unit}`;
 }
 
+// "24 B", "1.25 KiB", "129 KiB": three digits, where room is little.
+export function rounded(n) {
+  if (!(n >= 1024)) return exact(n);
+  const [unit, scale] = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]].find(([, least]) => n >= least);
+  return `${+(n / scale).toPrecision(3)} ${unit}`;
+}
+
 // "4,844,421,120 B"; "–" for what is not known.
 export function exact(n) {
   return n === null || n === undefined || n < 0 ? "–" : `${Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",")} B`;

@@ -4,14 +4,15 @@
 //   {kind: "map", title: "Device map",
 //    create(root, ui),         builds its elements once in `root` (div.nbtf-body)
 //    update(state, position),  changes them; position is null when live, else an index into state.steps
+//    heard?(state),            is given every state that comes, drawn or not
 //    tables(state),            [{caption, columns, rows, notes}], see table.js
 //    say?(state, position, kind, badge), the sentence of the status line; kind is that of the badge, badge its text
 //    dispose?()}               stops what create started
 // Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
-// `ui` is {chosen, changed(), go(i), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
-// asks for a redraw; `go(i)` shows step i; `still()` is true with reduced motion; `width()` is
+// `ui` is {chosen, changed(), docked(), go(i), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
+// asks for a redraw; `docked()` tells whether the view stands in a panel; `go(i)` shows step i; `still()` is true with reduced motion; `width()` is
 // "narrow" (below 640 px), "medium" or "wide" (from 880 px), `narrow()` tells whether it is the first.
-// The root element carries `data-width` and `data-mode` ("live" or "replay") for CSS.
+// The root element carries `data-width`, `data-mode` ("live" or "replay") and `data-dock` ("right" or "down", in a panel) for CSS.
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
 // [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
@@ -24,6 +25,7 @@
 // .nbtf-row-step (.nbtf-what, .nbtf-where, .nbtf-reason, .nbtf-size, .nbtf-code; [aria-current] in the replay).
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
 
+import { dock } from "./dock.js";
 import { attr, clock, h, put } from "./dom.js";
 import { replay } from "./replay.js";
 import { table } from "./table.js";
@@ -79,10 +81,20 @@ function start({ model, el }, kind, words) {
   attr(self.parts.root, "lang", words?.lang || "en");
   el.replaceChildren(self.parts.root);
   view.create(self.parts.body, {
-    chosen: {}, changed: self.dirty, go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
+    chosen: {}, changed: self.dirty, docked: () => Boolean(self.parts.root.dataset.dock), go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
     width: () => self.parts.root.dataset.width, narrow: () => self.parts.root.dataset.width === "narrow",
   });
-  return watch(self, motion);
+  self.dock = dock({ model, el, root: self.parts.root, changed: () => (titled(self), self.dirty()) });
+  const unwatch = watch(self, motion);
+  return () => {
+    self.dock.stop();
+    unwatch();
+  };
+}
+
+// In little room a view may have a shorter title.
+function titled({ view, parts }) {
+  put(parts.title, (parts.root.dataset.dock && view.shortTitle) || view.title);
 }
 
 function build(self) {
@@ -102,10 +114,11 @@ function build(self) {
   const body = h("div", { class: "nbtf-body" });
   const tables = h("div", { class: "nbtf-tables" });
   const status = h("span", { class: "nbtf-status", role: "status" });
-  const head = h("div", { class: "nbtf-head" }, h("span", { class: "nbtf-title" }, view.title), badge, total, pause, tabular);
+  const title = h("span", { class: "nbtf-title" }, view.title);
+  const head = h("div", { class: "nbtf-head" }, title, badge, total, pause, tabular);
   const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
     head, player.bar, player.line, body, tables, status);
-  return { root, badge, total, pause, tabular, body, tables, status };
+  return { root, title, badge, total, pause, tabular, body, tables, status };
 }
 
 // Plain keys belong to the view: a notebook would take "b" for a new cell and the arrows for a walk through its cells.
@@ -118,6 +131,8 @@ function watch(self, motion) {
   const { model, parts } = self;
   const fresh = () => {
     self.heardFrom = Date.now();
+    self.view.heard?.(model.get("state") || {});
+    self.dock.heard();
     self.dirty();
   };
   // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
@@ -133,6 +148,7 @@ function watch(self, motion) {
   }, 500);
   width.observe(parts.root);
   model.on("change:state", fresh);
+  model.on("msg:custom", self.dock.heard);
   document.addEventListener("visibilitychange", self.dirty);
   motion.addEventListener("change", self.dirty);
   const counted = countFrames();
@@ -146,6 +162,7 @@ function watch(self, motion) {
     self.view.dispose?.();
     cancelAnimationFrame(self.raf);
     model.off("change:state", fresh);
+    model.off("msg:custom", self.dock.heard);
     document.removeEventListener("visibilitychange", self.dirty);
     motion.removeEventListener("change", self.dirty);
     counted();

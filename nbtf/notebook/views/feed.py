@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -29,6 +30,9 @@ MAP_PART = 20
 
 PATIENCE = 5
 """A look for holders that took so many times as long as it may is not made again at once."""
+
+FOLDED = re.compile("_EagerConst$|ReadVariableOp$|VarHandleOp$|Assign")
+"""Ops that a device is not named by: they are there in every program."""
 
 State = dict[str, Any]
 """What a view is told; plain data."""
@@ -88,7 +92,11 @@ class Feed:
             "ended": ended,
             "heard": snapshot.heard,
             "ops": snapshot.placed,
-            "devices": [self._device(device, counts.get(device.name, []), uses.get(device.name)) for device in found],
+            "devices": [
+                self._device(device, counts.get(device.name, []), uses.get(device.name))
+                | _work(counts.get(device.name, []), snapshot, device.name)
+                for device in found
+            ],
             "since": self._session.began,
             "copies": [
                 [short(source), short(target), count, snapshot.copied_bytes[source, target]]
@@ -227,6 +235,16 @@ class Feed:
 def _compiling() -> str:
     """Returns which GPUs compile kernels at this moment, which makes a cell wait; mostly none."""
     return ", ".join(dict.fromkeys(short(one.device) for one in runtime.compiling()))
+
+
+def _work(counts: list[tuple[str, int, runtime.Reason]], snapshot: runtime.Snapshot, device: str) -> State:
+    """Returns how many ops a device ran, which of them took most of its time and which was the last: none is folded."""
+    shown = [(op, count, reason) for op, count, reason in counts if not FOLDED.match(op)]
+    time = {(op, reason): one for (op, holder, reason), one in snapshot.modelled.items() if short(holder) == device}
+    most = max(shown, key=lambda row: (time.get((row[0], row[2]), 0.0), row[1]), default=("", 0, None))[0]
+    ran = (event for event in reversed(snapshot.events) if isinstance(event, runtime.OpExecuted))
+    last = next((event.op for event in ran if short(event.device) == device and not FOLDED.match(event.op)), most)
+    return {"work": sum([count for _, count, _ in shown]), "op": one_line(most), "last": one_line(last)}
 
 
 def _counts(snapshot: runtime.Snapshot) -> dict[str, list[tuple[str, int, runtime.Reason]]]:

@@ -10,7 +10,9 @@ from nbtf.notebook.tables import Table
 from nbtf.notebook.views.pump import pump_of
 
 
-def live(session: Session, kind: str, table: Callable[[], Table], only: tuple[str, ...] = ()) -> Any:
+def live(
+    session: Session, kind: str, table: Callable[[], Table], only: tuple[str, ...] = (), here: bool = False
+) -> Any:
     """Returns the view of a session, each time the same one; a table where nothing can be live.
 
     Args:
@@ -18,6 +20,7 @@ def live(session: Session, kind: str, table: Callable[[], Table], only: tuple[st
       kind: `DeviceMap` or `MemoryView`.
       table: makes what stands in for it.
       only: the devices that are shown; all when empty.
+      here: whether it stays in its cell, also where the page has panels.
 
     Raises:
       ModuleNotFoundError: anywidget is not installed.
@@ -32,4 +35,5 @@ def live(session: Session, kind: str, table: Callable[[], Table], only: tuple[st
     known = pump.shared.get((kind, only))
     if known is None or known.gone:
         known = pump.shared[kind, only] = getattr(widgets, kind)(*only)
+    known.docked = not here
     return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zlib import crc32
 
 try:
     import anywidget
@@ -31,6 +32,10 @@ class View(anywidget.AnyWidget):
     state: Any = traitlets.Dict().tag(sync=True)
     texts: Any = traitlets.Dict().tag(sync=True)
     """What it says in other languages than English, by the name under which it was asked for."""
+    docked: Any = traitlets.Bool(default_value=False).tag(sync=True)
+    """Whether it goes into a panel of the page, where the page has panels."""
+    ident: Any = traitlets.Unicode().tag(sync=True)
+    """The name of the model, by which the page finds it."""
     maps = False
     module = ""
     """The file in `static/` that draws it."""
@@ -53,7 +58,10 @@ class View(anywidget.AnyWidget):
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
         state = self._pump.add(self.maps, only)
-        super().__init__(state=state, texts=self._texts(state["lang"]))
+        # A page has one style for each name: an older one, saved in a notebook, must not take this one's place.
+        style = f"{type(self).__module__}.{type(self).__name__}-{crc32(self._css.encode()):08x}"
+        super().__init__(state=state, texts=self._texts(state["lang"]), _anywidget_id=style)
+        self.ident = self.model_id
         getattr(self, "on_msg")(self._heard)  # noqa: B009  # ipywidgets does not type it
         self._pump.feeds(self)
 
@@ -76,6 +84,8 @@ class View(anywidget.AnyWidget):
         match content:
             case {"kind": "view", "n": 1 | -1 as more}:
                 self._pump.report(self, more)
+                if more > 0:
+                    getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
             case {"kind": "language", "name": str(name)}:
                 self._speak(name)
             case _:

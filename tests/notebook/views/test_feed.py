@@ -206,7 +206,7 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "schema rev wall hb lang busy ended heard ops devices since copies columns words steps cells only".split()
         == list(state)
     )
-    of_device = "name label kind model card bus_id card_memory memory ops counts more history real".split()
+    of_device = "name label kind model card bus_id card_memory memory ops counts more history real work op last".split()
     assert [*of_device, "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 
 

@@ -48,7 +48,7 @@ class Kernel:
             output_hook=lambda message: heard.append((message["msg_type"], message["content"])),
             timeout=SECONDS,
         )
-        updates = [content["data"]["state"] for kind, content in heard if kind == "comm_msg"]
+        updates = [content["data"].get("state", {}) for kind, content in heard if kind == "comm_msg"]
         return Ran(
             reply["content"]["status"],
             [update["state"] for update in updates if "state" in update],

@@ -1,0 +1,165 @@
+"""Does a live view stay in sight, and move, while the documented presses run? And does its panel live and die well?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import NOTEBOOK, Lab
+from tests.conftest import ROOT
+
+WINDOWS = [
+    (1920, 1080, True, "Light"),
+    (1440, 900, False, "Dark"),
+    (1366, 768, False, "Light"),
+    (1280, 720, True, "Dark"),
+    (1024, 700, False, "Light"),
+]
+"""Windows of people, whether they press Shift+Enter one at a time or three times quickly, and the theme."""
+
+ROW, PANEL, HERE = ".nbtf-row", ".nbtf-panel", "Show it here"
+START = "import nbtf as tf\n_ = tf.runtime.simulate_gpus({}, model='Tesla K20m')\n%load_ext nbtf"
+
+WATCH_ROWS = """() => {
+    const inView = row => {
+        const inner = row.getBoundingClientRect(), outer = row.closest('.nbtf-panel').getBoundingClientRect();
+        const high = Math.min(inner.bottom, outer.bottom, innerHeight) - Math.max(inner.top, outer.top, 0);
+        const wide = Math.min(inner.right, outer.right, innerWidth) - Math.max(inner.left, outer.left, 0);
+        return Math.max(0, high) * Math.max(0, wide) / (inner.width * inner.height);
+    };
+    window.__rows = {looks: 0, least: 1, ran: new Set()};
+    new MutationObserver(() => {
+        if (!document.querySelector('.nbtf-panel .nbtf-badge[data-state=live]')) return;
+        const rows = [...document.querySelectorAll('.nbtf-panel .nbtf-row')];
+        __rows.looks += rows.length == 4;
+        __rows.least = Math.min(__rows.least, ...rows.map(inView));
+        rows.filter(row => row.dataset.running != null).forEach(row => __rows.ran.add(row.dataset.device));
+    }).observe(document.body, {subtree: true, attributes: true, childList: true});
+}"""
+"""Looks, whenever the page changes while a cell runs, how much of the rows is in sight and which device runs."""
+
+
+def first_cells() -> list[str]:
+    """The cells of the start page that README has people run."""
+    page = json.loads((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(cell["source"]) for cell in page["cells"] if cell["cell_type"] == "code"]
+    return [cell for cell in cells if "google.colab" not in cell][:3]
+
+
+def press(lab: Lab, times: int, each: bool) -> None:
+    """Presses Shift+Enter as a person does: in a cell, quickly or one press at a time."""
+    lab.page.locator(".jp-Notebook .jp-Cell .cm-content").first.click()
+    for number in range(times):
+        lab.page.keyboard.press("Shift+Enter")
+        if each and number < times - 1:
+            lab.wait(f"{NOTEBOOK}.content.widgets[arg].model.executionCount > 0", number)
+            lab.wait(f"{lab.kernel}.status == 'idle'")
+
+
+@pytest.mark.parametrize(("width", "height", "each", "theme"), WINDOWS)
+def test_rooms_are_in_sight_and_run_while_the_third_cell_runs(
+    new_lab: Callable[..., Lab], width: int, height: int, each: bool, theme: str
+) -> None:
+    lab = new_lab(viewport={"width": width, "height": height})
+    lab.server.theme(theme)
+    lab.open(*first_cells())
+    lab.page.evaluate(WATCH_ROWS)
+
+    press(lab, 3, each)
+    lab.wait("window.__rows.ran.size == 4")
+    lab.interrupt()
+
+    looks, least = lab.page.evaluate("() => [__rows.looks, __rows.least]")
+    assert (True, 1.0) == (looks > 0, round(least, 2))
+    assert lab.page.evaluate(f"() => {NOTEBOOK}.content.node.contains(document.activeElement)")
+
+
+@pytest.mark.parametrize(("devices", "most"), [(4, 320), (8, 560)])
+def test_rows_take_little_room(new_lab: Callable[..., Lab], devices: int, most: int) -> None:
+    lab = new_lab(viewport={"width": 1440, "height": 900})
+    lab.open(START.format(devices), "%devices --live")
+    lab.run(0, 1)
+    lab.page.locator(f"{PANEL} {ROW}").nth(devices - 1).wait_for()
+
+    foot = lab.page.locator(".nbtf-rows-foot").bounding_box()
+    top = lab.page.locator(f"{PANEL} .nbtf-map").bounding_box()
+
+    assert foot is not None
+    assert top is not None
+    assert foot["y"] + foot["height"] - top["y"] <= most
+    assert [] == lab.unreadable(".nbtf-map")
+    assert [] == lab.axe(".nbtf-map")
+
+
+@pytest.fixture
+def docked(new_lab: Callable[..., Lab]) -> Lab:
+    """A notebook whose two views stand in a panel on the right."""
+    lab = new_lab(viewport={"width": 1400, "height": 800})
+    lab.open(START.format(2), "%devices --live", "%gpu_memory --live", "x = tf.ones([2])\nwhile True:\n    x = x + x")
+    lab.run(0, 1, 2)
+    lab.page.locator(f"{PANEL} .nbtf-memory").wait_for()
+    lab.page.locator(f"{PANEL} .nbtf-map").wait_for()
+    return lab
+
+
+def views_in(lab: Lab, selector: str) -> int:
+    return lab.page.locator(f"{selector} .nbtf-view").count()
+
+
+def test_both_views_of_a_notebook_stand_in_one_panel(docked: Lab) -> None:
+    assert (1, 2, 0) == (
+        docked.page.locator(PANEL).count(),
+        views_in(docked, PANEL),
+        views_in(docked, ".jp-Notebook"),
+    )
+
+
+def test_a_view_is_put_back_and_the_panel_goes_with_the_last_one(docked: Lab) -> None:
+    for left in (1, 0):
+        docked.page.get_by_role("button", name=HERE).first.click()
+        docked.wait(f"document.querySelectorAll('{PANEL} .nbtf-view').length == {left}")
+
+    assert (2, 0) == (views_in(docked, ".jp-Notebook"), docked.page.locator(PANEL).count())
+
+
+def test_cleared_outputs_leave_no_panel(docked: Lab) -> None:
+    docked.page.evaluate("() => jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+
+    docked.wait(f"!document.querySelector('{PANEL}')")
+
+
+def test_a_closed_notebook_leaves_no_panel(docked: Lab) -> None:
+    docked.page.evaluate(f"() => {NOTEBOOK}.context.save().then(() => {NOTEBOOK}.dispose())")
+
+    docked.wait(f"!document.querySelector('{PANEL}')")
+
+
+def test_views_come_back_after_a_reload_in_the_middle_of_a_run(docked: Lab) -> None:
+    docked.page.evaluate(f"() => {NOTEBOOK}.context.save()")
+    docked.start(3)
+    docked.wait(f"{docked.kernel}.status == 'busy'")
+
+    docked.page.reload()
+    docked.wait(f"{NOTEBOOK}?.sessionContext?.session?.kernel")
+    docked.interrupt()  # JupyterLab asks a kernel for its widgets, and has no answer before the cell is over
+    docked.page.locator(f"{PANEL} {ROW}[data-op]").first.wait_for()
+
+    assert 1 == docked.page.locator(f"{PANEL} .nbtf-map").count()
+
+
+def test_after_a_restart_the_panel_says_that_it_is_not_live(docked: Lab) -> None:
+    docked.restart()
+
+    docked.page.locator(f"{PANEL} .nbtf-map.nbtf-stale").wait_for()
+
+
+def test_asked_for_here_a_view_stays_in_its_cell(new_lab: Callable[..., Any]) -> None:
+    lab = new_lab(viewport={"width": 1400, "height": 800})
+    lab.open(START.format(2), "%devices --live --here", "x = tf.ones([2])")
+    lab.run(0, 1, 2)
+    lab.wait_for_more(".nbtf-map", than=0)
+
+    assert (0, 1) == (lab.page.locator(PANEL).count(), lab.output(1).locator(".nbtf-stage").count())

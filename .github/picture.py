@@ -23,37 +23,49 @@ from tests.conftest import browser_or_outcome  # noqa: E402
 
 PICTURE = Path(__file__).with_name("live_view.png")
 CELLS = (
-    'import nbtf as tf\ntf.runtime.simulate_gpus(4, model="Tesla K20m")\n%load_ext nbtf',
+    """\
+import time
+
+import nbtf as tf
+
+tf.runtime.simulate_gpus(4, model="Tesla K20m")
+%load_ext nbtf
+%devices --live""",
     """\
 with tf.device("/CPU:0"):
     batches = [tf.ones([256, 784]) for _ in range(4)]
 weights = tf.ones([784, 128])
 
-while True:
+for step in range(1000):
     hidden = []
     for number, batch in enumerate(batches):
         with tf.device(f"/GPU:{number}"):
-            hidden.append(tf.nn.relu(tf.matmul(batch, weights)))
+            for _ in range(number + 1):
+                layer = tf.nn.relu(tf.matmul(batch, weights))
+            hidden.append(layer)
+        time.sleep(0.1)
     with tf.device("/GPU:7"):
         total = tf.add_n(hidden)""",
-    "%devices --live",
 )
-EVENTS = 10_000
+EVENTS = 1_000
 """How many there are when the picture is taken."""
+WINDOW = {"width": 1280, "height": 640}
 
 
 def main() -> None:
-    """Runs the cells and takes the picture while the last one runs."""
+    """Runs the cells and takes the picture of the page while the last one runs."""
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         server = start_lab(Path(home))
         try:
             browser = playwright.chromium.launch(executable_path=browser_or_outcome(), args=ARGUMENTS)
-            context = browser.new_context(viewport={"width": 1000, "height": 1600}, device_scale_factor=2)
+            context = browser.new_context(viewport=WINDOW, device_scale_factor=2)
             lab = Lab(context.new_page(), server, "live_view")
             lab.open(*CELLS)
-            lab.run(0, 2)
+            lab.run(0)
             lab.start(1)
             lab.wait_for_more(".nbtf-map", than=EVENTS)
+            lab.page.locator(".nbtf-row").first.click()  # what ran on GPU:0, and why
+            lab.next_frame()
             picture = lab.page.screenshot(clip=clip(lab.page))
             lab.interrupt()
             browser.close()
@@ -64,12 +76,13 @@ def main() -> None:
 
 
 def clip(page: Page) -> FloatRect:
-    """Returns the part of the page from the cell that runs to the end of the map; the list of steps is left out."""
-    first = page.locator(".jp-Notebook .jp-Cell").nth(1).bounding_box()
-    last = page.locator(".nbtf-map .nbtf-legend").bounding_box()
-    assert first is not None
-    assert last is not None
-    return {**first, "height": last["y"] + last["height"] + 12 - first["y"]}
+    """Returns the part of the page with the notebook and the panel, without menu and status."""
+    notebook = page.locator(".jp-NotebookPanel").bounding_box()
+    panel = page.locator(".nbtf-panel").bounding_box()
+    assert notebook is not None
+    assert panel is not None
+    width, height = panel["x"] + panel["width"], notebook["y"] + notebook["height"]
+    return {"x": notebook["x"], "y": panel["y"], "width": width - notebook["x"], "height": height - panel["y"]}
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ class OpError(Exception):
         """Keeps what is known of the failure."""
         if message is None and op is None and isinstance(node_def, str):
             node_def, message = None, node_def
-        super().__init__("" if message is None else message)
+        super().__init__()  # `args` are empty, as in TensorFlow; the message stands alone
         self._node_def = node_def
         self._op = op
         self._message = "" if message is None else message
@@ -98,6 +98,10 @@ class OpError(Exception):
     def op(self) -> Any:
         """The graph operation that failed, or None."""
         return self._op
+
+    def __str__(self) -> str:
+        """Returns the message."""
+        return self._message
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
         """Pickles all but `op`, which belongs to a graph of this process."""

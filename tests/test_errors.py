@@ -152,3 +152,9 @@ def test_a_subclass_with_other_arguments_copies() -> None:
     again = copy.copy(ErrorWithItsOwnArguments(1, 2))
 
     assert "expected 1, got 2" == str(again) == again.message
+
+
+def test_an_error_has_its_message_and_no_arguments() -> None:
+    error = errors.NotFoundError(None, None, "gone")
+
+    assert ("NotFoundError()", "gone", (), "gone") == (repr(error), str(error), error.args, error.message)

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbtf._devices.cpu import CPU
 from nbtf._ops.structure import flatten, is_nested, map_structure, pack_sequence_as
+from nbtf._ops.variable import Variable
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -103,6 +104,8 @@ class Function:
 def _as_result(value: Any) -> Any:
     if isinstance(value, TensorShape) and value.is_fully_defined():
         return as_tensor(value.as_list(), int32)
+    if isinstance(value, Variable):
+        return value.read_value()
     plain = isinstance(value, bool | int | float | complex | str | bytes | CPU.xp.ndarray | CPU.xp.generic)
     return as_tensor(value) if plain else value
 

@@ -125,7 +125,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     if axis == 0:
         try:
             return as_tensor(values)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, InvalidArgumentError):
             pass  # what does not make one constant may still make tensors of one shape
     if not hasattr(values, "__len__") or not len(values):
         raise ValueError(f"`values` must be a list of tensors, one at least. Got {values!r}")

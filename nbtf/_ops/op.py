@@ -87,7 +87,7 @@ class Op:
         self._makes = tuple(self._maker(token) for token in self.results)
         self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
         self._passed: set[tuple[DType, ...]] = set()
-        self._takes_lists = any(slot.many for slot in self._slots)
+        self.takes_lists = any(slot.many for slot in self._slots)
 
     def _maker(self, token: str) -> _Maker:
         """Says where a result's dtype comes from: an input, an attribute, or the rule itself."""
@@ -151,7 +151,7 @@ class Op:
     def settle_taping(self) -> None:
         """Finds out what tapes need to keep of a call: what the text of the gradient mentions."""
         names = set[str]() if self._gradient is None else _mentioned(self._gradient)
-        self.keeps_inputs = "inputs" in names or len(self.tokens) > 1 or self._takes_lists
+        self.keeps_inputs = "inputs" in names or len(self.tokens) > 1 or self.takes_lists
         self.keeps_outputs = not names.isdisjoint(("output", "outputs"))
         letters = {*self.tokens, *self.results}
         one_kind = len(letters) == 1 and letters <= self.sets.keys()
@@ -215,7 +215,7 @@ class Op:
         """
         if not self.tokens:
             return tuple(self.output_dtypes((), attrs, 1))  # what takes nothing is placed by what it makes
-        if self._takes_lists:
+        if self.takes_lists:
             dtypes = tuple([one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))])
         else:
             dtypes = tuple([one._dtype for one in inputs])
@@ -225,12 +225,12 @@ class Op:
         for number, (slot, dtype) in enumerate(zip(self._flat_slots(inputs), dtypes, strict=True)):
             if dtype is not (slot.fixed or bound.get(slot.letter)):
                 self._check_one(slot, number, dtype, bound)
-        if not self._takes_lists:
+        if not self.takes_lists:
             self._passed.add(dtypes)
         return dtypes
 
     def _flat_slots(self, inputs: Sequence[Any]) -> Sequence[_Slot]:
-        if not self._takes_lists:
+        if not self.takes_lists:
             return self._slots
         return [
             slot for slot, value in zip(self._slots, inputs, strict=True) for _ in range(len(value) if slot.many else 1)

@@ -10,7 +10,7 @@ from nbtf._devices.base import Buffer
 from nbtf._ops.op import Op
 from nbtf._ops.resource import AssignVariableOp, VarHandleOp
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.execute import FAILURES, _explained
+from nbtf._runtime.execute import FAILURES, _explained, called
 from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, set_scope
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -53,7 +53,7 @@ class Trial:
             with host.xp.errstate(all="ignore"):
                 outputs = self.run(op, buffers, attrs, dtypes)
         except FAILURES as error:
-            raise _explained(error, op, tensors, attrs, host, name) from error
+            raise _explained(error, op, tensors, attrs, host, called(op, inputs, attrs, name)) from error
         if op is VarHandleOp:
             self._handles.append(outputs[0]._array)
         if op.updates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -34,6 +35,7 @@ class OpRecord(Protocol):
     resource: bool
     host_inputs: tuple[str, ...]
     many: bool
+    takes_lists: bool
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool: ...
     def convert(self, inputs: Sequence[Any]) -> Sequence[Any]: ...
@@ -86,7 +88,8 @@ def execute(  # noqa: C901  # the list of what happens to an op, each on its con
             specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)
             made = runner.run(op, buffers, attrs, specs, where)
         except FAILURES as error:
-            raise _explained(error, op, tensors, attrs, device, name) from _cause(error)
+            call = called(op, inputs, given, name)
+            raise _explained(error, op, tensors, attrs, device, call) from _cause(error)
         if len(made) == len(results) == 1:
             outputs = [tensor_of(made[0], results[0], device)]
         else:
@@ -194,32 +197,56 @@ def _cause(error: Exception) -> BaseException | None:
     return error.__cause__ if isinstance(error, OpError) else error
 
 
-def _wrapped(error: OpError, op: OpRecord, device: Device, name: str | None) -> OpError:
+_PACKED = ("Fill", "StridedSlice")
+"""Ops whose lists TensorFlow's own functions, `zeros` and the operator `[]`, have made tensors of before the call."""
+
+
+def called(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> str:
+    """Returns the end of an error's text, which names the call.
+
+    Lists and texts that are no tensors yet go a way through TensorFlow on which calls are not named.
+    """
+    attributes = op.host_inputs if inputs and op.type not in _PACKED else ()
+    values: list[Any] = [*inputs, *[attrs.get(attribute) for attribute in attributes]]
+    if op.takes_lists:
+        lists: Any = [value if value.__class__ is list else [value] for value in values]
+        values = list(chain.from_iterable(lists))
+    is_slow = any([value.__class__ in (list, tuple, str, bytes) for value in values])
+    return "" if is_slow else f" name: {name or ''}"
+
+
+def _wrapper(op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any]) -> str:
+    """Returns what TensorFlow calls the function around an op: its type, and the lengths of lists."""
+    lengths = [f"_N_{len(value)}" for value in tensors if value.__class__ is list]
+    lengths += [f"_{attribute}_{attrs[attribute]}" for attribute in ("num", "num_split") if attribute in attrs]
+    return f"__wrapped__{op.type}{''.join(lengths)}"
+
+
+def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: str) -> OpError:
     """Returns an error raised in a kernel with TensorFlow's words around it."""
     scope = SCOPE()
     if scope is not None and scope.node is not None:
         return error  # the session names the node
     message, newline, ours = error.message.partition("\n")  # what nbtf adds stands below
-    text = (
-        f"{{{{function_node __wrapped__{op.type}_device_{device.name}}}}} {message} [Op:{op.type}] name: {name or ''}"
-    )
+    text = f"{{{{function_node {wrapper}_device_{device.name}}}}} {message} [Op:{op.type}]{call}"
     return type(error)(None, None, text + newline + ours)
 
 
 def _explained(
-    error: Exception, op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any], device: Device, name: str | None
+    error: Exception, op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any], device: Device, call: str
 ) -> Exception:
     """Returns TensorFlow's error for one of a kernel's or of the array library's."""
+    wrapper = _wrapper(op, tensors, attrs)
     if isinstance(error, OpError):
-        return _wrapped(error, op, device, name)
+        return _wrapped(error, op, wrapper, device, call)
     try:
         specs = op.specs(tensors, attrs)
     except OpError as known:
-        return _wrapped(known, op, device, name)
+        return _wrapped(known, op, wrapper, device, call)
     if isinstance(error, MemoryError):
         shape, kind = "", ""
         if specs:
             shape, kind = ",".join(map(str, specs[0].shape)), specs[0].dtype.c_name
         text = f"OOM when allocating tensor with shape[{shape}] and type {kind} on {device.name} by allocator cpu"
-        return _wrapped(ResourceExhaustedError(None, None, f"{text}\n{error}"), op, device, name)
-    return _wrapped(InvalidArgumentError(None, None, str(error)), op, device, name)
+        return _wrapped(ResourceExhaustedError(None, None, f"{text}\n{error}"), op, wrapper, device, call)
+    return _wrapped(InvalidArgumentError(None, None, str(error)), op, wrapper, device, call)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbtf._ops.creation import zeros_like
 from nbtf._ops.identity import identity
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
@@ -119,13 +120,15 @@ class _Dealt(DistributedDataset):
             dealt = [batch for _, batch in zip(self._devices, batches, strict=False)]
             if not dealt:
                 return
-            nothing = mapped(_nothing_of, dealt[0])
-            dealt += [nothing] * (len(self._devices) - len(dealt))
+            if len(dealt) < len(self._devices):
+                dealt += [mapped(_nothing_of, dealt[0])] * (len(self._devices) - len(dealt))
             yield regrouped([self._placed(batch, number) for number, batch in enumerate(dealt)])
 
 
 def _nothing_of(batch: Any) -> Any:
-    return as_tensor(batch)[:0]
+    """Returns no rows; 0 where an element has no rows, as TensorFlow does."""
+    tensor = as_tensor(batch)
+    return tensor[:0] if tensor._array.ndim else zeros_like(tensor)
 
 
 class DistributedIterator:

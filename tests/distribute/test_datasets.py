@@ -85,3 +85,11 @@ def test_single_numbers_go_to_all_replicas() -> None:
     dealt = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"]).experimental_distribute_dataset(tf.data.Dataset.range(2))
 
     assert [[int(part) for part in element.values] for element in dealt] == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, [[0], [1], [2]]), (2, [[0, 1], [2, 0]])])
+def test_elements_without_rows_go_to_one_replica_after_another(count: int, expected: list[list[int]]) -> None:
+    strategy = tf.distribute.MirroredStrategy([f"GPU:{number}" for number in range(count)])
+    dealt = strategy.distribute_datasets_from_function(lambda context: tf.data.Dataset.range(3))
+
+    assert expected == [[int(part) for part in strategy.experimental_local_results(batch)] for batch in dealt]

@@ -270,3 +270,16 @@ def test_autograph_leaves_functions_as_they_are() -> None:
     assert len is tf.autograph.to_graph(len) is tf.autograph.experimental.do_not_convert(len)
     assert "Twice as much" in tf.autograph.to_code(doubled)
     assert InvalidArgumentError is tf.errors.InvalidArgumentError
+
+
+def test_a_variable_that_a_function_returns_is_a_tensor_of_that_moment() -> None:
+    variable = tf.Variable(1.0)
+
+    @tf.function
+    def step() -> Any:
+        return {"now": [variable.assign_add(1.0), variable]}
+
+    first, second = step()["now"]
+    variable.assign(9.0)
+
+    assert (True, True, 2.0, 2.0) == (tf.is_tensor(first), isinstance(first, tf.Tensor), float(first), float(second))

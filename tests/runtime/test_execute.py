@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 import nbtf as tf
@@ -395,13 +396,51 @@ def test_error_in_a_kernel_is_in_tensorflows_words() -> None:
 
     assert (
         f"{{{{function_node __wrapped__Reshape_device_{LOCAL}CPU:0}}}} Input to reshape is a tensor with 2 values, but "
-        "the requested shape has 3 [Op:Reshape] name: "
+        "the requested shape has 3 [Op:Reshape]"
     ) == caught.value.message
 
 
 def test_name_is_passed_down_and_stands_in_the_error() -> None:
     with pytest.raises(InvalidArgumentError, match=r"\[Op:Reshape\] name: mine$"):
-        tf.reshape(tf.constant([1.0, 2.0]), [3], name="mine")
+        tf.reshape(tf.constant([1.0, 2.0]), tf.constant([3]), name="mine")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "end"),
+    [
+        (tf.reshape, ([1, 2], [3]), "[Op:Reshape]"),
+        (tf.reshape, (np.arange(2), (3,)), "[Op:Reshape]"),
+        (tf.gather, ([1, 2], 5), "[Op:GatherV2]"),
+        (tf.gather, (np.arange(2), 5), "[Op:GatherV2] name: "),
+        (tf.tile, (np.arange(2), [1, 2]), "[Op:Tile]"),
+        (tf.strings.to_number, ("x",), "[Op:StringToNumber]"),
+        (tf.stack, ([[1], [1, 2]],), "[Op:Pack]"),
+        (tf.stack, ([np.ones(1), np.ones(2)],), "[Op:Pack] name: stack"),
+        (tf.linalg.inv, ([[0.0]],), "[Op:MatrixInverse]"),
+        (tf.linalg.inv, (np.zeros((1, 1)),), "[Op:MatrixInverse] name: "),
+        (tf.zeros, ([-1],), "[Op:Fill] name: "),
+    ],
+)
+def test_error_names_no_call_with_lists_or_texts(function: Any, arguments: Any, end: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        function(*arguments)
+
+    assert caught.value.message.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("run", "wrapper"),
+    [
+        (lambda: tf.stack([np.ones(1), np.ones(2)]), "Pack_N_2"),
+        (lambda: tf.concat([np.ones(1), np.ones((1, 1)), np.ones(1)], 0), "ConcatV2_N_3"),
+        (lambda: tf.split(np.ones(3), 2), "Split_num_split_2"),
+        (lambda: tf.unstack(tf.ones(2), 3), "Unpack_num_3"),
+    ],
+    ids=["stack", "concat", "split", "unstack"],
+)
+def test_error_says_how_long_lists_are(run: Any, wrapper: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"function_node __wrapped__{wrapper}_device_"):
+        run()
 
 
 def test_missing_device_names_op_and_node() -> None:

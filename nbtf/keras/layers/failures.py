@@ -47,7 +47,6 @@ def _with_text(error: Exception, text: str) -> Exception:
     """An error of the same class with another text; a RuntimeError where the class does not take a text alone."""
     if isinstance(error, OpError):  # whose classes keep more than a text
         error._message = text
-        error.args = (text,)
         return error
     try:
         failure = type(error)(text)

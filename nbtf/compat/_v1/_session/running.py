@@ -23,7 +23,7 @@ from nbtf.compat._v1._graph.seeds import GraphStream
 from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._session.plan import Copy, Plan, Step
 from nbtf.compat._v1._variables.running import Values, outputs_on_variables, value_of
-from nbtf.errors import InvalidArgumentError, OpError
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError, OpError
 
 Made = dict[Any, Any]
 """What a run has made so far, by tensor of the graph or way of a copy: tensors, and variables of the session."""
@@ -79,7 +79,7 @@ class Runner:
                 set_scope(step.scope)
                 self._take_step(step, made)
             node = None
-            return [None if one is None else _read(*one, made) for one in plan.fetches]
+            return [None if fetch is None else _read(*fetch, made, number) for number, fetch in enumerate(plan.fetches)]
         except OpError as error:
             made.clear()
             _let_go(error, handled)
@@ -162,9 +162,13 @@ def _on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
     return tensor
 
 
-def _read(tensor: GraphTensor, scope: Any, made: Made) -> Any:
+def _read(tensor: GraphTensor, scope: Any, made: Made, number: int) -> Any:
+    """Returns the value of what was fetched; its number is part of the name that TensorFlow has for reading it."""
     set_scope(scope)
-    return value_of(made[tensor], tensor.op.name).numpy()
+    try:
+        return value_of(made[tensor], f"_retval_{tensor.op.name}_{tensor.value_index}_{number}").numpy()
+    except FailedPreconditionError as error:
+        raise FailedPreconditionError(None, tensor.op, f"Graph execution error:\n\n{error.message}") from None
 
 
 # What is said of nodes that fail

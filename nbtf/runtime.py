@@ -131,7 +131,7 @@ def simulate_gpus(
     """Gives this process simulated GPUs: NumPy arrays with the memory, the limits and the names of real cards.
 
     Placement, memory accounts and error messages are those of the cards; nothing runs faster. Devices must not be
-    in use yet. `CUDA_VISIBLE_DEVICES` is obeyed.
+    in use yet, but for a call that asks for the machine that is there. `CUDA_VISIBLE_DEVICES` is obeyed.
 
     What this process starts from then on, such as the workers of `multiprocessing`, finds the same machine, unless it
     calls this function itself: it is handed on in `NBTF_SIMULATED_GPUS`. A fork server keeps the machine of the moment
@@ -157,15 +157,17 @@ def simulate_gpus(
     '/job:localhost/replica:0/task:0/device:GPU:0'
     """
     machine = simulated_machine(n, model, memory)
-    context = CURRENT.context
-    if context.configuration.frozen:
+    configuration = CURRENT.context.configuration
+    cards = discovery.real_cards(configuration.environ) if if_missing and n else ()
+    enough = len(cards) >= n and cards
+    asked = simulated_machine(0) if enough else machine
+    if not configuration.frozen:
+        configuration.use(asked)
+    elif configuration.machine != asked:  # a cell that runs again asks for the machine that is there
         raise RuntimeError(
             "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
             "or simulate_gpus before the first op."
         )
-    cards = discovery.real_cards(context.configuration.environ) if if_missing and n else ()
-    enough = len(cards) >= n and cards
-    context.configuration.use(simulated_machine(0) if enough else machine)
     sentence = _Sentence(sentence_of(cards) if enough else machine.sentence())
     print(sentence)  # noqa: T201  # what is simulated must be seen
     return sentence

@@ -172,7 +172,7 @@ CHANGES: dict[str, tuple[Callable[[], Any], str]] = {
         "Inter op parallelism cannot be modified after initialization.",
     ),
     "simulated GPUs": (
-        lambda: tf.runtime.simulate_gpus(1),
+        lambda: tf.runtime.simulate_gpus(5),
         "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, or simulate_gpus "
         "before the first op.",
     ),

@@ -102,6 +102,16 @@ def test_nonsense_is_refused_and_changes_nothing(
     assert ("", []) == (capsys.readouterr().out, tf.config.list_physical_devices("GPU"))
 
 
+def test_a_cell_that_runs_again_asks_for_the_machine_that_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    first = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    x = tf.constant([1.0])
+
+    again = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+
+    assert (first, f"{first}\n{first}\n") == (again, capsys.readouterr().out)
+    assert "GPU:0" in tf.negative(x).device
+
+
 def test_simulated_gpus_come_before_first_use() -> None:
     tf.constant(1.0)
     with pytest.raises(RuntimeError, match=r"Call tf.runtime.restart\(\) first"):

@@ -46,9 +46,9 @@ def spread_nan(xp: Any, q: Any, r: Any, full: bool) -> tuple[Any, Any]:
     Such a reflection has no direction, so all that it turns is nan; LAPACK leaves parts of it as they were.
     """
     count = min(q.shape[-2] - 1, r.shape[-1])
-    lengths = r.diagonal(0, -2, -1)[..., :count]
-    if count == 0:
+    if count <= 0:
         return q, r
+    lengths = r.diagonal(0, -2, -1)[..., :count]
     lost = xp.cumsum(~xp.isfinite(lengths), -1) > 0
     lost_rows = lost[..., [max(0, min(row - 1, count - 1)) for row in range(r.shape[-2])]]
     lost_rows[..., 0] = False

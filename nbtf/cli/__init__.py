@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 
@@ -20,14 +21,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
       0 when all went well, 1 when a notebook's cell failed or the doctor found something wrong, 2 when the command
-      could not do what was asked, 130 when it was stopped with Ctrl-C.
+      could not do what was asked, 130 when it was stopped with Ctrl-C, 141 when nobody read its output to the end.
     """
     chosen = _parser().parse_args(arguments)
     try:
-        return chosen.command(chosen)
+        status = chosen.command(chosen)
+        sys.stdout.flush()
+        return status
     except CommandError as error:
         print(printable(f"nbtf: {error}"), file=sys.stderr)
         return 2
+    except BrokenPipeError:  # who reads has enough, such as `head`
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.close()
+        return 141
     except KeyboardInterrupt:
         print("nbtf: stopped", file=sys.stderr)
         return 130

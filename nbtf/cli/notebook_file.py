@@ -60,6 +60,8 @@ def _mistake(notebook: Any) -> str | None:
 def _mistake_of_cell(cell: Any) -> str | None:
     if not _is_table(cell) or not isinstance(cell.get("cell_type"), str):
         return "has no type"
+    if cell["cell_type"] not in ("code", "markdown", "raw"):
+        return f"is of the type {cell['cell_type']!r:.80}; a notebook has cells of code, markdown and raw"
     if not isinstance(cell.get("source"), str):
         return "has no text"
     if not _is_table(cell.get("metadata", {})) or not _is_texts(cell.get("metadata", {}).get("tags", [])):

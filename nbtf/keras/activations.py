@@ -13,6 +13,7 @@ from nbtf._ops.functions import exp
 from nbtf._ops.functions import sigmoid as _sigmoid
 from nbtf._ops.functions import tanh as _tanh
 from nbtf._ops.magnitude import clip_by_value
+from nbtf._public import public_names as _public_names
 from nbtf.keras.dtypes import as_floats
 from nbtf.keras.registry import deserialized, looked_up, serialized
 
@@ -178,3 +179,7 @@ def serialize(activation: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Returns the activation that `serialize` wrote down."""
     return get(config) if isinstance(config, str) else deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

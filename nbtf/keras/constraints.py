@@ -9,6 +9,7 @@ from nbtf._ops.comparison import greater_equal
 from nbtf._ops.elementwise import cast
 from nbtf._ops.functions import sqrt
 from nbtf._ops.magnitude import clip_by_value, maximum, square
+from nbtf._public import public_names as _public_names
 from nbtf.keras.dtypes import epsilon
 from nbtf.keras.registry import deserialized, looked_up, serialized
 
@@ -120,3 +121,7 @@ def serialize(constraint: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Makes a constraint of what `serialize` returned."""
     return deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

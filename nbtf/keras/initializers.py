@@ -13,6 +13,7 @@ from nbtf._ops.creation import constant as _constant
 from nbtf._ops.creation import fill, ones, zeros
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.stateless_random import stateless_normal, stateless_truncated_normal, stateless_uniform
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number, check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import standardized
@@ -409,3 +410,7 @@ def serialize(initializer: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Makes an initializer of what `serialize` returned."""
     return deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -11,6 +11,7 @@ from nbtf._ops.comparison import greater_equal, where
 from nbtf._ops.creation import constant, convert_to_tensor
 from nbtf._ops.elementwise import cast
 from nbtf._ops.trial import current_trial
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_whole
 from nbtf.keras.dtypes import standardized
 
@@ -151,3 +152,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     drawn = stateless_random.stateless_uniform(lengths, _pair(seed), dtype=dtype)
     kept = greater_equal(drawn, constant(rate, dtype))
     return where(kept, inputs * (1.0 / (1.0 - rate)), cast(constant(0.0), dtype))
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -8,6 +8,7 @@ from nbtf import linalg
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.elementwise import multiply
 from nbtf._ops.magnitude import abs, square
+from nbtf._public import public_names as _public_names
 from nbtf.keras.registry import deserialized, looked_up, serialized
 
 
@@ -153,3 +154,7 @@ def serialize(regularizer: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Makes a regularizer of what `serialize` returned."""
     return deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from nbtf._runtime.context import Context, use_context
@@ -73,3 +77,13 @@ def test_machine_that_makes_no_sense_is_said_in_one_line(
         status = main(["devices"])
 
     assert (2, True) == (status, capsys.readouterr().err.startswith("nbtf: NBTF_SIMULATED_GPUS is '4xVoodoo'. There"))
+
+
+def test_a_reader_who_stops_reading_gets_no_traceback() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "nbtf", "devices"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+
+    assert (141, "") == (done.returncode, done.stderr)

@@ -147,3 +147,12 @@ def test_fields_that_colab_adds_do_no_harm(tmp_path: Path) -> None:
     file.write_text(json.dumps(notebook))
 
     assert "1\n2" == read(file).cells[0].source
+
+
+@pytest.mark.parametrize("cell_type", ["Code", "heading", "", "\x1b[31m"])
+def test_a_cell_of_another_type_is_not_passed_over(cell_type: str, tmp_path: Path) -> None:
+    file = tmp_path / "n.ipynb"
+    file.write_text(json.dumps(changed(FORMATS["4"], ("cells", 0, "cell_type"), cell_type)))
+
+    with pytest.raises(CommandError, match=r"cell 1 is of the type .*; a notebook has cells of code, markdown and raw"):
+        read(file)

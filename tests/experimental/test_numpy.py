@@ -216,3 +216,31 @@ def test_other_modes_are_refused(arrays: Any) -> None:
 def test_magnitudes_of_integers_are_integers_and_the_lower_limit_wins() -> None:
     assert tnp.fabs([-1, 2]).dtype.name == "int64"
     assert int(tnp.clip(1, 5, 2)) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("max", [True, False], True),
+        ("min", [True, False], False),
+        ("amax", False, False),
+        ("amin", True, True),
+        ("argsort", 3, [0]),
+        ("argsort", True, [0]),
+        ("ascontiguousarray", 5, [5]),
+        ("ascontiguousarray", [5], [5]),
+    ],
+)
+def test_truths_and_single_values_are_taken(name: str, values: Any, expected: Any) -> None:
+    assert expected == getattr(tnp, name)(values).numpy().tolist()
+
+
+def test_truths_are_compared_and_single_values_have_a_place() -> None:
+    assert [True, True] == tnp.maximum([True, False], [True, True]).numpy().tolist()
+    assert [True, False] == tnp.minimum([True, False], [True, True]).numpy().tolist()
+    assert [[0]] == [places.numpy().tolist() for places in tnp.nonzero(3)]
+
+
+def test_more_decimals_than_a_float_has_overflow() -> None:
+    with pytest.raises(OverflowError, match="math range error"):
+        tnp.around([1.25], 2**70)

@@ -61,3 +61,31 @@ def test_namespace_can_be_imported(name: str) -> None:
 def test_dictionary_that_is_no_config_is_refused(name: str, config: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"^Unknown `config` as a `dict`"):
         getattr(tf.keras, name).get(config)
+
+
+NAMESPACES = (
+    "activations callbacks constraints datasets initializers layers losses metrics mixed_precision models optimizers "
+    "optimizers.schedules random regularizers saving utils"
+)
+
+
+@pytest.mark.parametrize("name", NAMESPACES.split())
+def test_a_namespace_shows_public_things_of_keras_alone(name: str) -> None:
+    module = importlib.import_module(f"nbtf.keras.{name}")
+    shown = {public: getattr(module, public) for public in dir(module) if not public.startswith("_")}
+
+    assert shown
+    strangers = [
+        public
+        for public, value in shown.items()
+        if public in ("annotations", "Any", "looked_up", "serialized", "deserialized")
+        or not (getattr(value, "__module__", None) or value.__name__).startswith("nbtf.keras.")
+    ]
+    assert [] == strangers
+
+
+def test_a_namespace_shows_what_is_used_of_it() -> None:
+    assert {"get", "mse", "MeanSquaredError", "Reduction"} <= set(dir(tf.keras.losses))
+    assert {"Dense", "Input", "Layer", "add"} <= set(dir(tf.keras.layers))
+    assert {"load_model", "Model", "clone_model"} <= set(dir(tf.keras.models))
+    assert "functions" not in dir(tf.keras.losses)

@@ -181,6 +181,10 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="File not found"):
         keras.models.load_model(tmp_path / "nothing.keras")
+    with pytest.raises(FileNotFoundError):
+        keras.models.load_model(tmp_path / "nothing.h5")
+    with pytest.raises(ValueError, match="Invalid filepath extension"):
+        _sequential().save("")
     with pytest.raises(ValueError, match="no model that nbtf has written"):
         keras.models.load_model(tmp_path / "text.keras")
     with pytest.raises(ValueError, match="Invalid filepath extension"):

@@ -273,3 +273,13 @@ def test_einsum_names_the_keywords_it_takes() -> None:
 def test_what_is_no_square_matrix_is_refused(function: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"must have rank >= 2|must be square"):
         getattr(tf.linalg, function)(tf.ones(shape))
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3), (0, 2, 2), (2, 3, 0)])
+def test_qr_of_nothing_has_the_shapes_of_its_factors(shape: tuple[int, ...], full: bool) -> None:
+    q, r = tf.linalg.qr(tf.zeros(shape), full_matrices=full)
+    *batch, rows, columns = shape
+    inner = rows if full else min(rows, columns)
+
+    assert ([*batch, rows, inner], [*batch, inner, columns]) == (q.shape.as_list(), r.shape.as_list())

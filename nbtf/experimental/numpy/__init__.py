@@ -116,6 +116,7 @@ from nbtf.experimental.numpy.linear import tensordot as tensordot
 from nbtf.experimental.numpy.linear import trace as trace
 from nbtf.experimental.numpy.linear import vdot as vdot
 from nbtf.experimental.numpy.promotion import asarray as asarray
+from nbtf.experimental.numpy.promotion import ascontiguousarray as ascontiguousarray
 from nbtf.experimental.numpy.promotion import promote_types as promote_types
 from nbtf.experimental.numpy.promotion import result_type as result_type
 from nbtf.experimental.numpy.reductions import all as all
@@ -147,4 +148,4 @@ complex64, complex128, complex_ = _np.complex64, _np.complex128, _np.complex128
 inexact, object_ = _np.inexact, _np.object_
 finfo, iinfo, issubdtype = _np.finfo, _np.iinfo, _np.issubdtype
 pi, e, inf = _np.pi, _np.e, _np.inf
-asanyarray = ascontiguousarray = asarray
+asanyarray = asarray

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops import comparison, division, elementwise, functions, logic, magnitude, rounding, trigonometry
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_
-from nbtf.experimental.numpy.promotion import alike, asarray, floats
+from nbtf.experimental.numpy.promotion import alike, asarray, ascontiguousarray, floats
 
 
 def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
@@ -86,8 +87,8 @@ add = _of_two("add", elementwise.add)
 subtract = _of_two("subtract", elementwise.subtract)
 multiply = _of_two("multiply", elementwise.multiply)
 power = _of_two("power", functions.pow)
-maximum = _of_two("maximum", magnitude.maximum)
-minimum = _of_two("minimum", magnitude.minimum)
+maximum = _of_two("maximum", lambda x, y: (logic.logical_or if x.dtype is bool_ else magnitude.maximum)(x, y))
+minimum = _of_two("minimum", lambda x, y: (logic.logical_and if x.dtype is bool_ else magnitude.minimum)(x, y))
 floor_divide = _of_two("floor_divide", division.floordiv)
 mod = remainder = _of_two("mod", division.floormod)
 equal = _of_two("equal", comparison.equal)
@@ -149,7 +150,7 @@ def around(a: Any, decimals: int = 0) -> Tensor:
     values = asarray(a)
     if values.dtype.is_integer:
         return values
-    factor = elementwise.cast(10.0**decimals, values.dtype)
+    factor = elementwise.cast(math.pow(10.0, decimals), values.dtype)
     return division.truediv(rounding.round(elementwise.multiply(values, factor)), factor)
 
 
@@ -172,7 +173,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 def nonzero(a: Any) -> list[Tensor]:
     """Returns where values are not 0: a tensor of places for each axis."""
-    found = comparison.where(elementwise.cast(asarray(a), bool_))
+    found = comparison.where(elementwise.cast(ascontiguousarray(a), bool_))
     return [found[:, axis] for axis in range(found.shape[1])]
 
 

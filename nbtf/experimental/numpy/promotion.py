@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.elementwise import cast
+from nbtf._ops.shape import expand_dims
 from nbtf._ops.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -91,6 +92,16 @@ def asarray(a: Any, dtype: Any = None) -> Tensor:
         return asarray(a.value(), dtype)
     made = as_tensor(a) if _holds_tensors(a) else _of_numbers(a)
     return made if dtype is None else cast(made, dtype_of(dtype))
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Tensor:
+    """Returns a tensor of a value as `asarray` does, with one axis at least.
+
+    >>> tf.experimental.numpy.ascontiguousarray(5).shape
+    TensorShape([1])
+    """
+    values = asarray(a, dtype)
+    return values if len(values.shape) else expand_dims(values, 0)
 
 
 def _of_numbers(a: Any) -> Tensor:

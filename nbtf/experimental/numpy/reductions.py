@@ -61,12 +61,14 @@ def std(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 def max(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Returns the largest along axes."""
-    return reduction.reduce_max(asarray(a), axis, keepdims)
+    values = asarray(a)
+    return (truth.reduce_any if values.dtype is bool_ else reduction.reduce_max)(values, axis, keepdims)
 
 
 def min(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Returns the smallest along axes."""
-    return reduction.reduce_min(asarray(a), axis, keepdims)
+    values = asarray(a)
+    return (truth.reduce_all if values.dtype is bool_ else reduction.reduce_min)(values, axis, keepdims)
 
 
 amax, amin = max, min
@@ -119,7 +121,8 @@ def sort(a: Any, axis: int = -1) -> Tensor:
 
 def argsort(a: Any, axis: int = -1) -> Tensor:
     """Returns the places of the values in order."""
-    return cast(ordering.argsort(asarray(a), axis, stable=True), int64)
+    values = asarray(a)
+    return cast(ordering.argsort(values, axis, stable=True), int64) if len(values.shape) else asarray([0])
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:

@@ -1,5 +1,6 @@
 """`tf.keras.callbacks`: who is told what happens in training."""
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.callbacks.backup_and_restore import BackupAndRestore as BackupAndRestore
 from nbtf.keras.callbacks.callback import Callback as Callback
 from nbtf.keras.callbacks.callback_list import CallbackList as CallbackList
@@ -13,3 +14,7 @@ from nbtf.keras.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckp
 from nbtf.keras.callbacks.progbar_logger import ProgbarLogger as ProgbarLogger
 from nbtf.keras.callbacks.tensor_board import TensorBoard as TensorBoard
 from nbtf.keras.callbacks.terminate_on_nan import TerminateOnNaN as TerminateOnNaN
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -1,5 +1,6 @@
 """`tf.keras.layers`: what models are made of."""
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.layers.activation import ELU as ELU
 from nbtf.keras.layers.activation import LeakyReLU as LeakyReLU
 from nbtf.keras.layers.activation import PReLU as PReLU
@@ -106,3 +107,7 @@ def deserialize(config: dict[str, object], custom_objects: dict[str, object] | N
     from nbtf.keras.registry import deserialized
 
     return deserialized(config, custom_objects, globals())
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

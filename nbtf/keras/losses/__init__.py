@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.catalogue import public_classes, public_functions
 from nbtf.keras.losses.classes import BinaryCrossentropy as BinaryCrossentropy
 from nbtf.keras.losses.classes import BinaryFocalCrossentropy as BinaryFocalCrossentropy
@@ -77,3 +78,7 @@ def serialize(loss: Any) -> Any:
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
     """Makes a loss of what `serialize` returned."""
     return get(name) if isinstance(name, str) else deserialized(name, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

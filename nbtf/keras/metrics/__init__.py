@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.catalogue import public_classes, public_functions
 from nbtf.keras.losses.functions import binary_crossentropy as binary_crossentropy
 from nbtf.keras.losses.functions import categorical_crossentropy as categorical_crossentropy
@@ -104,3 +105,7 @@ def serialize(metric: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Makes a metric of what `serialize` returned."""
     return get(config) if isinstance(config, str) else deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

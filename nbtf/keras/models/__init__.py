@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.models.cloning import clone_model as clone_model
 from nbtf.keras.models.cloning import model_from_json as model_from_json
 from nbtf.keras.models.functional import Functional as Functional
@@ -18,3 +19,7 @@ def __getattr__(name: str) -> _Any:
     if name in _OF_SAVING:  # files are rarely needed
         return getattr(_import_module("nbtf.keras.saving"), name)
     raise AttributeError(f"module 'nbtf.keras.models' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*_public_names(__name__), *_OF_SAVING]

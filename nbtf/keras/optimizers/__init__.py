@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.optimizers import schedules as schedules
 from nbtf.keras.optimizers.formulas import SGD as SGD
 from nbtf.keras.optimizers.formulas import Adadelta as Adadelta
@@ -53,3 +54,7 @@ def serialize(optimizer: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Makes an optimizer of what `serialize` returned."""
     return deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

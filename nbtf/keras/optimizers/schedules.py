@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._ops.creation import constant
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.registry import deserialized, serialized
@@ -312,3 +313,7 @@ def serialize(learning_rate_schedule: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """Makes a schedule of what `serialize` returned."""
     return deserialized(config, custom_objects, _KNOWN)
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.registry import CustomObjectScope as CustomObjectScope
 from nbtf.keras.registry import custom_object_scope as custom_object_scope
 from nbtf.keras.registry import deserialized as deserialize_keras_object
@@ -29,3 +30,7 @@ __all__ = [
     "save_weights",
     "serialize_keras_object",
 ]
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

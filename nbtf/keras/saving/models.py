@@ -120,7 +120,7 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
       ValueError: an ending that means another format.
     """
     path = Path(os.fspath(filepath))
-    if path.suffix not in ("", ".keras", ".h5", ".hdf5"):
+    if path.suffix not in ("", ".keras", ".h5", ".hdf5") or not os.fspath(filepath):
         raise ValueError(
             f"Invalid filepath extension for saving. Please add either a `.keras` extension, or none for a folder. "
             f"Received: filepath={filepath}."
@@ -277,6 +277,8 @@ def _read(path: Path) -> dict[str, bytes]:
     try:
         return folders.read(path, names) if path.is_dir() else packing.read(path, names)
     except FileNotFoundError:
+        if path.suffix in (".h5", ".hdf5"):
+            raise  # as Keras, which opens such a file without looking first
         raise ValueError(
             f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` zip file."
         ) from None

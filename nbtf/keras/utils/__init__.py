@@ -1,5 +1,6 @@
 """`tf.keras.utils`: what programs around models need."""
 
+from nbtf._public import public_names as _public_names
 from nbtf.keras.registry import CustomObjectScope as CustomObjectScope
 from nbtf.keras.registry import custom_object_scope as custom_object_scope
 from nbtf.keras.registry import deserialized as _deserialized
@@ -33,3 +34,7 @@ Sequence = PyDataset
 
 deserialize_keras_object = _deserialized
 serialize_keras_object = _serialized
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -1,0 +1,39 @@
+"""Which names does a module show? Those that it defines, and those that it imports to hand them on.
+
+`from a import b as b` and `as c` hand a name on, `from a import b` does not. Source: PEP 484, "Stub Files".
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+
+@cache
+def public_names(module: str) -> list[str]:
+    """Returns the names that a module's `dir` shows: public ones, and those that Python has given it.
+
+    Args:
+      module: its name.
+    """
+    spec = find_spec(module)
+    if spec is None or spec.origin is None or not Path(spec.origin).exists():
+        return sorted(vars(sys.modules[module]))  # a module without a text, such as that of a zip
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    names = {name for statement in tree.body for name in _defined(statement) if name[0] != "_"}
+    return sorted(names | {name for name in vars(sys.modules[module]) if name.startswith("__")})
+
+
+def _defined(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, ast.ImportFrom):
+        yield from (alias.asname for alias in statement.names if alias.asname)
+    elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Assign | ast.AnnAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))

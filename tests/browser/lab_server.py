@@ -98,6 +98,7 @@ def start_lab(home: Path) -> LabServer:
         *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"),
         *(f"--ServerApp.root_dir={home / 'notebooks'}", "--LabApp.expose_app_in_browser=True"),
         *("--LabApp.extension_manager=readonly", "--LabApp.news_url=None"),
+        "--LanguageServerManager.autodetect=False",  # a type checker would start with each notebook
     ]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(home), cwd=home, stdout=log, stderr=subprocess.STDOUT)

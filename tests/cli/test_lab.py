@@ -22,19 +22,20 @@ def originals(tmp_path: Path) -> list[lab.Lesson]:
     for place in ("01_first.ipynb", "02_second.ipynb", "ja/01_first.ipynb", "zh_CN/01_first.ipynb"):
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"cells": [], "metadata": {"place": place}}))
+        path.write_text(json.dumps({"cells": [], "metadata": {"place": place}, "nbformat": 4, "nbformat_minor": 5}))
         found.append(lab.Lesson(path, place))
     return found
 
 
 @pytest.fixture
-def started(originals: list[lab.Lesson], monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def started(originals: list[lab.Lesson], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that `nbtf lab` started instead of JupyterLab."""
     commands: list[list[str]] = []
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())  # JupyterLab counts as installed
     monkeypatch.setattr(lab, "lessons", lambda: originals)
     monkeypatch.setattr(lab, "start", lambda command: commands.append(command) or 0)
     monkeypatch.setenv(lab.VARIABLE, "")
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     return commands
 
 
@@ -59,6 +60,24 @@ def test_edited_copy_is_kept_and_told(originals: list[lab.Lesson], tmp_path: Pat
 
     assert "my work" == edited.read_text()
     assert "Kept as you changed them: ja/01_first.ipynb." in lab.told(copies, tmp_path / "mine", "01_first.ipynb")
+
+
+@pytest.mark.usefixtures("started")
+def test_jupyter_trusts_copies_but_not_what_somebody_has_changed(tmp_path: Path) -> None:
+    nbformat, sign = pytest.importorskip("nbformat"), pytest.importorskip("nbformat.sign")
+    mine = tmp_path / "mine"
+    cli.main(["lab", "--dir", str(mine)])
+    edited = json.loads((mine / "01_first.ipynb").read_text()) | {"cells": [nbformat.v4.new_code_cell("1 + 1")]}
+    (mine / "01_first.ipynb").write_text(json.dumps(edited))
+
+    cli.main(["lab", "--dir", str(mine)])
+
+    notary = sign.NotebookNotary()
+    trusted = {
+        name: notary.check_signature(nbformat.read(mine / name, 4)) for name in ("01_first.ipynb", "02_second.ipynb")
+    }
+    notary.store.close()
+    assert {"01_first.ipynb": False, "02_second.ipynb": True} == trusted
 
 
 def test_copy_begins_with_the_lesson_and_not_with_an_installation(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def new_lab(
     name = re.sub(r"\W+", "-", request.node.name).strip("-")
     server.theme("Light")
 
-    def make(**options: Any) -> Lab:
-        pages.append(Lab(windows(**options).new_page(), server, f"{name}-{len(pages)}"))
+    def make(elsewhere: LabServer | None = None, **options: Any) -> Lab:
+        pages.append(Lab(windows(**options).new_page(), elsewhere or server, f"{name}-{len(pages)}"))
         return pages[-1]
 
     yield make

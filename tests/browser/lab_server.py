@@ -37,6 +37,7 @@ class LabServer:
     address: str
     token: str
     process: subprocess.Popen[bytes]
+    program: str = "jupyterlab"
 
     @property
     def notebooks(self) -> Path:
@@ -45,6 +46,8 @@ class LabServer:
 
     def page(self, notebook: str, workspace: str) -> str:
         """The address that opens a notebook, in a workspace without a past."""
+        if self.program == "notebook":
+            return f"{self.address}/notebooks/{quote(notebook)}?token={self.token}"
         return f"{self.address}/lab/workspaces/{workspace}/tree/{quote(notebook)}?token={self.token}&reset"
 
     def trust(self, notebook: Path) -> None:
@@ -87,22 +90,23 @@ def environment(home: Path) -> dict[str, str]:
     return kept | own | {"IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def start_lab(home: Path) -> LabServer:
-    """Starts JupyterLab and waits until it answers."""
+def start_lab(home: Path, program: str = "jupyterlab") -> LabServer:
+    """Starts JupyterLab, or Notebook 7, and waits until it answers."""
     (home / "notebooks").mkdir()
     for name, values in SETTINGS.items():
         write(home / "settings" / name, values)
     token, port = secrets.token_hex(16), free_port()
     command = [
-        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"),
+        *(sys.executable, "-m", program, "--no-browser", "--allow-root", "--ip=127.0.0.1"),
         *(f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"),
         *(f"--ServerApp.root_dir={home / 'notebooks'}", "--LabApp.expose_app_in_browser=True"),
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         *("--LabApp.extension_manager=readonly", "--LabApp.news_url=None"),
         "--LanguageServerManager.autodetect=False",  # a type checker would start with each notebook
     ]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(home), cwd=home, stdout=log, stderr=subprocess.STDOUT)
-    server = LabServer(home, f"http://127.0.0.1:{port}", token, process)
+    server = LabServer(home, f"http://127.0.0.1:{port}", token, process, program)
     server.disable()
     try:
         wait_until_it_answers(server)

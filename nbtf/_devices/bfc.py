@@ -283,7 +283,7 @@ class BFCAllocator(Pool):
             after = after.next
         if not before.in_use:
             high = bisect_left(free, (before.size, before.address))
-            if high < low or low < 0:
+            if not 0 <= low < high:
                 low, high = high, low  # the lower of two, or the only one, is `low`
             size += before.size
             old = (handle, requested, old)
@@ -295,7 +295,7 @@ class BFCAllocator(Pool):
         entry = (size, address, hole)
         at = bisect_left(free, entry)  # to the right of the two that go: it is larger
         entries = None
-        if high >= 0:
+        if high > low:
             entries = (*free[low + 1 : high], *free[high + 1 : at], entry)
         elif low < 0:
             low, entries = at, (entry,)
@@ -316,7 +316,7 @@ class BFCAllocator(Pool):
                 self._old_handles, self._in_use, self._requested = old, in_use, requests
                 block.in_use = False
                 if interrupt is None:
-                    return True
+                    return True  # it is freed
                 break
             except BaseException as error:
                 if interrupt is not None:

@@ -132,7 +132,7 @@ class Pool:
         """Gives all idle regions back if `need` bytes could be mapped then."""
         idle = [region for region in self._regions if region.is_idle()]
         total = sum(region.size for region in idle)
-        if total == 0 or need > self.limit - self._pool + total:
+        if not idle or need > self.limit - self._pool + total:
             return False
         self._drop(idle)
         return True

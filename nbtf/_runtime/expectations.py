@@ -177,7 +177,7 @@ class Account(NamedTuple):
 
 def accounts() -> dict[str, Account]:
     """Returns the account of each GPU that keeps one by now."""
-    return {one.name: Account(one.in_use, one.peak or 0) for one in devices() if one.in_use is not None}
+    return {one.name: Account(one.in_use, one.peak or one.in_use) for one in devices() if one.in_use is not None}
 
 
 def memory_use(snapshot: Snapshot, before: Mapping[str, Account], after: Mapping[str, Account]) -> list[MemoryUse]:
@@ -276,4 +276,5 @@ def exact(nbytes: int) -> str:
     """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`."""
     check_number(nbytes, "nbytes")
     digits = f"{nbytes:,} B"
-    return f"{'-' if nbytes < 0 else ''}{gib(abs(nbytes))} ({digits})" if abs(nbytes) >= 1 << 20 else digits
+    sign = "-" if digits.startswith("-") else ""
+    return f"{sign}{gib(abs(nbytes))} ({digits})" if abs(nbytes) >= 1 << 20 else digits

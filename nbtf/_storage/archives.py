@@ -23,10 +23,13 @@ MOST_SWELLING = 16
 ALLOWANCE = 2**20
 """Bytes that may come of a small archive in any case."""
 
-_CHUNK = 2**24
+_CHUNK = 2**20
 _MOST_NAME = 255  # bytes of a file's name: what file systems take
 _MOST_HEADER = 10_000
 _MOST_AXES = 32
+_LAYOUTS = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I", b"\x93NUMPY\x03\x00": "<I"}
+"""How an array begins (NEP 1), and how the length of its header is written then."""
+
 _HEADER = re.compile(
     r"\{'descr': '([<>|=]?[?biufcSUV]\d{0,9})', 'fortran_order': (True|False), "
     r"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18},?)?)\),? ?\}\s*"
@@ -151,8 +154,8 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
         raise ValueError(f"{len(members)} members; at most {MOST_MEMBERS} are read.")
     if len({member.filename for member in members}) < len(members):
         raise ValueError("two members have the same name.")
-    if max((member.compress_size for member in members), default=0) > nbytes:
-        raise ValueError(f"a member is said to be longer than the {nbytes} bytes of the archive.")
+    if any(member.compress_size >= nbytes for member in members):
+        raise ValueError(f"a member is said to be as long as the {nbytes} bytes of the archive, or longer.")
     declared, most = sum(member.file_size for member in members), MOST_SWELLING * nbytes + ALLOWANCE
     if declared > most:
         raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {most} are read.")
@@ -160,9 +163,9 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
 
 def _array_members(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     members = archive.infolist()
-    strangers = [member.filename for member in members if not member.filename.endswith(".npy")]
-    if strangers:
-        raise ValueError(f"the member {strangers[0][:60]!r} is no array.")
+    for member in members:
+        if not member.filename.endswith(".npy"):
+            raise ValueError(f"the member {member.filename!r:.60} is no array.")
     return {member.filename.removesuffix(".npy"): member for member in members}
 
 
@@ -175,29 +178,27 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[A
         while memory:
             content = stream.read(min(len(memory), _CHUNK))
             if not content:
-                raise ValueError(f"the array {info.filename!r} ends too early.")
+                raise ValueError(f"the array {info.filename!r:.60} ends too early.")
             memory[: len(content)] = content
             memory = memory[len(content) :]
-        if stream.read(1):  # at the end the checksum is compared
-            raise ValueError(f"the array {info.filename!r} is longer than its header says.")
-        return array
+        return array  # with its last byte the checksum was compared
 
 
 def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
     """Returns what stands before an array, after comparing it with the size of the member."""
     start = stream.read(8)
-    if start[:6] != b"\x93NUMPY" or start[6:8] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
-        raise ValueError(f"the member {info.filename[:60]!r} does not begin as an array of NumPy.")
-    layout = "<H" if start[6] == 1 else "<I"
+    layout = _LAYOUTS.get(start)
+    if layout is None:
+        raise ValueError(f"the member {info.filename!r:.60} does not begin as an array of NumPy.")
     (length,) = struct.unpack(layout, stream.read(struct.calcsize(layout)))
     if length > _MOST_HEADER:
-        raise ValueError(f"the header of {info.filename[:60]!r} has {length} bytes.")
+        raise ValueError(f"the header of {info.filename!r:.60} has {length} bytes.")
     match = _HEADER.fullmatch(stream.read(length).decode("latin-1"))
     if match is None:
-        raise ValueError(f"the array {info.filename[:60]!r} has a type or a header that is not read.")
+        raise ValueError(f"the array {info.filename!r:.60} has a type or a header that is not read.")
     shape = tuple(int(length) for length in re.findall(r"\d+", match[3]))
     spec = ArraySpec(shape, np.dtype(match[1]), match[2] == "True")
-    nbytes = info.file_size - 8 - struct.calcsize(layout) - length
+    nbytes = info.file_size - len(start) - struct.calcsize(layout) - length
     if spec.nbytes != nbytes or not spec.dtype.itemsize or len(shape) > _MOST_AXES:
-        raise ValueError(f"the array {info.filename[:60]!r} of shape {shape} is said to have {nbytes} bytes.")
+        raise ValueError(f"the array {info.filename!r:.60} of shape {shape} is said to have {nbytes} bytes.")
     return spec

@@ -85,13 +85,13 @@ def make_folder(
         return
 
 
-@lru_cache(maxsize=1024)
+@lru_cache
 def sweep(folder: str) -> None:
     """Removes the drafts that killed writers left in a folder; once in a process, since each leaves at most a few."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if _NAME.fullmatch(entry.name) and (is_folder or entry.is_file(follow_symlinks=False)):
+            is_folder = entry.is_dir()
+            if _NAME.fullmatch(entry.name) and not entry.is_symlink() and (is_folder or entry.is_file()):
                 with contextlib.suppress(OSError), seize(entry.path) as abandoned:
                     if abandoned:
                         _remove_tree(entry.path) if is_folder else os.unlink(entry.path)

@@ -16,8 +16,6 @@ from typing import IO, Any
 
 from nbtf._storage import drafts
 
-_BUFFER_BYTES = 2**20
-
 StrPath = str | os.PathLike[str]
 
 
@@ -81,7 +79,7 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
                 raw = None
         if status is not None:
             _take_over(raw, status)
-        stream = io.BufferedWriter(raw, _BUFFER_BYTES)
+        stream = io.BufferedWriter(raw)
         yield stream
         stream.flush()
         drafts.sync(raw.fileno())

@@ -143,6 +143,25 @@ def test_a_driver_with_less_is_asked_for_nine_tenths() -> None:
     assert 704482304 == allocator.stats().pool_bytes
 
 
+def test_nine_tenths_that_are_just_enough_are_taken() -> None:
+    allocator = BFCAllocator(2 * MIB, driver=Driver(1887488))  # nine tenths, rounded up to 256 bytes
+
+    assert 1887488 == _taken(allocator, 1887488).size
+
+
+def test_what_is_freed_while_room_is_looked_for_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    allocator = BFCAllocator(MIB, garbage_collection=False)
+    chunk = _taken(allocator, MIB)
+    make_room = allocator._make_room
+
+    def after_a_free(need: int) -> bool:
+        allocator.free(chunk)
+        return make_room(need)
+
+    monkeypatch.setattr(allocator, "_make_room", after_a_free)
+    assert MIB == _taken(allocator, MIB).size
+
+
 def test_nine_tenths_are_counted_in_single_precision() -> None:
     allocator = BFCAllocator(15334 * MIB, driver=Driver(14_500_000_000))
     _taken(allocator, 1)
@@ -150,13 +169,14 @@ def test_nine_tenths_are_counted_in_single_precision() -> None:
     assert 14470977536 == allocator.stats().pool_bytes  # in double precision it is 14470978048
 
 
-def test_idle_regions_stay_when_giving_them_back_would_not_help() -> None:
+def test_idle_regions_stay_when_giving_them_back_would_not_help(caplog: pytest.LogCaptureFixture) -> None:
     allocator = BFCAllocator(32 * MIB, growth=True)
     kept = _taken(allocator, 2 * MIB)
     _taken(allocator, 4 * MIB)
 
     assert allocator.allocate(31 * MIB) is None
     assert (6 * MIB, 0) == (allocator.stats().pool_bytes, kept.region)
+    assert not caplog.records
 
 
 def test_idle_regions_are_given_back_where_that_is_just_enough() -> None:
@@ -241,6 +261,38 @@ def test_clear_stats_leaves_what_is_in_use() -> None:
         stats.peak_bytes_in_use,
         stats.peak_pool_bytes,
     )
+
+
+@pytest.mark.parametrize("figure", ["level", "stats", "fragmentation", "bins", "snapshot", "occupancy", "report"])
+def test_no_figure_misses_a_free_that_waits(figure: str) -> None:
+    def asked(first: bool) -> object:
+        allocator = BFCAllocator(MIB)
+        chunks = [_taken(allocator, 300_000) for _ in range(2)]
+        allocator.free(chunks[0])
+        if first:
+            allocator.stats()
+        return getattr(allocator, figure)(*[512] * (figure == "report"))
+
+    assert asked(first=True) == asked(first=False)
+
+
+def test_what_is_left_of_a_block_stands_where_its_size_belongs() -> None:
+    allocator = BFCAllocator(8192, fragmentation_fraction=1 / 16)
+    chunks = [_taken(allocator, nbytes) for nbytes in (256, 256, 1024, 256, 1792, 4608)]
+    for chunk in chunks[:5:2]:
+        allocator.free(chunk)
+    chunks.append(_taken(allocator, 1280))
+
+    assert [256, 512, 1024] == [size for sizes in allocator.bins().values() for size in sizes]
+    assert not problems(allocator)
+
+
+def test_nobody_asked_for_what_is_left_of_a_block() -> None:
+    allocator = BFCAllocator(MIB)
+    chunk = _taken(allocator, 256)
+
+    assert chunk.in_use
+    assert "Size: 1023.8KiB | Requested Size: 0B | in_use: 0" in allocator.report(600 << 10)
 
 
 def test_requested_bytes_are_those_asked_for() -> None:

@@ -26,6 +26,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
+from unittest.mock import Mock, patch
 
 import hypothesis
 import numpy as np  # here, so that no fork has to
@@ -35,7 +36,7 @@ from tests.mutation.mutants import Mutant
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
-"""Tests that take longer hang, which is noticed, too; of the processor, half of it."""
+"""Tests that take longer hang, which is noticed, too; of the processor, half of it, or `_budget_of` the tests."""
 
 assert np  # not only for its import
 
@@ -122,7 +123,8 @@ class _Search(_Import):
                 (i for i, covered in coverage.items() if not covered.lines.isdisjoint(mutant.lines)),
                 key=lambda i: (-killers[i], coverage[i].seconds),
             )
-            killer = _first_to_fail(session, [session.items[i] for i in order], swaps)
+            budget = _budget_of([coverage[i] for i in order])
+            killer = _first_to_fail(session, [session.items[i] for i in order], swaps, budget)
             if killer is not None and killer < len(order):
                 killers[order[killer]] += 1
             self._sender.send(killer is not None)
@@ -140,8 +142,15 @@ def _coverage_of(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
     return coverage
 
 
+def _budget_of(tests: Sequence[Coverage]) -> int:
+    """Returns how many seconds of the processor tests may take: they were measured with a trace, which is slow."""
+    return min(SECONDS // 2, 5 + 2 * int(sum(covered.seconds for covered in tests)))
+
+
 def _measure(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
+    """Runs the tests with a trace. Of a test that has another one, every line counts as covered."""
     lines: set[int] = set()
+    every_line = frozenset(range(1, 1 + len(Path(path).read_text(encoding="utf-8").splitlines())))
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         if frame.f_code.co_filename != path:
@@ -155,9 +164,11 @@ def _measure(session: pytest.Session, path: str) -> Mapping[int, Coverage]:
         begin = time.process_time()
         threading.settrace(trace)
         sys.settrace(trace)
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        with patch.object(sys, "settrace", Mock(wraps=sys.settrace)) as settrace:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         sys.settrace(None)
-        coverage[i] = Coverage(time.process_time() - begin, frozenset(lines), bool(session.testsfailed))
+        covered = every_line if settrace.called else frozenset(lines)
+        coverage[i] = Coverage(time.process_time() - begin, covered, bool(session.testsfailed))
         if session.testsfailed:
             break
     return coverage
@@ -197,7 +208,10 @@ def _codes(code: CodeType) -> dict[tuple[str, int], list[CodeType]]:
 
 
 def _first_to_fail(
-    session: pytest.Session, items: Sequence[pytest.Item], swaps: Sequence[tuple[FunctionType, CodeType]]
+    session: pytest.Session,
+    items: Sequence[pytest.Item],
+    swaps: Sequence[tuple[FunctionType, CodeType]],
+    cpu_seconds: int,
 ) -> int | None:
     """Returns how many tests pass before one fails, or hangs, with the swapped code; None if all pass."""
     receiver, sender = Pipe(duplex=False)
@@ -213,7 +227,7 @@ def _first_to_fail(
 
     child = _start(run)
     sender.close()
-    if _ends_well(child):
+    if _ends_well(child, cpu_seconds):
         return None
     try:
         return receiver.recv()
@@ -268,9 +282,9 @@ def _end_after(task: Callable[[], object]) -> NoReturn:
         os._exit(status)
 
 
-def _ends_well(child: int) -> bool:
+def _ends_well(child: int, cpu_seconds: int = SECONDS // 2) -> bool:
     """Waits for a fork, but not for ever."""
-    resource.prlimit(child, resource.RLIMIT_CPU, (SECONDS // 2, SECONDS // 2))
+    resource.prlimit(child, resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     end = time.monotonic() + SECONDS
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)

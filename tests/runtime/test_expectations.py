@@ -223,7 +223,7 @@ def test_size_is_a_number() -> None:
 
 
 def test_error_survives_pickling() -> None:
-    error = tf.runtime.ExpectationError("placement is", ["- a", "+ b"])
+    error = tf.runtime.ExpectationError("placement is", iter(["- a", "+ b"]))
 
     assert str(error) == str(pickle.loads(pickle.dumps(error)))
 

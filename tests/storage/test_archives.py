@@ -155,17 +155,89 @@ def test_a_path_inside_the_folder_is_taken(tmp_path: Path) -> None:
     assert inside(tmp_path, "a/b", "list.json") == tmp_path / "a" / "b"
 
 
-def test_too_many_members_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 2)
+def test_a_name_may_have_255_bytes_and_a_path_four_of_them(tmp_path: Path) -> None:
+    longest = "/".join(["x" * 255] * 4)
 
-    with pytest.raises(RefusedFileError, match="3 members; at most 2"):
-        read_arrays(io.BytesIO(_npz(a=1, b=2, c=3)))
+    assert inside(tmp_path, longest, "list.json") == tmp_path / longest
+    for name in ("x" * 256, f"a/{longest}"):
+        with pytest.raises(RefusedFileError, match="which is no file inside its folder"):
+            inside(tmp_path, name, "list.json")
 
 
-def test_a_member_that_is_said_to_be_longer_than_the_archive_is_refused() -> None:
+def test_100_000_members_are_read_and_no_more() -> None:
+    members = [zipfile.ZipInfo(str(number)) for number in range(100_001)]
+    archives._check_sizes(members[:-1], 10_000_000)
+
+    with pytest.raises(ValueError, match="100001 members; at most 100000 are read"):
+        archives._check_sizes(members, 10_000_000)
+
+
+def test_two_members_of_the_same_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two members have the same name"):
+        archives._check_sizes([zipfile.ZipInfo("a"), zipfile.ZipInfo("a")], 1000)
+
+
+def test_of_each_byte_come_at_most_16_and_a_mebibyte() -> None:
+    size, archive = 0, io.BytesIO()
+    while (most := 16 * len(archive.getvalue()) + 2**20) != size:
+        size, archive = most, _zip(zipfile.ZIP_DEFLATED, zeros=bytes(most))
+
+    assert read_members(archive, ["zeros.npy"]) == {"zeros.npy": bytes(size)}
+    with pytest.raises(RefusedFileError, match=f"{size + 1} bytes are said to come of .*; at most {size} are read"):
+        member_names(_zip(zipfile.ZIP_DEFLATED, zeros=bytes(size + 1)))
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_member_that_is_said_to_be_as_long_as_the_archive_is_refused(excess: int) -> None:
     content = bytearray(_npz(a=np.arange(3)))
     directory = content.rindex(b"PK\x01\x02")
-    content[directory + 20 : directory + 24] = b"\xff\xff\xff\x7f"  # its compressed size
+    struct.pack_into("<I", content, directory + 20, len(content) + excess)  # its compressed size
 
-    with pytest.raises(RefusedFileError, match="longer than"):
+    with pytest.raises(RefusedFileError, match=f"as long as the {len(content)} bytes of the archive, or longer"):
         read_arrays(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("value", [np.arange(3), np.zeros((0, 3))], ids=["full", "empty"])
+def test_a_checksum_that_differs_is_damage(value: Any, compression: int) -> None:
+    stream = io.BytesIO()
+    np.save(stream, value)
+    content = bytearray(_zip(compression, a=stream.getvalue()).getvalue())
+    content[content.rindex(b"PK\x01\x02") + 16] ^= 1
+
+    with pytest.raises(RefusedFileError, match=r"Bad CRC-32 for file 'a\.npy'"):
+        read_arrays(io.BytesIO(content))
+
+
+def test_the_first_member_that_is_no_array_is_named() -> None:
+    archive = io.BytesIO(_npz(a=1))
+    with zipfile.ZipFile(archive, "a") as writer:
+        writer.writestr("x", b"")
+        writer.writestr("y", b"")
+
+    with pytest.raises(RefusedFileError, match="the member 'x' is no array"):
+        read_arrays(archive)
+
+
+@pytest.mark.parametrize(("version", "layout"), [(1, "<H"), (2, "<I"), (3, "<I")])
+def test_a_header_of_10_000_bytes_and_32_axes_is_read_and_no_more(version: int, layout: str) -> None:
+    def array(axes: int, nbytes: int) -> io.BytesIO:
+        header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({'1, ' * axes}), }}".ljust(nbytes)
+        start = b"\x93NUMPY" + bytes([version, 0]) + struct.pack(layout, nbytes)
+        return _zip(a=start + header.encode() + b"\7")
+
+    assert read_arrays(array(32, 10_000))["a"].tolist() == np.full([1] * 32, 7).tolist()
+    with pytest.raises(RefusedFileError, match=r"of shape \(1, .*\) is said to have 1 bytes"):
+        read_arrays(array(33, 10_000))
+    with pytest.raises(RefusedFileError, match="has 10001 bytes"):
+        read_arrays(array(32, 10_001))
+
+
+def test_reading_takes_the_memory_of_the_array_and_of_pieces_of_it(tmp_path: Path) -> None:
+    (tmp_path / "a.npz").write_bytes(_npz(a=np.zeros(2**22, np.uint8)))
+    tracemalloc.start()
+    try:
+        read_arrays(tmp_path / "a.npz")
+        assert tracemalloc.get_traced_memory()[1] < 2**22 + 2.5 * 2**20
+    finally:
+        tracemalloc.stop()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbtf._storage import drafts, files
+from tests.storage.power_failure import Disk
 
 
 def names(folder: Path) -> list[str]:
@@ -41,6 +42,15 @@ def test_a_draft_can_be_read_by_nobody_who_cannot_read_the_file(tmp_path: Path) 
 def test_a_draft_is_private_from_its_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fchmod", lambda descriptor, mode: None)
     test_a_draft_can_be_read_by_nobody_who_cannot_read_the_file(tmp_path)
+
+
+def test_a_draft_gets_the_owner_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, owners = tmp_path / "file", []
+    path.touch()
+    monkeypatch.setattr(os, "fchown", lambda _, *owner: owners.append(owner))
+    files.write(path, "text")
+
+    assert [(path.stat().st_uid, path.stat().st_gid)] == owners
 
 
 @pytest.fixture
@@ -194,6 +204,34 @@ def test_folders_are_made_above_each_other(tmp_path: Path) -> None:
     files.make_folder(tmp_path / "a" / "b")
 
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_folder_that_another_saver_makes_meanwhile_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mkdir = os.mkdir
+
+    def make_twice(path: str) -> None:
+        mkdir(path)
+        mkdir(path)
+
+    monkeypatch.setattr(os, "mkdir", make_twice)
+    files.make_folder(tmp_path / "a")
+
+    assert (tmp_path / "a").is_dir()
+
+
+def test_a_file_that_is_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(FileExistsError, match="file"):
+        files.make_folder(tmp_path / "file")
+
+
+def test_a_power_failure_takes_no_folder_that_was_made(tmp_path: Path) -> None:
+    disk = Disk()
+    with disk.installed():
+        files.make_folder(tmp_path / "a" / "b")
+
+    assert disk.names == set()
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from nbtf._storage import drafts, files, folders, manifest
 from nbtf.errors import DataLossError
+from tests.storage.power_failure import Disk
 
 OLD, NEW = {"a.json": b"old", "assets/words.txt": b"old words"}, {"a.json": b"new", "assets/words.txt": b"new words"}
 
@@ -310,3 +311,12 @@ def test_a_manifest_that_leads_out_of_the_folder_is_damaged() -> None:
 
     with pytest.raises(DataLossError, match="which is no file inside its folder"):
         manifest.parse(outside.as_bytes(), "model")
+
+
+def test_a_power_failure_takes_nothing_of_a_folder_that_was_saved(tmp_path: Path) -> None:
+    disk = Disk()
+    with disk.installed():
+        folders.write(tmp_path / "model", OLD)
+        folders.write(tmp_path / "model", {"a/b/c": b"new"})
+
+    assert disk.names == disk.contents == set()

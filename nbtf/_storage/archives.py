@@ -173,7 +173,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[A
     with archive.open(info) as stream:
         spec = _read_header(stream, info)
         array = np.empty(spec.shape, spec.dtype, order="F" if spec.columns_first else "C")
-        elements: Any = array.reshape(-1, order="A").view(np.uint8) if spec.nbytes else b""
+        elements: Any = array.ravel(order="A").view(np.uint8) if spec.nbytes else b""
         memory = memoryview(elements)
         while memory:
             content = stream.read(min(len(memory), _CHUNK))

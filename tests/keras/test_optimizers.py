@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,95 @@ def test_a_schedule_is_asked_at_each_step() -> None:
     assert after(optimizers.SGD(halved), steps=5) == after(optimizers.SGD(1.0), steps=2)
 
 
+def test_a_rate_that_is_set_is_that_of_the_next_step() -> None:
+    optimizer = optimizers.SGD(0.5)
+    optimizer.learning_rate = 1.0
+
+    assert after(optimizer) == after(optimizers.SGD(1.0))
+
+
+def test_what_an_optimizer_keeps_is_not_trained() -> None:
+    optimizer = optimizers.Adam(use_ema=True)
+    optimizer.build([Variable([1.0])])
+
+    assert [False] * 5 == [variable.trainable for variable in optimizer.variables]
+
+
+def test_weights_without_decay_are_chosen_by_themselves_or_by_a_part_of_their_names() -> None:
+    weights = [Variable([1.0], name=name) for name in ("kernel", "bias", "scale")]
+    optimizer = optimizers.SGD(0.5, weight_decay=0.5)
+    optimizer.exclude_from_weight_decay(var_list=[weights[2]])
+    optimizer.exclude_from_weight_decay(var_names=["bi"])
+    optimizer.apply([tf.constant([0.0])] * 3, weights)
+
+    assert [0.75, 1.0, 1.0] == [float(weight.numpy()[0]) for weight in weights]
+
+
+def test_gradients_of_a_scaled_loss_are_divided() -> None:
+    optimizer = optimizers.SGD(0.1, loss_scale_factor=4.0)
+    plain = optimizers.SGD(0.1)
+
+    assert (6.0, 1.5) == tuple(float(each.scale_loss(tf.constant(1.5))) for each in (optimizer, plain))
+    assert after(optimizers.SGD(0.4, loss_scale_factor=4.0)) == after(plain)
+
+
+def test_weights_get_their_averages_at_the_end() -> None:
+    weights = [Variable([0.0]), Variable([0.0])]
+    optimizer = optimizers.SGD(1.0, momentum=0.0, use_ema=True, ema_momentum=0.5)
+    for _ in range(2):
+        optimizer.apply([tf.constant([-1.0]), tf.constant([-2.0])], weights)
+    optimizer.finalize_variable_values(weights)
+    optimizers.SGD().finalize_variable_values(weights)
+
+    assert [1.5, 3.0] == [float(weight.numpy()[0]) for weight in weights]
+
+
+@pytest.mark.parametrize("arguments", [{"ema_momentum": 0.0}, {"ema_momentum": 1.0}, {"ema_overwrite_frequency": 1}])
+def test_averages_have_the_bounds_of_keras(arguments: dict[str, Any]) -> None:
+    assert arguments.items() <= optimizers.SGD(use_ema=True, **arguments).get_config().items()
+
+
+def test_what_is_kept_can_be_stored_and_taken_back() -> None:
+    first, second = optimizers.Adam(0.1), optimizers.Adam(0.2)
+    store: dict[str, Any] = {}
+    after(first)
+    first.save_own_variables(store)
+    second.build([Variable([[1.0, -2.0], [0.5, 3.0]])])
+    second.load_own_variables(store)
+
+    assert [one.numpy().tolist() for one in first.variables] == [one.numpy().tolist() for one in second.variables]
+
+
+def test_what_a_checkpoint_has_of_a_weight_comes_when_it_is_built(tmp_path: Path) -> None:
+    first, second = optimizers.Adam(0.1), optimizers.Adam(0.1)
+    weight = Variable([1.0])
+    first.apply([tf.constant([2.0])], [weight])
+    path = tf.train.Checkpoint(optimizer=first).write(str(tmp_path / "saved"))
+    tf.train.Checkpoint(optimizer=second).read(path)
+    second.build([weight])
+
+    assert first.variables[2].numpy().tolist() == second.variables[2].numpy().tolist() != [0.0]
+
+
+def test_a_loss_may_be_a_function_or_a_tensor_with_its_tape() -> None:
+    weight = tf.Variable(3.0)
+    optimizer = optimizers.SGD(0.5)
+    optimizer.minimize(lambda: weight * weight, lambda: [weight])
+    assert float(weight) == 0.0
+
+    weight.assign(3.0)
+    with tf.GradientTape() as tape:
+        loss = weight * weight
+    optimizer.minimize(loss, [weight], tape)
+    assert float(weight) == 0.0
+
+    weight.assign(3.0)
+    tape = tf.GradientTape(persistent=True)
+    assert int(optimizer.minimize(lambda: weight * weight, [weight], tape)) == 3
+    assert float(weight) == 0.0
+    assert tape.watched_variables() == (weight,)
+
+
 def test_a_constraint_holds_after_each_step() -> None:
     assert min(after(optimizers.SGD(0.1), constraint=NonNeg())) >= 0.0 > min(after(optimizers.SGD(0.1)))
 
@@ -217,6 +307,17 @@ def test_accumulated_gradients_make_one_step_of_their_mean() -> None:
         optimizer.apply_gradients([(tf.constant([value]), weight)])
 
     assert weight.numpy().tolist() == [-2.0]
+
+
+def test_steps_of_accumulated_gradients_are_counted_as_steps() -> None:
+    accumulating, plain = optimizers.Adam(0.1, gradient_accumulation_steps=2), optimizers.Adam(0.1)
+    weights = Variable([1.0]), Variable([1.0])
+    for number in (1.0, 3.0, -2.0):
+        for value in (number - 1, number + 1):
+            accumulating.apply([tf.constant([value])], weights[:1])
+        plain.apply([tf.constant([number])], weights[1:])
+
+    np.testing.assert_allclose(weights[0].numpy(), weights[1].numpy(), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -323,6 +424,21 @@ def test_replicas_add_their_gradients_up_and_stay_equal(make: Any, inside: bool)
         assert {one.device[-5:] for one in optimizer.variables[-1].handle.values} == {"GPU:0", "GPU:1"}
 
 
+def test_each_copy_is_changed_where_it_is_however_the_optimizer_was_built() -> None:
+    with machine(2):
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            weight: Any = tf.Variable([1.0, 2.0])
+        optimizer = optimizers.SGD(0.1, momentum=0.9)
+        optimizer.build([weight])
+        with strategy.scope(), tf.runtime.recording() as record:
+            optimizer.apply([tf.constant([1.0, 1.0])], [weight])
+
+        assert ["GPU:0", "GPU:1"] == [one.device[-5:] for one in optimizer.variables[-1].handle.values]
+        products = {device for op, device in record.ops if op == "Mul"}
+        assert {"GPU:0", "GPU:1"} == products == {device for op, device in record.ops if op == "AssignAddVariableOp"}
+
+
 def test_a_loss_without_its_tape_is_named() -> None:
     with pytest.raises(
         ValueError, match=r"`tape` is required when a `Tensor` loss is passed\. Received: loss=<tf\.Tensor"
@@ -361,8 +477,9 @@ def test_a_step_of_nadam_costs_the_same_however_many_there_were(monkeypatch: pyt
 
 
 def test_a_decay_of_keras_2_is_ignored_with_a_warning() -> None:
-    with pytest.warns(UserWarning, match="`decay` is no longer supported and will be ignored"):
+    with pytest.warns(UserWarning, match="`decay` is no longer supported and will be ignored") as caught:
         assert float(optimizers.SGD(0.1, decay=1e-6, momentum=0.9).learning_rate) == pytest.approx(0.1)
+    assert [__file__] == [warning.filename for warning in caught]
 
 
 @pytest.mark.parametrize(

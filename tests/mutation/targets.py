@@ -34,7 +34,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "nbtf/keras/optimizers/formulas.py": _OPTIMIZERS,
     "nbtf/keras/optimizers/loss_scale.py": _OPTIMIZERS,
     "nbtf/keras/optimizers/optimizer.py": (*_OPTIMIZERS, "tests/compat/train/test_optimizers.py"),
-    "nbtf/keras/optimizers/schedules.py": _OPTIMIZERS,
+    "nbtf/keras/optimizers/schedules.py": (*_OPTIMIZERS, "tests/recorded/test_schedules.py"),
     "nbtf/notebook/tables.py": ("tests/notebook/test_tables.py",),
     "nbtf/cli/printable.py": ("tests/cli/test_printable.py",),
 }

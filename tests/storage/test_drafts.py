@@ -30,9 +30,12 @@ def test_what_has_the_name_of_a_draft_and_is_none_stays(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name in ("folder", "file"):
         (tmp_path / drafts.new_name()).symlink_to(tmp_path / name)
-    os.mkfifo(tmp_path / drafts.new_name())
+    pipe = tmp_path / drafts.new_name()
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)  # without one, who opens the pipe waits
     before = os.listdir(tmp_path)
     drafts.sweep(str(tmp_path))
+    os.close(writer)
 
     assert before == os.listdir(tmp_path)
 

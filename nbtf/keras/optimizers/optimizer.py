@@ -106,7 +106,7 @@ class Optimizer(Trackable):
             self._rate = self._as_rate(learning_rate)
 
     def _as_rate(self, learning_rate: Any) -> Any:
-        if isinstance(learning_rate, LearningRateSchedule) or callable(learning_rate):
+        if callable(learning_rate):
             return learning_rate
         if not isinstance(learning_rate, float):
             raise ValueError(
@@ -171,10 +171,9 @@ class Optimizer(Trackable):
         """Makes all of it before it shows any: whoever comes between sees an optimizer that is not built."""
         names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
         names += ("gradient_accumulator",) if self.gradient_accumulation_steps else ()
-        in_replica = distribute.has_strategy() and not distribute.in_cross_replica_context()
         slots: list[list[Variable]] = []
         for weight in weights:
-            strategy = None if in_replica else getattr(bare(weight), "distribute_strategy", None)
+            strategy = None if distribute.has_strategy() else getattr(bare(weight), "distribute_strategy", None)
             with nullcontext() if strategy is None else strategy.scope():
                 slots.append([self._slot(weight, name) for name in names])
         self._weights, self._slots = weights, slots
@@ -274,7 +273,7 @@ class Optimizer(Trackable):
     def _apply_here(self, grads: Sequence[Any], places: Sequence[int]) -> None:
         number = int(self._iterations.numpy()) + 1
         if self.gradient_accumulation_steps:
-            grads = self._accumulated(grads, places, number)
+            grads = self._accumulated(grads, places, number, self.gradient_accumulation_steps)
         if grads:
             step = Step(self._made(number), float(self.learning_rate))
             weights = [self._weights[place] for place in places]
@@ -334,9 +333,8 @@ class Optimizer(Trackable):
             return [clip_by_value(grad, -self.clipvalue, self.clipvalue) for grad in grads]
         return grads
 
-    def _accumulated(self, grads: Sequence[Any], places: Sequence[int], number: int) -> list[Any]:
+    def _accumulated(self, grads: Sequence[Any], places: Sequence[int], number: int, every: int) -> list[Any]:
         """Returns the mean of the last gradients when it is time for a step; nothing before."""
-        every = self.gradient_accumulation_steps or 1
         last = number % every == 0
         means: list[Any] = []
         for grad, place in zip(grads, places, strict=True):

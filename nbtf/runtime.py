@@ -23,10 +23,13 @@ from nbtf._runtime.device import device as device_scope
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
 from nbtf._runtime.events import Event as Event
+from nbtf._runtime.events import Freed as Freed
+from nbtf._runtime.events import Label as Label
 from nbtf._runtime.events import OpExecuted as OpExecuted
 from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
+from nbtf._runtime.events import Refused as Refused
 from nbtf._runtime.events import Site as Site
 from nbtf._runtime.expectations import Account, accounts, check_memory, check_placement, memory_use
 from nbtf._runtime.expectations import ExpectationError as ExpectationError
@@ -65,7 +68,9 @@ __all__ = [
     "Event",
     "ExpectationError",
     "Explanation",
+    "Freed",
     "Holding",
+    "Label",
     "MemoryUse",
     "OpExecuted",
     "OpPlaced",
@@ -73,6 +78,7 @@ __all__ = [
     "Reason",
     "Recorder",
     "Recording",
+    "Refused",
     "Site",
     "Snapshot",
     "cell_device",
@@ -326,8 +332,8 @@ def cell_device(name: str) -> Callable[[], None]:
 def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
     """Has a function told of every event, until the returned function is called.
 
-    Events are plain data (`OpPlaced`, `OpExecuted`, `Copied`, `Allocated`) and keep no tensor alive. Ops that the
-    observer runs are not reported. An observer that raises is removed, with a warning.
+    Events are plain data (`OpPlaced`, `OpExecuted`, `Copied`, `Allocated`, `Freed`, `Refused`) and keep no tensor
+    alive. Ops that the observer runs are not reported. An observer that raises is removed, with a warning.
 
     Raises:
       TypeError: not a function.

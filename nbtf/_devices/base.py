@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from nbtf._devices.cuda_first_use import FirstUse
+from nbtf._devices.journal import Box, Journal
 from nbtf._devices.sites import Site, Where, site_of
 from nbtf._types import DType
 
@@ -154,6 +155,8 @@ class Device(ABC):
     """What it knows of kernels that must be compiled first; None where none are."""
     lane: bool = False
     """Whether it has a `quick` for express lanes. Those of the CPU are NumPy itself."""
+    tells_pieces: bool = False
+    """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
     constants: dict[Any, Any]
     """Scalars that an express lane remembers; they go with the device."""
 
@@ -208,6 +211,12 @@ class Device(ABC):
     def copy_time_of(self, nbytes: int, seconds: float) -> tuple[float, bool]:
         """Returns how long a copy to or from this device took, and whether that time is modelled."""
         return seconds, False
+
+    def keep_journal(self, journal: Journal | None) -> None:  # noqa: B027  # those without a journal do nothing
+        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:  # noqa: B027
+        """Puts what was taken down since the last time into boxes."""
 
     @abstractmethod
     def synchronize(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nbtf._devices import bfc_report
@@ -11,6 +12,7 @@ from nbtf._devices.bfc_chunks import Block, Chunk, Hole, bin_of
 from nbtf._devices.bfc_pool import Driver as Driver
 from nbtf._devices.bfc_pool import Pool
 from nbtf._devices.bfc_report import RegionView
+from nbtf._devices.journal import Box, Entry, Journal
 
 # Every rule, constant and text of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _DEFAULT_SPLIT = 128 << 20
@@ -80,6 +82,8 @@ class BFCAllocator(Pool):
         self._changes = 0
         self._num_allocs = self._largest_alloc = 0
         self._in_use = self._peak = self._requested = 0
+        self._journal: Journal | None = None
+        self._entries: dict[int, Entry] = {}
 
     def allocate(self, nbytes: int, label: object = None) -> Chunk | None:
         """Finds room and marks it in use.
@@ -105,6 +109,7 @@ class BFCAllocator(Pool):
                         continue
                     return chunk
             if not self._make_room(need):
+                self.refuse(nbytes, label)
                 return None
 
     def free(self, chunk: Chunk) -> None:
@@ -190,10 +195,51 @@ class BFCAllocator(Pool):
     def close(self) -> None:
         """Gives all memory back to the card; chunks that are still held stand for nothing from then on."""
         with self._lock:
-            for region in self._regions:
-                for block in region.blocks():
-                    block.in_use = False
-            self._become(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0)
+            self._do_frees()
+            entries, in_use, journal = dict(self._entries), self._in_use, self._journal
+            for block in [piece for region in self._regions for piece in region.blocks() if piece.in_use]:
+                block.in_use = False
+                in_use -= block.size
+                if journal is not None:
+                    number = journal.next_number()
+                    piece = block.region, block.address, block.size, block.requested, block.label
+                    entries[number] = (journal.freed, number, None, in_use, 0, *piece)
+            self._become(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0, _entries=entries)
+
+    # What happens, for those who listen
+
+    def keep_journal(self, journal: Journal | None) -> None:
+        """Takes down from now on what happens, or no longer."""
+        with self._lock:
+            self._do_frees()
+            self._become(_changes=self._changes + 1, _journal=journal, _entries={})
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
+        if not self._entries and not self._pending:
+            return
+        with self._lock:
+            self._do_frees()
+            if not self._entries:
+                return
+            entries, are_out = list(self._entries.values()), False
+            try:
+                self._changes, self._entries, are_out = self._changes + 1, {}, True
+                for box in boxes:
+                    box.append(entries)
+            except BaseException:  # an interrupt: each box gets them once
+                for box in boxes if are_out else ():
+                    if not any([other is entries for other in box]):
+                        box.append(entries)
+                raise
+
+    def refuse(self, nbytes: int, label: object) -> None:
+        """Takes down that a request has failed."""
+        with self._lock:
+            if self._journal is not None:
+                number, largest = self._journal.next_number(), self._free[-1][0] if self._free else 0
+                figures = self._in_use, self._pool, None, largest, self.limit, nbytes, label
+                self._entries[number] = (self._journal.refused, number, None, *figures)
 
     def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk | None:  # noqa: C901, PLR0915  # each call costs
         """Grants a part or the whole of the free block `at`, by a new chunk; None when somebody else was faster."""
@@ -223,6 +269,12 @@ class BFCAllocator(Pool):
             size = hole.size
         block.size, block.prev, block.next = size, before, after
         allocs, in_use, requested = self._num_allocs + 1, self._in_use + size, self._requested + nbytes
+        journal, journal_entries, number, told = self._journal, self._entries, 0, None
+        if journal is not None:
+            number = journal.next_number()
+            told = (
+                journal.granted, number, None, in_use, self._pool, hole.region, block.address, size, nbytes, label
+            )  # fmt: skip
         interrupt = None
         if self._changes != changes:
             return None
@@ -241,6 +293,8 @@ class BFCAllocator(Pool):
                         free[first : at + 1] = entries
                 before.next = after.prev = block
                 self._num_allocs, self._in_use, self._requested = allocs, in_use, requested
+                if told is not None:
+                    journal_entries[number] = told
                 if in_use > self._peak:
                     self._peak = in_use
                 if size > self._largest_alloc:
@@ -302,6 +356,13 @@ class BFCAllocator(Pool):
         elif low + 1 < at:
             entries = (*free[low + 1 : at], entry)
         in_use, requests = self._in_use - block.size, self._requested - block.requested
+        journal, journal_entries, number, told = self._journal, self._entries, 0, None
+        if journal is not None:
+            number = journal.next_number()
+            region, start, charged = block.region, block.address, block.size
+            told = (
+                journal.freed, number, None, in_use, self._pool, region, start, charged, block.requested, block.label
+            )  # fmt: skip
         interrupt = None
         if self._changes != changes:
             return False
@@ -314,6 +375,8 @@ class BFCAllocator(Pool):
                 elif len(free) == count:
                     free[low:at] = entries
                 self._old_handles, self._in_use, self._requested = old, in_use, requests
+                if told is not None:
+                    journal_entries[number] = told
                 block.in_use = False
                 if interrupt is None:
                     return True  # it is freed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -30,6 +31,7 @@ from nbtf._devices.bfc_report import RegionView
 from nbtf._devices.discovery import PhysicalGPU
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
+from nbtf._devices.journal import Box, Journal
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site, Where
 from nbtf._locks import new_lock
@@ -45,6 +47,10 @@ _LOOK_PART = 1 / 16
 _LOOK_SECONDS = 0.1
 # What is left to the rest of the program: kernels need room for intermediate results.
 _LEFT_FREE = 64 << 20
+
+
+_label_of: Callable[[Any], Label] = partial(cast("Any", tuple).__new__, Label)
+"""Makes a label of a tuple in a third of the time: an op has one."""
 
 
 class SimulatedMemory:
@@ -101,6 +107,7 @@ class SimulatedGPU(Device):
     type = "GPU"
     xp = np
     simulated = True
+    tells_pieces = True
 
     def __init__(self, index: int, card: PhysicalGPU, allocator: BFCAllocator) -> None:
         """Makes `GPU:index`.
@@ -117,6 +124,7 @@ class SimulatedGPU(Device):
         self.allocator = allocator
         self.memory = SimulatedMemory(allocator)
         self._scratch: Chunk | None = None
+        self._journal: Journal | None = None
         self._unlooked = 0
         self._look_again = 0.0
         self._starting = new_lock()
@@ -199,6 +207,16 @@ class SimulatedGPU(Device):
 
     # Memory
 
+    def keep_journal(self, journal: Journal | None) -> None:
+        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+        if journal is None or self._journal is None:
+            self._journal = journal
+            self.allocator.keep_journal(journal)
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what was taken down since the last time into boxes."""
+        self.allocator.hand_over(boxes)
+
     @property
     def started(self) -> bool:
         """Whether it has mapped memory; the first op does, if nobody did before."""
@@ -208,6 +226,7 @@ class SimulatedGPU(Device):
         """Takes another allocator, before it has started."""
         self.allocator = allocator
         self.memory = SimulatedMemory(allocator)
+        allocator.keep_journal(self._journal)
 
     def start(self) -> None:
         """Maps the first memory as TensorFlow does, with its own buffer in front."""
@@ -219,16 +238,15 @@ class SimulatedGPU(Device):
         """Takes memory on the card; an empty tensor takes none."""
         if self._scratch is None:
             self.start()
-        if nbytes == 0:
-            return None
         chunk = self.allocator.allocate(nbytes, label)
-        if chunk is None:
-            who = f"simulated {self.short_name} ({self.card.card.name})"
-            text = exhausted.card_is_full(
-                self._request(nbytes, label, copied), who, self.allocator, self.card.memory_bytes
-            )
-            raise ResourceExhaustedError(None, None, text)
+        if chunk is None and nbytes:
+            raise self._card_is_full(nbytes, label, copied)
         return chunk
+
+    def _card_is_full(self, nbytes: int, label: Label, copied: bool = False) -> ResourceExhaustedError:
+        who = f"simulated {self.short_name} ({self.card.card.name})"
+        request, card = self._request(nbytes, label, copied), self.card.memory_bytes
+        return ResourceExhaustedError(None, None, exhausted.card_is_full(request, who, self.allocator, card))
 
     def _give_back(self, holds: Sequence[Chunk | None]) -> None:
         for chunk in holds:
@@ -253,6 +271,7 @@ class SimulatedGPU(Device):
     def _computer_is_too_small(
         self, nbytes: int, label: Label, error: MemoryError, copied: bool = False
     ) -> ResourceExhaustedError:
+        self.allocator.refuse(nbytes, label)
         stats = self.allocator.stats()
         text = exhausted.computer_is_too_small(
             self._request(nbytes, label, copied),
@@ -284,11 +303,15 @@ class SimulatedGPU(Device):
         for shape, dtype in specs:
             if None in shape:
                 return
-            label = Label(op.type, dtype.name, cast("tuple[int, ...]", shape), site)
+            label = _label_of((op.type, dtype.name, shape, site))
             nbytes = math.prod(label.shape) * dtype.size
-            holds.append(self._charge(nbytes, label))
+            chunk = self.allocator.allocate(nbytes, label)
+            if chunk is None and nbytes:
+                raise self._card_is_full(nbytes, label)
+            holds.append(chunk)
             total += nbytes
-        self._look_at_computer(total)
+        if total >= _WORTH_A_LOOK:
+            self._look_at_computer(total)
 
     def _owned(
         self, op: Runnable, results: list[Any], arrays: list[Any], holds: list[Chunk | None], site: Any
@@ -296,7 +319,11 @@ class SimulatedGPU(Device):
         """Returns buffers that own what they show, each with a chunk of its size."""
         made: list[Buffer] = []
         for number, array in enumerate(results):
-            array = _own(array, arrays)
+            owner = array if array.base is None else array.base
+            for shown in arrays:
+                if owner is shown or shown.__class__ is list or owner is shown.base:
+                    array = _own(array, arrays)
+                    break
             hold = holds[number] if number < len(holds) else None
             if (array.nbytes != hold._block.requested) if hold is not None else array.nbytes:
                 if hold is not None:

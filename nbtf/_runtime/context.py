@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import SimulatedMachine
+from nbtf._devices.journal import Box
 from nbtf._devices.names import full_name, without_cuda
 from nbtf._devices.sites import whereabouts
 from nbtf._locks import new_lock
@@ -24,6 +25,7 @@ from nbtf._runtime.log_styles import CURRENT_STYLE
 from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.phases import part_of
+from nbtf._runtime.pieces import journal_of
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
@@ -88,7 +90,7 @@ class Context:
         """
         self.configuration = Configuration(os.environ if environ is None else environ, machine)
         self.settings = settings or Settings()
-        self.observers = Observers(self.settle)
+        self.observers = Observers(self.settle, self.deliver)
         self.gpus = GPUs(self.configuration)
         self.machine: Machine | None = None
         self.log: Callable[[str, str], object] | None = None
@@ -238,6 +240,8 @@ class Context:
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
             self._placed, self._scopes = {}, {}
             self.watched = bool(self.observers.all) or self.log is not None
+            for gpu in self.gpus.made:
+                gpu.keep_journal(journal_of(gpu) if self.observers.all else None)
             listening = self.watched or self.settings.check_numerics
             quiet = not listening and not self._cells and self.settings.default_device is None
             if CURRENT.context is self:
@@ -246,6 +250,11 @@ class Context:
                 HERE.gpus = frozenset([one for one in self.gpus.made if one.lane]) if quiet else frozenset()
                 HERE.first = first if first is HERE.device or first in HERE.gpus else None
                 HERE.watched = self.watched
+
+    def deliver(self, boxes: Sequence[Box]) -> None:
+        """Has all GPUs say what has happened to their memory until now."""
+        for gpu in self.gpus.made:
+            gpu.hand_over(boxes)
 
     def set_log(self, log: Callable[[str, str], object] | None) -> None:
         """Has a function called with type and device of each op that is placed, or no longer."""
@@ -379,7 +388,7 @@ class Context:
         machine = None if configuration.machine_from_environment else configuration.machine
         fresh = Context(machine, configuration.environ, self.settings if keep_settings else None)
         fresh.observers = self.observers
-        fresh.observers.belong_to(fresh.settle)
+        fresh.observers.belong_to(fresh.settle, fresh.deliver)
         fresh.last_recorder = self.last_recorder
         fresh._use_cells(self._opened_cells)
         if keep_settings:
@@ -391,6 +400,7 @@ class Context:
         if self.machine is not None:
             for device in self.machine.devices:
                 device.close()
+            self.deliver(self.observers.boxes)
 
 
 class _Current:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from nbtf._devices.base import Label as Label
 from nbtf._devices.sites import Site as Site
 
 
@@ -80,7 +81,12 @@ class Copied(NamedTuple):
 
 
 class Allocated(NamedTuple):
-    """A device gave memory to a result. `in_use` and `pool`, what it has taken from its card, are as of afterwards."""
+    """A device gave memory. `in_use` and `pool`, what it has taken from its card, are as of afterwards; sizes in bytes.
+
+    `nbytes` were asked for and `size` charged, at `offset` in a region that has `region_size`; these are -1 where the
+    allocator keeps its places to itself, as that of real GPUs. `label` says what the memory is for, and `holder` what
+    for as long as it lives, as far as that is known now: one of `phases.HOLDERS`.
+    """
 
     device: str
     nbytes: int
@@ -93,6 +99,57 @@ class Allocated(NamedTuple):
     replica: int | None = None
     phase: str = ""
     layer: str = ""
+    region: int = -1
+    offset: int = -1
+    size: int = -1
+    region_size: int = -1
+    label: Label | None = None
+    holder: str = ""
 
 
-Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated
+class Freed(NamedTuple):
+    """A device got memory back; told by the next look, with the number and the time of that.
+
+    Everything else is that of the piece when it was allocated; `in_use` and `pool` are as of afterwards.
+    """
+
+    device: str
+    nbytes: int
+    in_use: int
+    pool: int
+    seq: int
+    time: float
+    site: Site = None
+    node: str | None = None
+    replica: int | None = None
+    phase: str = ""
+    layer: str = ""
+    region: int = -1
+    offset: int = -1
+    size: int = -1
+    region_size: int = -1
+    label: Label | None = None
+    holder: str = ""
+
+
+class Refused(NamedTuple):
+    """A device had no room for `nbytes`; `largest_free` is its largest free piece, `limit` the most it may take."""
+
+    device: str
+    nbytes: int
+    in_use: int
+    pool: int
+    largest_free: int
+    limit: int
+    seq: int
+    time: float
+    site: Site = None
+    node: str | None = None
+    replica: int | None = None
+    phase: str = ""
+    layer: str = ""
+    label: Label | None = None
+    holder: str = ""
+
+
+Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated | Freed | Refused

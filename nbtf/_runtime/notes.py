@@ -5,12 +5,13 @@ at hand, and whoever looks makes events of it. First in a note stands its subjec
 op, where it ran and on what shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
 devices, records of ops, and code.
 
-    subject, code and instruction and part (the place in the program), number and time of its begin,
-    number and time of its end, seconds as measured (None where time is modelled),
-    in use and pool of the device afterwards (None where nothing was taken),
+    subject, number and time of its end, code and instruction and part (the place in the program),
+    number and time of its begin, seconds as measured (None where time is modelled),
+    in use and pool of the device afterwards (None where nothing was taken, or a journal says so; see `pieces.py`),
     None, or the numbers of constants before an op and of its allocations where there are several
 
-Numbers are even; the odd one before belongs to the same note.
+Numbers are even; the odd one before belongs to the same note. The entries of a journal are notes, too, that begin with
+subject and number.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from nbtf._devices.sites import NOWHERE, Site, Where, site_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
-SUBJECT, PART, NUMBER, IN_USE = 0, 3, 6, 9
+SUBJECT, NUMBER, TIME, PART, LEVEL = 0, 1, 2, 5, 9
 
 Begun: TypeAlias = "tuple[Where, int, float, Sequence[int] | None]"
 """Of an op that is about to run: place, number, time, numbers of the events of its constants."""
@@ -59,7 +60,7 @@ class Subject(Protocol):
 
 def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int = 1) -> list[Event]:
     more = [0] * constants, [0] * results
-    return subject.events((subject, None, 0, NOWHERE, 0, 0.0, 0, 0.0, 0.0, 0, 0, more))
+    return subject.events((subject, 0, 0.0, None, 0, NOWHERE, 0, 0.0, 0.0, (0, 0), more))
 
 
 # Ops
@@ -68,7 +69,7 @@ def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int =
 def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
     """Returns what is told before an op runs: its constants, and where it will be."""
     where, seq, now, numbers = start
-    place = _place(where)
+    place = place_of(where)
     found: list[Event] = []
     for number in numbers or ():  # the host has the value: nothing is made
         found.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *place))
@@ -95,7 +96,7 @@ class OpSubject:
     ) -> None:
         """Takes shapes and dtypes of the results as `take_note_of_op` has them: bare if there is but one."""
         self._op, self._device, self._reason, self._runner = op, device, reason, runner
-        self.memory = None if runner is None or op.shares_memory else runner.memory
+        self.memory = None if runner is None or op.shares_memory or runner.tells_pieces else runner.memory
         self.holder = "" if runner is None else runner.name
         made: list[Made] = list(zip(shapes, dtypes, strict=True)) if dtypes.__class__ is tuple else [(shapes, dtypes)]
         self._outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in made])
@@ -107,19 +108,20 @@ class OpSubject:
 
     def events(self, note: Note) -> list[Event]:
         """Returns what the note stands for, in order."""
-        _, code, instruction, part, first, began, *_, more = note
-        start = (code, instruction, part), first, began, more and more[0]
+        where, first, began, more = note[3:6], note[6], note[7], note[10]
+        start = where, first, began, more and more[0]
         return [*events_of_begin(self._op, self._device, self._reason, start), *self.events_afterwards(note)]
 
     def events_afterwards(self, note: Note) -> list[Event]:
         """Returns what is told when the op has run."""
         if self._runner is None:
             return []
-        last, now, seconds, in_use, pool, more = note[NUMBER:]
-        place = _place(note[1:4])
+        last, now, place = note[1], note[2], place_of(note[3:6])
+        seconds, level, more = note[8:]
         found: list[Event] = []
         if self.memory is not None:
             numbers = [last - 1] if len(self._outputs) == 1 else more[1]
+            in_use, pool = level
             for spec, number in zip(self._outputs, numbers, strict=True):
                 if spec.nbytes:
                     found.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *place))
@@ -141,7 +143,7 @@ def note_of_failure(op: Runnable, device: Device, reason: Reason, start: Begun) 
     """Returns the note of an op that did not finish."""
     where, first, began, constants = start
     subject = OpSubject(op, device, reason, len(constants or ()))
-    return subject, *where, first, began, next_number(), began, None, None, None, (constants, None)
+    return subject, next_number(), began, *where, first, began, None, None, (constants, None)
 
 
 class Desk(Protocol):
@@ -195,7 +197,8 @@ def take_note_of_op(
         output._seq = last = next_number()
         key = op, device, reason, count, runner, output._array.shape, dtypes[0], input_shapes, input_dtypes
     else:
-        more = constants, [next_number() for _ in outputs]
+        if runner.memory is not None and not runner.tells_pieces:
+            more = constants, [next_number() for _ in outputs]
         last = next_number()
         for output in outputs:
             output._seq = last
@@ -205,8 +208,8 @@ def take_note_of_op(
         subject = _SUBJECTS[key]
     except KeyError:
         subject = _new_subject(key)
-    in_use, pool = (None, None) if subject.memory is None else subject.memory.level()
-    note = subject, code, instruction, part, first, began, last, time(), seconds, in_use, pool, more
+    level = None if subject.memory is None else subject.memory.level()
+    note = subject, last, time(), code, instruction, part, first, began, seconds, level, more
     for take in desk.takers:
         take(note)
     if last > desk.due:
@@ -225,19 +228,20 @@ class CopySubject:
         """Says what goes where."""
         self._source, self._target, self._nbytes = source, target, nbytes
         self._kind: CopyKind = kind
-        self.memory = target.memory if nbytes and kind != "read" else None
+        self.memory = target.memory if nbytes and kind != "read" and not target.tells_pieces else None
         self.holder = target.name
         self.sample = _sample(self)
 
     def events(self, note: Note) -> list[Event]:
         """Returns the copy, and the memory that it took."""
-        last, now, measured, in_use, pool, _ = note[NUMBER:]
-        source, target, nbytes, place = self._source, self._target, self._nbytes, _place(note[1:4])
+        last, now, place, measured, level = note[1], note[2], place_of(note[3:6]), note[8], note[9]
+        source, target, nbytes = self._source, self._target, self._nbytes
         link = target if target.type == "GPU" else source  # a GPU's link is the slow one
         seconds, modelled = link.copy_time_of(nbytes, measured)
         copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place)
         if self.memory is None:
             return [copied]
+        in_use, pool = level
         return [copied, Allocated(target.name, nbytes, in_use, pool, last, now, *place)]
 
     events_afterwards = events
@@ -254,8 +258,8 @@ def note_of_copy(source: Device, target: Device, kind: CopyKind, nbytes: int, se
         if len(_COPIES) >= _REMEMBERED:
             _COPIES.clear()
         subject = _COPIES[key] = CopySubject(*key)
-    level = (None, None) if subject.memory is None else subject.memory.level()
-    return subject, *where, 0, 0.0, next_number(), time(), seconds, *level, None
+    level = None if subject.memory is None else subject.memory.level()
+    return subject, next_number(), time(), *where, 0, 0.0, seconds, level, None
 
 
 class EventSubject:
@@ -277,9 +281,9 @@ class EventSubject:
 
 def note_of_event(event: Event) -> Note:
     """Returns the note of an event that was made elsewhere."""
-    return EventSubject(event), None, 0, NOWHERE, 0, 0.0, event.seq, event.time, None, None, None, None
+    return EventSubject(event), event.seq, event.time, None, 0, NOWHERE, 0, 0.0, None, None, None
 
 
-def _place(where: Where) -> tuple[Site, str | None, int | None, str, str]:
+def place_of(where: Where) -> tuple[Site, str | None, int | None, str, str]:
     """Returns what stands last in every event: site, graph node, replica, phase, layer."""
     return site_of(where), *where[2][:4]

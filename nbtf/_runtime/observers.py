@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from time import time
 from typing import Protocol, TypeAlias
 
+from nbtf._devices.journal import Box
 from nbtf._devices.sites import warn
 from nbtf._locks import new_lock
 from nbtf._runtime.events import Event
 from nbtf._runtime.notes import NUMBER, SUBJECT, Note, next_number
+from nbtf._runtime.pieces import is_reported, timed
 from nbtf._runtime.scopes import SCOPE
 
 Observer: TypeAlias = Callable[[Event], object]
 
 
-_NUMBERS = 2000
+_NUMBERS = 4000
 """Numbers between two counts: notes are counted together, in less than a millisecond."""
 
 
@@ -25,6 +29,11 @@ class NoteTaker(Protocol):
     taken: list[Note]
     """Where the road leaves its notes; always the same list."""
 
+    pieces: Box
+    """Where devices leave their entries about memory."""
+    collect: Callable[[], object]
+    """Has devices do so now."""
+
     def count(self) -> None:
         """Takes the notes from there; called now and then."""
         ...
@@ -33,27 +42,52 @@ class NoteTaker(Protocol):
 class Observers:
     """Who listens, in the order they came: note takers, and functions that are told of every event at once."""
 
-    __slots__ = ("_changed", "_lock", "_telling", "due", "functions", "note_takers", "takers")
+    __slots__ = (
+        "_changed",
+        "_deliver",
+        "_lock",
+        "_telling",
+        "_untold",
+        "boxes",
+        "due",
+        "functions",
+        "note_takers",
+        "takers",
+    )
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        """Makes an empty set; `changed` is called after every addition and removal."""
+    def __init__(self, changed: Callable[[], None], deliver: Callable[[Sequence[Box]], object]) -> None:
+        """Makes an empty set.
+
+        Args:
+          changed: is called after every addition and removal.
+          deliver: has devices put what their journals say into boxes.
+        """
+        self.boxes: tuple[Box, ...] = ()
+        """Where devices leave their entries."""
+        self._untold: Box = []
         self.functions: tuple[tuple[object, Observer], ...] = ()
         self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
         self.takers: tuple[Callable[[Note], None], ...] = ()
         """What is called with every note."""
         self.due = 0
         """After which number the notes must be counted: there is one for every note, so their list stays short."""
-        self._changed = changed
+        self._changed, self._deliver = changed, deliver
         self._lock = new_lock()
         self._telling = threading.local()
 
-    def belong_to(self, changed: Callable[[], None]) -> None:
-        """Says who wants to know of additions and removals from now on."""
-        self._changed = changed
+    def belong_to(self, changed: Callable[[], None], deliver: Callable[[Sequence[Box]], object]) -> None:
+        """Says who wants to know of additions and removals from now on, and whose devices deliver."""
+        self._changed, self._deliver = changed, deliver
+
+    def collect(self) -> None:
+        """Has devices say what has happened to their memory until now."""
+        if self.boxes:
+            self._deliver(self.boxes)
 
     def add(self, observer: Observer) -> Callable[[], None]:
         """Adds a function; returns the one that removes it again (once; a second call does nothing)."""
         entry = (object(), observer)  # one function may be added twice; each addition is undone by itself
+        self.collect()
         with self._lock:
             self._use((*self.functions, entry), self.note_takers)
         self._changed()
@@ -62,12 +96,15 @@ class Observers:
     def add_note_taker(self, taker: NoteTaker) -> Callable[[], None]:
         """Adds a note taker; returns the function that removes it again."""
         entry = (object(), taker)
+        self.collect()
+        taker.collect = self.collect
         with self._lock:
             self._use(self.functions, (*self.note_takers, entry))
         self._changed()
         return lambda: self._drop(entry)
 
     def _drop(self, entry: tuple[object, object]) -> None:
+        self.collect()
         with self._lock:
             self._use(
                 tuple(other for other in self.functions if other is not entry),
@@ -81,6 +118,8 @@ class Observers:
         takers = [taker.taken.append for _, taker in note_takers]
         self.functions, self.note_takers = functions, note_takers
         self.takers = (*takers, self._tell_afterwards) if functions else tuple(takers)
+        boxes = [taker.pieces for _, taker in note_takers]
+        self.boxes = (*boxes, self._untold) if functions else tuple(boxes)
 
     @property
     def all(self) -> tuple[tuple[object, object], ...]:
@@ -110,6 +149,7 @@ class Observers:
     def count(self) -> None:
         """Has note takers count their notes."""
         self.due = next_number() + _NUMBERS
+        self.collect()
         for _, taker in self.note_takers:
             taker.count()
 
@@ -117,7 +157,12 @@ class Observers:
         self.tell(note[SUBJECT].events_afterwards(note))
 
     def tell(self, events: list[Event]) -> None:
-        """Tells functions of events."""
+        """Tells functions of events, and of what has happened to memory since the last time."""
+        self.collect()
+        while self._untold:
+            for entry in timed(self._untold.pop(0), time()):
+                events += entry[SUBJECT].events(entry) if is_reported(entry) else ()
+        events.sort(key=attrgetter("seq"))
         self._telling.on = True
         try:
             for event in events:

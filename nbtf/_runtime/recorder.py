@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
+from time import time
 from typing import NamedTuple
 
+from nbtf._devices.journal import Box
+from nbtf._devices.sites import Part
 from nbtf._locks import new_lock
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
-from nbtf._runtime.notes import IN_USE, NUMBER, PART, SUBJECT, Note, Subject, note_of_event
+from nbtf._runtime.notes import LEVEL, NUMBER, PART, SUBJECT, Note, Subject, note_of_event
+from nbtf._runtime.pieces import is_scratch, timed
 
 CAPACITY = 100_000
 """Events kept by default: 10 to 15 MB, filled in a second by a loop over small tensors."""
@@ -21,7 +25,7 @@ _BATCH = 1000
 _THREADS = 32
 """Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
 
-_SUBJECT_AND_IN_USE = itemgetter(SUBJECT, IN_USE)
+_SUBJECT_OF, _NUMBER_OF, _IN_USE_OF = itemgetter(SUBJECT), itemgetter(NUMBER), itemgetter(3)
 
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
@@ -32,7 +36,7 @@ class Snapshot(NamedTuple):
 
     `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
     target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
-    values on their way to a device and back. `peaks` is the most that was in use on a device after an allocation.
+    values on their way to a device and back. `peaks` is the most that was in use on a device, as events told.
     `modelled` adds the seconds of ops whose time is modelled.
     """
 
@@ -75,16 +79,25 @@ class _Totals:
         self.peaks: dict[str, int] = {}
         self.modelled: dict[tuple[str, str, Reason], float] = {}
 
-    def with_notes(self, notes: list[Note]) -> _Totals:
-        """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code."""
+    def with_notes(self, notes: list[Note], boxes: Box) -> _Totals:
+        """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code.
+
+        Args:
+          notes: of ops and copies.
+          boxes: of memory, each from one device.
+        """
         result = _Totals()
         for name, value in vars(self).items():
             setattr(result, name, value if isinstance(value, int) else value.copy())
-        times: Counter[Subject] = Counter()
-        for (subject, in_use), count in Counter(map(_SUBJECT_AND_IN_USE, notes)).items():
-            times[subject] += count
-            if in_use is not None:
-                result._reach(subject.holder, in_use)
+        times: Counter[Subject] = Counter(map(_SUBJECT_OF, notes))
+        if any([subject.memory is not None for subject in times]):
+            for note in notes:
+                if note[LEVEL] is not None:
+                    result._reach(note[SUBJECT].holder, note[LEVEL][0])
+        for entries in boxes:
+            times.update(map(_SUBJECT_OF, entries))
+            if len(entries) > 1 or not is_scratch(entries[0]):  # a GPU that nobody has used has no peak
+                result._reach(entries[0][SUBJECT].holder, max(map(_IN_USE_OF, entries)))
         for subject, count in times.items():
             result._add(subject.sample, count)
         return result
@@ -106,7 +119,7 @@ class _Totals:
             elif isinstance(event, Allocated):
                 self.allocations[event.device] += times
                 self._reach(event.device, event.in_use)
-            else:
+            elif isinstance(event, Copied):
                 self._add_copy(event, times)
 
     def _add_copy(self, event: Copied, times: int) -> None:
@@ -120,6 +133,27 @@ class _Totals:
     def _reach(self, device: str, in_use: int) -> None:
         if in_use > self.peaks.get(device, -1):
             self.peaks[device] = in_use
+
+
+class _Batch:
+    """Notes that were counted together, with the number of their events; put in order by the first who looks."""
+
+    __slots__ = ("_is_sorted", "_notes", "_time", "events")
+
+    def __init__(self, events: int, notes: list[Note]) -> None:
+        """Takes notes in any order."""
+        self.events, self._notes, self._is_sorted, self._time = events, notes, False, time()
+
+    def in_order(self) -> list[Note]:
+        """Returns the notes, by number."""
+        if not self._is_sorted:
+            self._notes = timed(sorted(self._notes, key=_NUMBER_OF), self._time)
+            self._is_sorted = True
+        return self._notes
+
+
+def _nothing() -> None:
+    """Collects nothing: nobody has asked a recorder to listen."""
 
 
 class Recorder:
@@ -148,7 +182,9 @@ class Recorder:
         self._capacity = capacity
         self._lock = new_lock()
         self.taken: list[Note] = []  # not counted yet
-        self._kept: deque[tuple[int, list[Note]]] = deque()  # counted, each with the number of its events
+        self.pieces: Box = []  # likewise, of memory
+        self.collect: Callable[[], object] = _nothing
+        self._kept: deque[_Batch] = deque()  # counted
         self._kept_events = 0
         self._totals = _Totals()
 
@@ -168,27 +204,33 @@ class Recorder:
 
     def _count(self) -> None:
         """Counts what was taken, and forgets the oldest notes while there are enough without them."""
-        taken, kept = self.taken, self._kept
-        notes = taken[:]
-        if notes:
-            totals = self._totals.with_notes(notes)
-            count = len(notes)
+        taken, pieces, kept = self.taken, self.pieces, self._kept
+        notes, boxes = taken[:], pieces[:]
+        if notes or boxes:
+            totals = self._totals.with_notes(notes, boxes)
+            count, opened = len(notes), len(boxes)
             added = totals.heard - self._totals.heard
-            batch = deque([(added, notes)])
+            batch = deque([_Batch(added, [*notes, *chain.from_iterable(boxes)])])
             # All or nothing from here on: no calls, no loops.
             del taken[:count]
+            del pieces[:opened]
             kept += batch
             self._kept_events += added
             self._totals = totals
-        while kept and self._kept_events - kept[0][0] >= self._capacity:
-            self._kept_events -= kept[0][0]
+        while kept and self._kept_events - kept[0].events >= self._capacity:
+            self._kept_events -= kept[0].events
             del kept[0]
 
-    def _look(self) -> tuple[_Totals, list[list[Note]]]:
+    def _look(self) -> tuple[_Totals, list[_Batch]]:
         """Returns the totals and the notes, batch by batch; neither will change."""
+        self.collect()
         with self._lock:
             self._count()
-            return self._totals, [notes for _, notes in self._kept]
+            return self._totals, list(self._kept)
+
+    def _backwards(self) -> Iterator[Note]:
+        """Yields the notes, the last one first."""
+        return chain.from_iterable(reversed(batch.in_order()) for batch in reversed(self._look()[1]))
 
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns the totals and the last events, all that are kept or at most `last` of them."""
@@ -212,7 +254,7 @@ class Recorder:
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
         wanted: OpExecuted | None = None
-        for note in chain.from_iterable(map(reversed, reversed(self._look()[1]))):
+        for note in self._backwards():
             for event in reversed(note[SUBJECT].events(note)) if wanted is not None or note[NUMBER] == seq else ():
                 if event.seq == seq and isinstance(event, OpExecuted):
                     wanted = event
@@ -222,8 +264,9 @@ class Recorder:
 
     def placed_node(self, name: str) -> OpPlaced | None:
         """Returns how the node of a graph was placed when a session last ran it, while that is still kept."""
-        for note in chain.from_iterable(map(reversed, reversed(self._look()[1]))):
-            if note[PART].node == name:
+        for note in self._backwards():
+            part: Part | None = note[PART] if note[PART].__class__ is Part else None
+            if part is not None and part.node == name:
                 for event in note[SUBJECT].events(note):
                     if isinstance(event, OpPlaced):
                         return event
@@ -231,16 +274,17 @@ class Recorder:
 
     def clear(self) -> None:
         """Forgets everything, the totals too."""
+        self.collect()
         with self._lock:
             totals: _Totals = _Totals()
-            kept: deque[tuple[int, list[Note]]] = deque()
-            self.taken[:], self._kept, self._kept_events, self._totals = (), kept, 0, totals
+            kept: deque[_Batch] = deque()
+            self.taken[:], self.pieces[:], self._kept, self._kept_events, self._totals = (), (), kept, 0, totals
 
 
-def _last_events(batches: list[list[Note]], wanted: int) -> tuple[Event, ...]:
+def _last_events(batches: list[_Batch], wanted: int) -> tuple[Event, ...]:
     """Returns the last events, in order: a note may have been taken after those of ops that began later."""
     events: list[Event] = []  # the last one first
-    for note in chain.from_iterable(map(reversed, reversed(batches))):
+    for note in chain.from_iterable(reversed(batch.in_order()) for batch in reversed(batches)):
         if not wanted or len(events) >= wanted + _THREADS:
             break
         events += reversed(note[SUBJECT].events(note))

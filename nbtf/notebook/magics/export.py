@@ -6,7 +6,7 @@ JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `mode
 there were and how many of the oldest are missing; `events`, the oldest first. CSV has a line for each event, and the
 schema in its first column. Fields that an event does not have are left out of JSON and empty in CSV:
 
-    kind      placed, executed, copied or allocated
+    kind      placed, executed, copied, allocated, freed or refused
     seq       number of the event, growing in the process
     time      seconds since the epoch when it was told
     op        type of the op: MatMul                                       placed, executed
@@ -16,6 +16,8 @@ schema in its first column. Fields that an event does not have are left out of J
     nbytes    bytes of results, of a copy, of an allocation                executed, copied, allocated
     seconds   how long; timing says what that is: finished (measured), launch, or modelled       executed, copied
     in_use    bytes in use on the device afterwards; pool, bytes it has taken from its card      allocated
+    region    of allocated and freed: number of the region, with offset and size (bytes charged); holder, what it is for
+    limit     of refused: the most that the device may take; largest_free, its largest free piece
     source    full name of the device that a copy came from; target, where it went               copied
     copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
@@ -38,6 +40,7 @@ SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
+    "region offset size largest_free limit holder "
     "source target copy code node replica phase layer"
 ).split()
 
@@ -79,8 +82,13 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
         fields |= {"seconds": event.seconds, "timing": "modelled" if event.modelled else "finished"}
         fields |= {"copy": event.kind}
     else:
-        fields |= {"kind": "allocated", "device": event.device, "nbytes": event.nbytes}
-        fields |= {"in_use": event.in_use, "pool": event.pool}
+        fields |= {"kind": type(event).__name__.lower(), "device": event.device, "nbytes": event.nbytes}
+        fields |= {"in_use": event.in_use, "pool": event.pool, "holder": event.holder or None}
+        fields |= {"op": None if event.label is None else event.label.op}
+        if isinstance(event, runtime.Refused):
+            fields |= {"largest_free": event.largest_free, "limit": event.limit}
+        elif event.region >= 0:
+            fields |= {"region": event.region, "offset": event.offset, "size": event.size}
     fields |= {"code": code_line(event.site) or None, "node": event.node, "replica": event.replica}
     fields |= {"phase": event.phase or None, "layer": event.layer or None}
     return {name: value for name, value in fields.items() if value is not None}

@@ -40,7 +40,7 @@ class _Timeline:
             self._slice(event.device, event.op, event, event.seconds, modelled, args)
         elif isinstance(event, runtime.Copied):
             self._copy(event)
-        else:
+        elif isinstance(event, runtime.Allocated | runtime.Freed):
             name = f"{self._label(event.device)} in use"
             self._add("C", name, event.device, self._at(event), args={"bytes": event.in_use})
 

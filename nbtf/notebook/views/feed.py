@@ -150,9 +150,9 @@ class Feed:
 
     def _note(self, events: Sequence[runtime.Event], found: list[runtime.DeviceInfo], now: float) -> None:
         """Takes down how full the devices are, and how full they were since the last look."""
-        told: dict[str, list[runtime.Allocated]] = {}
+        told: dict[str, list[runtime.Allocated | runtime.Freed]] = {}
         for event in events:
-            if event.seq > self._heard_until and isinstance(event, runtime.Allocated):
+            if event.seq > self._heard_until and isinstance(event, runtime.Allocated | runtime.Freed):
                 told.setdefault(short(event.device), []).append(event)
         self._heard_until = max(self._heard_until, events[-1].seq if events else 0)
         known = [device for device in found if device.in_use is not None]

@@ -26,7 +26,7 @@ class History:
         self.points: list[tuple[int, int, int]] = []
         self._peak = 0
 
-    def take(self, events: list[runtime.Allocated], since: float) -> None:
+    def take(self, events: list[runtime.Allocated | runtime.Freed], since: float) -> None:
         """Adds what events told; of many the highest ones.
 
         Args:

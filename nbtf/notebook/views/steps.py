@@ -31,8 +31,8 @@ COLUMNS = (
 MOST = 200
 """Rows of a state."""
 
-EVENTS = 640
-"""Events that are looked at: an op is told by three, a copy by two, so that these make all rows."""
+EVENTS = 1000
+"""Events that are looked at: an op is told by four with what it frees, a copy by three, so that these make all rows."""
 
 OP, COPY, FAILED = 0, 1, 2
 NOBODY = (-1, -1)
@@ -101,8 +101,10 @@ class _Story:
             self._end(event)
         elif kind is runtime.Copied:
             self._copies[event.target, event.site] = len(self.steps)
-            self.steps.append(_Step(event.seq, COPY, event, self._copied_for(event), NOBODY))
-        else:
+            # What was taken for it was told before, except by a real card.
+            memory = NOBODY if event.kind == "read" else self._memory.pop((event.target, event.site), NOBODY)
+            self.steps.append(_Step(event.seq, COPY, event, self._copied_for(event), memory))
+        elif kind is runtime.Allocated:
             self._allocated(event)
 
     def finish(self) -> list[_Step]:

@@ -88,7 +88,7 @@ def test_table_is_exact_though_the_events_are_no_longer_kept() -> None:
 def test_clearing_says_how_much_was_forgotten(shell: Shell) -> None:
     shell.run("c = tf.constant(1.0)")
 
-    assert "cleared 4 events\n" == shell.run("%placement_log clear").out
+    assert "cleared 6 events\n" == shell.run("%placement_log clear").out
     assert "0 ops" == repr(shell.run("%placement_log").result)
 
 

@@ -1,0 +1,28 @@
+"""What an allocator takes down while somebody listens: each piece that it grants, frees or refuses, in exact order.
+
+An entry is written together with the change that it tells of, in one block that no interrupt divides; see `bfc.py`. It
+waits until it is handed to whoever listens: a free is told by the next look, since nobody runs when memory dies.
+
+    subject, number, None, in use and pool afterwards, region, address, bytes charged, bytes asked for, label
+
+Of what was refused, the region is None, and the largest free piece and the limit stand for address and charge. Nobody
+looks at a clock here: an entry has the time of the note that follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+Entry: TypeAlias = "tuple[Any, ...]"
+Box: TypeAlias = "list[list[Entry]]"
+"""Where entries go, as many at a time as have waited."""
+
+
+class Journal(NamedTuple):
+    """What entries begin with: a subject for each kind of them, and their numbers, which grow in the process."""
+
+    granted: Any
+    freed: Any
+    refused: Any
+    next_number: Callable[[], int]

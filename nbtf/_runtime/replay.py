@@ -1,0 +1,82 @@
+"""What was in a device's memory after each event: the allocator's list of chunks, made again from what it told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nbtf._devices.bfc_chunks import bin_of
+from nbtf._devices.bfc_report import ChunkView, RegionView
+from nbtf._runtime.events import Allocated, Event, Freed
+
+
+class _Piece(NamedTuple):
+    """A piece that is in use."""
+
+    size: int
+    requested: int
+    label: object
+
+
+class MemoryReplay:
+    """The regions and chunks of one device, event by event.
+
+    Free neighbours are always one chunk, so the pieces in use and the regions say it all. A region is told by the first
+    piece in it; regions go when the pool shrinks, and then all that are idle.
+    """
+
+    def __init__(self, device: str, regions: Iterable[RegionView] = ()) -> None:
+        """Begins with the regions of a device, as `memory_map` has them; a full name."""
+        self._device = device
+        self._pieces: dict[int, dict[int, _Piece]] = {}
+        self._sizes: dict[int, int] = {}
+        for region in regions:
+            self._sizes[region.region] = region.size
+            self._pieces[region.region] = {
+                one.offset: _Piece(one.size, one.requested, one.label) for one in region.chunks if one.in_use
+            }
+
+    def take(self, event: Event) -> bool:
+        """Goes one event on; says whether it changed this device's memory."""
+        if not isinstance(event, Allocated | Freed) or event.device != self._device or event.region < 0:
+            return False
+        pool = event.pool
+        if isinstance(event, Freed):
+            self._drop_idle(pool)
+            self._pieces[event.region].pop(event.offset)
+        else:
+            if event.region not in self._sizes:
+                self._drop_idle(pool - event.region_size)
+                self._sizes[event.region], self._pieces[event.region] = event.region_size, {}
+            self._pieces[event.region][event.offset] = _Piece(event.size, event.nbytes, event.label)
+        self._drop_idle(pool)
+        return True
+
+    def _drop_idle(self, pool: int) -> None:
+        """Forgets the regions that were given back, if the pool is smaller than all there are."""
+        if sum(self._sizes.values()) > pool:
+            for number in [number for number, pieces in self._pieces.items() if not pieces]:
+                del self._sizes[number], self._pieces[number]
+
+    def regions(self) -> tuple[RegionView, ...]:
+        """Returns regions and chunks as `memory_map` does."""
+        return tuple(
+            RegionView(number, size, tuple(_tiled(size, self._pieces[number])))
+            for number, size in sorted(self._sizes.items())
+        )
+
+
+def _tiled(size: int, pieces: dict[int, _Piece]) -> list[ChunkView]:
+    """Returns the chunks of a region, by address."""
+    chunks: list[ChunkView] = []
+    end = 0
+    for offset, piece in sorted(pieces.items()):
+        if offset > end:
+            chunks.append(_hole(end, offset - end))
+        chunks.append(ChunkView(offset, piece.size, True, piece.requested, piece.label, None))
+        end = offset + piece.size
+    return [*chunks, _hole(end, size - end)] if end < size else chunks
+
+
+def _hole(offset: int, size: int) -> ChunkView:
+    return ChunkView(offset, size, False, 0, None, bin_of(size))

@@ -30,6 +30,7 @@ from nbtf._runtime.events import OpPlaced as OpPlaced
 from nbtf._runtime.events import OutputSpec as OutputSpec
 from nbtf._runtime.events import Reason as Reason
 from nbtf._runtime.events import Refused as Refused
+from nbtf._runtime.events import Rule as Rule
 from nbtf._runtime.events import Site as Site
 from nbtf._runtime.expectations import Account, accounts, check_memory, check_placement, memory_use
 from nbtf._runtime.expectations import ExpectationError as ExpectationError
@@ -79,6 +80,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "Refused",
+    "Rule",
     "Site",
     "Snapshot",
     "cell_device",

@@ -126,16 +126,15 @@ class Context:
         request, replica = (None, None) if scope is None else (scope.request, scope.replica)
         if scope is not None and scope.placed is not None:
             return scope.placed
-        if self._cells:
-            machine = (self.machine or self.freeze())._replace(cell=self._cells.get(threading.get_ident()))
-            return place(op, dtypes, pinned_to, request, replica, machine)
         placed = self._placed  # before the machine is read: what is stale goes into a dictionary nobody reads
-        key = (op, dtypes, pinned_to, "" if request is None else request.name, replica)
+        cell = self._cells.get(threading.get_ident()) if self._cells else None
+        key = (op, dtypes, pinned_to, "" if request is None else request.name, replica, cell)
         found = placed.get(key)
         if found is None:
             if len(placed) > _REMEMBERED:
                 placed.clear()
-            found = placed[key] = place(op, dtypes, pinned_to, request, replica, self.machine or self.freeze())
+            machine = (self.machine or self.freeze())._replace(cell=cell)
+            found = placed[key] = place(op, dtypes, pinned_to, request, replica, machine)
         return found
 
     def freeze(self) -> Machine:

@@ -8,11 +8,32 @@ from nbtf._devices.base import Label as Label
 from nbtf._devices.sites import Site as Site
 
 
-class Reason(NamedTuple):
-    """Why an op was placed where it was: a kind from `placement.KINDS`, and what it refers to."""
+class Rule(NamedTuple):
+    """A rule of placement that was tried: its name, what it asked, and the answer."""
 
+    rule: str
+    question: str
+    answer: str
+
+
+class _KindAndDetail(NamedTuple):
     kind: str
     detail: str = ""
+
+
+class Reason(_KindAndDetail):
+    """Why an op was placed where it was: a kind from `placement.KINDS`, and what it refers to.
+
+    `path` has the rules that were tried, in order; the last one decided. Reasons are equal whatever their paths.
+    """
+
+    path: tuple[Rule, ...] = ()
+
+    def after(self, *path: Rule) -> Reason:
+        """Returns the reason with the rules that led to it."""
+        reason = Reason(self.kind, self.detail)
+        reason.path = path
+        return reason
 
 
 class OutputSpec(NamedTuple):

@@ -14,6 +14,7 @@ from nbtf._runtime.copying import check_current, check_policy, moved
 from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import take_note_of_op
 from nbtf._runtime.numerics import check_results
+from nbtf._runtime.placement import on_host
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
@@ -138,7 +139,7 @@ def _place(
         return device, context.host, reason
     if device.type == "GPU" and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
         known = reason.kind != "lowest-numbered GPU"
-        return device, context.host, reason if known else Reason("host-memory dtype", results[0].name)
+        return device, context.host, reason if known else on_host(reason, results[0].name)
     if device.type == "GPU" and not device.simulated and (string in dtypes or string in results):
         return device, context.host, reason  # what a real GPU knows is numbers
     return device, device, reason

@@ -8,7 +8,7 @@ from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
 from nbtf._devices.sites import WORDING
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.events import OpPlaced, Reason, Site
+from nbtf._runtime.events import OpPlaced, Reason, Rule, Site
 from nbtf._runtime.inventory import devices
 from nbtf._runtime.placement import in_words
 from nbtf._runtime.recorder import Recorder
@@ -35,6 +35,11 @@ class Explanation(NamedTuple):
             return "nobody recorded when it was made; use %load_ext nbtf or tf.runtime.recording()"
         return in_words(self.op, self.device, self.reason).partition(": ")[2]
 
+    @property
+    def path(self) -> tuple[Rule, ...]:
+        """The rules of placement that were tried, in order; the last one decided."""
+        return () if self.reason is None else self.reason.path
+
     def _lines(self) -> list[tuple[str, str]]:
         lines = [
             ("tensor", f"{list(self.shape)} {self.dtype}"),
@@ -42,6 +47,8 @@ class Explanation(NamedTuple):
             ("made by", self.op or "unknown"),
             ("why there", self.why),
         ]
+        if len(self.path) > 2:
+            lines.append(("the way", " → ".join(f"{one.rule}: {one.answer}" for one in self.path)))
         return lines + ([("code", WORDING.told(self.site))] if self.site else [])
 
     def __str__(self) -> str:

@@ -132,10 +132,12 @@ class OpSubject:
 _SUBJECTS: dict[tuple[Any, ...], OpSubject] = {}
 
 
-def _new_subject(key: tuple[Any, ...]) -> OpSubject:
+def _new_subject(key: tuple[Any, ...], reason: Reason) -> OpSubject:
+    """Makes a subject, which keeps the reason alive whose `id` stands in its key: equal ones may differ in paths."""
     if len(_SUBJECTS) >= _REMEMBERED:
         _SUBJECTS.clear()
-    subject = _SUBJECTS[key] = OpSubject(*key)
+    op, device, _, *more = key
+    subject = _SUBJECTS[key] = OpSubject(op, device, reason, *more)
     return subject
 
 
@@ -195,7 +197,7 @@ def take_note_of_op(
     if len(outputs) == 1:
         (output,) = outputs
         output._seq = last = next_number()
-        key = op, device, reason, count, runner, output._array.shape, dtypes[0], input_shapes, input_dtypes
+        key = op, device, id(reason), count, runner, output._array.shape, dtypes[0], input_shapes, input_dtypes
     else:
         if runner.memory is not None and not runner.tells_pieces:
             more = constants, [next_number() for _ in outputs]
@@ -203,11 +205,11 @@ def take_note_of_op(
         for output in outputs:
             output._seq = last
         made = tuple([output._array.shape for output in outputs])
-        key = op, device, reason, count, runner, made, tuple(dtypes), input_shapes, input_dtypes
+        key = op, device, id(reason), count, runner, made, tuple(dtypes), input_shapes, input_dtypes
     try:
         subject = _SUBJECTS[key]
     except KeyError:
-        subject = _new_subject(key)
+        subject = _new_subject(key, reason)
     level = None if subject.memory is None else subject.memory.level()
     note = subject, last, time(), code, instruction, part, first, began, seconds, level, more
     for take in desk.takers:

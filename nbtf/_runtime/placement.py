@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from nbtf._devices.base import Device
 from nbtf._devices.names import short_name
 from nbtf._runtime.arguments import check_has, check_text
-from nbtf._runtime.events import Reason
+from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.scopes import Request
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
@@ -84,7 +85,8 @@ def place(
       InvalidArgumentError: the request can never be met: another job or task, an impossible index.
     """
     if pinned_to is not None:
-        return pinned_to, Reason("follows variable", pinned_to.short_name)
+        name = pinned_to.short_name
+        return pinned_to, Reason("follows variable", name).after(Rule("variable", "Where is it?", name))
     if request is not None:
         if request.name is not None:
             kind = "explicit scope" if replica is None else "replica of a strategy"
@@ -96,17 +98,41 @@ def place(
     return _anywhere(op, dtypes, machine)
 
 
-_NO_GPU = Reason("no GPU")
-_FIRST_GPU = Reason("lowest-numbered GPU")
+_ASKED_BY = {"explicit scope": "tf.device", "cell": "%%device", "session default": "default device"}
+
+
+@lru_cache
+def on_host(reason: Reason, dtype: str) -> Reason:
+    """Returns the reason of an op whose results stay in host memory because of their dtype."""
+    return Reason("host-memory dtype", dtype).after(*reason.path, Rule("dtype", f"Where is {dtype} kept?", "host"))
 
 
 def _anywhere(op: Placeable, dtypes: Sequence[DType], machine: Machine) -> tuple[Device, Reason]:
     first = machine.first
     if first.type == "CPU":
-        return first, _NO_GPU
+        return first, Reason("no GPU").after(Rule("lowest-numbered GPU", "Is there one?", "no"), _cpu(first))
     if op.has_kernel("GPU", dtypes):
-        return first, _FIRST_GPU
-    return _best(op, dtypes, machine), Reason("no kernel on GPU", op.type)
+        return first, Reason("lowest-numbered GPU").after(_lowest(first))
+    best = _best(op, dtypes, machine)
+    return best, Reason("no kernel on GPU", op.type).after(_lowest(first), *_without_kernel(op, best))
+
+
+def _lowest(device: Device) -> Rule:
+    return Rule("lowest-numbered GPU", "Which is it?", device.short_name)
+
+
+def _cpu(device: Device) -> Rule:
+    return Rule("CPU", "Which is it?", device.short_name)
+
+
+def _without_kernel(op: Placeable, best: Device) -> tuple[Rule, ...]:
+    return Rule("kernel", f"Has {op.type} one on GPUs?", "no"), _cpu(best)
+
+
+def _there(machine: Machine, device_type: str) -> str:
+    """Returns which devices of a type there are: `GPU:0 to GPU:3`."""
+    names = [device.short_name for device in machine.devices if device.type == device_type]
+    return "none" if not names else names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 def _best(op: Placeable, dtypes: Sequence[DType], machine: Machine) -> Device:
@@ -117,19 +143,27 @@ def _as_asked(
     op: Placeable, dtypes: Sequence[DType], request: Request, reason: Reason, machine: Machine
 ) -> tuple[Device, Reason]:
     device = machine.by_name.get(request.name or "")
+    asked = request.fields
+    name = f"{asked.device_type}:{asked.device_index}"
+    begin = Rule(_ASKED_BY.get(reason.kind, "strategy"), "What was asked for?", name)
     if device is not None and op.has_kernel(device.type, dtypes):
-        return device, reason
+        return device, reason.after(begin, Rule("machine", "Is it here?", "yes"))
     if device is None:
         _refuse_impossible(op, request)
-    asked = request.fields
     local = (asked.job, asked.replica, asked.task) == ("localhost", 0, 0)
     if not local and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
         raise MissingDeviceError(None, None, f"{request.name} unknown device.")
     if not (machine.soft and local):
         raise MissingDeviceError(None, None, _unsatisfied(op, dtypes, request, machine))
+    best = _best(op, dtypes, machine)
+    soft = Rule("soft placement", "Is it on?", "yes")
     if device is not None:
-        return _best(op, dtypes, machine), Reason("no kernel on GPU", op.type)
-    return _best(op, dtypes, machine), Reason("soft placement", f"{asked.device_type}:{asked.device_index}")
+        there = Rule("machine", "Is it here?", "yes")
+        missing, instead = _without_kernel(op, best)
+        return best, Reason("no kernel on GPU", op.type).after(begin, there, missing, soft, instead)
+    here = Rule("machine", "Is it here?", f"no: {_there(machine, asked.device_type or '')}")
+    instead = _cpu(best) if best.type == "CPU" else _lowest(best)
+    return best, Reason("soft placement", name).after(begin, here, soft, instead)
 
 
 def _refuse_impossible(op: Placeable, request: Request) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
+import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context
-from nbtf._runtime.events import Reason
+from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.placement import KINDS, Machine, in_words, place
 from nbtf._runtime.scopes import ANYWHERE, Request, merged
 from nbtf._types import DType, float32
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
-from tests.machines import LOCAL
+from tests.machines import LOCAL, machine
 
 
 class FakeOp:
@@ -307,3 +310,61 @@ def test_words_of_every_kind_are_checked_above() -> None:
 
 def test_kind_that_is_not_known_yet_is_shown_as_it_is() -> None:
     assert "CPU:0: phase of the moon" == in_words("Ink", f"{LOCAL}CPU:0", Reason("phase of the moon"))
+
+
+# The way to a decision
+
+
+def _ways(device: str | None, op: Any = tf.ones, cell: str | None = None) -> list[str]:
+    """The rules that were tried for the last op that ran in a scope."""
+    undo = None if cell is None else tf.runtime.cell_device(cell)
+    with tf.runtime.recording() as record, tf.device(device) if device else nullcontext():
+        op([2])
+    if undo is not None:
+        undo()
+    placed = [event for event in record.events if isinstance(event, tf.runtime.OpPlaced)]
+    return [f"{rule}: {answer}" for rule, _, answer in placed[-1].reason.path]
+
+
+def test_a_reason_has_the_rules_that_were_tried_in_order() -> None:
+    soft = ["machine: no: GPU:0 to GPU:3", "soft placement: yes", "lowest-numbered GPU: GPU:0"]
+    with machine(4):
+        assert ["lowest-numbered GPU: GPU:0"] == _ways(None)
+        assert ["tf.device: GPU:1", "machine: yes"] == _ways("GPU:1")
+        assert ["tf.device: GPU:7", *soft] == _ways("GPU:7")
+        # Reasons are equal, and yet the way is the right one.
+        assert ["%%device: GPU:7", *soft] == _ways(None, cell="GPU:7")
+        tf.runtime.set_default_device("GPU:7")
+        assert ["default device: GPU:7", *soft] == _ways(None)
+    with machine(0):
+        assert ["lowest-numbered GPU: no", "CPU: CPU:0"] == _ways(None)
+        assert ["tf.device: GPU:0", "machine: no: none", "soft placement: yes", "CPU: CPU:0"] == _ways("GPU:0")
+
+
+def test_a_missing_kernel_and_a_variable_are_rules_too() -> None:
+    with machine(2):
+        texts = ["lowest-numbered GPU: GPU:0", "kernel: no", "CPU: CPU:0"]
+        assert texts == _ways(None, lambda _: tf.strings.join(["a", "b"]))
+        with tf.device("GPU:1"):
+            v = tf.Variable(1.0)
+        assert ["variable: GPU:1"] == _ways(None, lambda _: v.assign_add(1.0))
+
+
+def test_a_path_goes_with_a_reason_and_does_not_make_it_another() -> None:
+    reason = Reason("soft placement", "GPU:7").after(Rule("soft placement", "Is it on?", "yes"))
+
+    assert reason == Reason("soft placement", "GPU:7")
+    assert reason.path == pickle.loads(pickle.dumps(reason)).path
+    assert 1 == len({reason, Reason("soft placement", "GPU:7")})
+
+
+def test_an_explanation_tells_the_way() -> None:
+    with machine(4), tf.runtime.recording():
+        with tf.device("GPU:7"):
+            x = tf.ones([2])
+        told = tf.runtime.explain_placement(x)
+
+        assert ("tf.device", "What was asked for?", "GPU:7") == told.path[0]
+        way = "tf.device: GPU:7 → machine: no: GPU:0 to GPU:3 → soft placement: yes → lowest-numbered GPU: GPU:0"
+        assert f"the way:   {way}" in str(told).splitlines()
+        assert "the way" not in str(tf.runtime.explain_placement(tf.ones([2])))

@@ -38,6 +38,8 @@ ROOT = Path(__file__).parents[2]
 SECONDS = 120
 """Tests that take longer hang, which is noticed, too; of the processor, half of it, or `_budget_of` the tests."""
 
+_MEMORY = "/dev/shm"  # a disk takes its time to force content onto itself
+
 assert np  # not only for its import
 
 hypothesis.settings.register_profile(
@@ -250,7 +252,7 @@ def _run_pytest(arguments: Sequence[str], *plugins: object) -> int:
         os.dup2(nothing, stream)
     os.chdir(ROOT)
     hypothesis.settings.load_profile("mutation")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=_MEMORY if os.path.isdir(_MEMORY) else None) as folder:
         options = [
             "-o",
             "addopts=--import-mode=importlib --doctest-modules",

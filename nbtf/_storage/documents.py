@@ -107,7 +107,7 @@ def _check_list(value: list[Any], schema: list[Schema], source: object, path: st
 def _check_entries(value: dict[str, Any], schema: dict[Any, Schema], source: object, path: str) -> None:
     if str in schema:
         for name, entry in value.items():
-            check(entry, schema[str], source, f"{path}.{name[:40]}")
+            check(entry, schema[str], source, f"{path}.{name:.40}")
         return
     for marked, of_entry in schema.items():
         name: str = marked.removesuffix("?")
@@ -130,4 +130,4 @@ def _said(schema: Schema) -> str:
 
 
 def _shown(value: Any) -> str:
-    return "a list" if isinstance(value, list) else "a dictionary" if isinstance(value, dict) else repr(value)[:60]
+    return "a list" if isinstance(value, list) else "a dictionary" if isinstance(value, dict) else f"{value!r:.60}"

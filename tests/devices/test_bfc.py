@@ -276,6 +276,13 @@ def test_no_figure_misses_a_free_that_waits(figure: str) -> None:
     assert asked(first=True) == asked(first=False)
 
 
+def test_the_level_is_what_is_in_use_and_what_is_mapped() -> None:
+    allocator = BFCAllocator(MIB)
+    chunk = _taken(allocator, 300)
+
+    assert (chunk.size, MIB) == allocator.level()
+
+
 def test_what_is_left_of_a_block_stands_where_its_size_belongs() -> None:
     allocator = BFCAllocator(8192, fragmentation_fraction=1 / 16)
     chunks = [_taken(allocator, nbytes) for nbytes in (256, 256, 1024, 256, 1792, 4608)]

@@ -141,6 +141,12 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
         "0",
         "1",
     ): "who had the region mapped writes another there at once",
+    (
+        "nbtf/keras/optimizers/optimizer.py",
+        "if context is not None and context.num_replicas_in_sync > 1:",
+        "context.num_replicas_in_sync > 1",
+        "context.num_replicas_in_sync >= 1",
+    ): "a single replica waits for nobody",
     ("nbtf/_devices/bfc_pool.py", "_ADDRESS_STEP = 2 << 20", "2", "3"): "regions are apart by more, which nobody sees",
 }
 """Mistakes that make no difference, by file, line, and by what stands before and after; and why."""

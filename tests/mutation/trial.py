@@ -117,7 +117,7 @@ class _Search(_Import):
         self._sender.send(failed)
         killers: Counter[int] = Counter()
         for mutant in [] if failed else self._mutants:
-            swaps = None if mutant.at_import else _swaps(self._source, mutant, functions)
+            swaps = None if mutant.at_import else _swaps(str(self._path), self._source, mutant, functions)
             if swaps is None:
                 self._sender.send(None)
                 continue
@@ -181,11 +181,12 @@ def _with_next(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pyte
 
 
 def _swaps(
-    source: str, mutant: Mutant, functions: Sequence[FunctionType]
+    path: str, source: str, mutant: Mutant, functions: Sequence[FunctionType]
 ) -> list[tuple[FunctionType, CodeType]] | None:
     """Returns which functions get which code; nothing if one cannot: it uses other variables of the function around."""
     tables = [
-        _codes(compile(tree, "", "exec", dont_inherit=True)) for tree in (ast.parse(source), mutant.applied_to(source))
+        _codes(compile(tree, path, "exec", dont_inherit=True))  # a test may look for code of the file
+        for tree in (ast.parse(source), mutant.applied_to(source))
     ]
     new = {
         before: after

@@ -67,6 +67,19 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         parse_document(b"[1, 2, 3, 4", "f.json")
 
 
+def test_32_mebibytes_are_read_and_no_more() -> None:
+    content = b"1".ljust(32 << 20)
+
+    assert parse_document(content, "f.json") == 1
+    with pytest.raises(RefusedFileError, match="a document of 33554433 bytes; at most 33554432 are read"):
+        parse_document(content + b" ", "f.json")
+
+
+def test_long_names_and_values_are_cut_in_what_is_said() -> None:
+    with pytest.raises(RefusedFileError, match=rf"by_name\.{'x' * 40} is '{'y' * 59}; expected float"):
+        parse_document(GOOD.replace('{"x": 0.5}', f'{{"{"x" * 41}": "{"y" * 60}"}}'), "f.json", SCHEMA)
+
+
 @pytest.mark.parametrize("content", [b"\xff", b"", "9" * 10_000], ids=["bytes", "nothing", "digits"])
 def test_what_is_no_json_is_refused(content: Any) -> None:
     with pytest.raises(RefusedFileError, match=r"f\.json is damaged"):

@@ -15,7 +15,7 @@ from nbtf._ops.elementwise import add, multiply
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.magnitude import clip_by_value
 from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
-from nbtf._ops.trackable import Trackable, restore_parts
+from nbtf._ops.trackable import Trackable
 from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
@@ -178,7 +178,6 @@ class Optimizer(Trackable):
                 slots.append([self._slot(weight, name) for name in names])
         self._weights, self._slots = weights, slots
         self._places = {id(bare(weight)): place for place, weight in enumerate(weights)}
-        restore_parts(self)
         self.built = True
 
     def _slot(self, weight: Any, name: str) -> Variable:

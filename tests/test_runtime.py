@@ -315,7 +315,7 @@ def test_recordings_nest() -> None:
 def test_recording_keeps_so_many_events_and_counts_all() -> None:
     with tf.runtime.recording(capacity=3) as record:
         for _ in range(10):
-            tf.constant(1.0)
+            tf.constant([1.0])
 
     assert (3, 10, 20) == (len(record.events), record.snapshot().placed, record.snapshot().heard)
     assert 1 == len(record.snapshot(last=1).events)

@@ -62,7 +62,13 @@ def as_samples(value: Any) -> int:
         raise InvalidArgumentError(None, None, text) from None
 
 
-@op("T -> output_dtype", T=FLOATS, host={"num_samples": as_samples}, plain={"output_dtype": as_dtype})
+@op(
+    "T -> output_dtype",
+    T=FLOATS,
+    host={"num_samples": as_samples},
+    asked={"num_samples": int32},
+    plain={"output_dtype": as_dtype},
+)
 def Multinomial(xp: Any, logits: Any, num_samples: int, stream: Stream, output_dtype: DType) -> Any:
     rows, samples = _counts(logits, num_samples)
     # Source of the count set aside: `multinomial_op.cc`.
@@ -100,6 +106,7 @@ def stateless_categorical(
     T=FLOATS,
     Tseed=frozenset({int32, int64}),
     host={"num_samples": as_samples},
+    asked={"num_samples": int32},
     plain={"output_dtype": as_dtype},
 )
 def StatelessMultinomial(xp: Any, logits: Any, seed: Any, num_samples: int, output_dtype: DType) -> Any:

@@ -13,7 +13,7 @@ from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import NUMBERS, TensorLike, bool_
+from nbtf._types import NUMBERS, TensorLike, bool_, int64
 from nbtf.errors import InvalidArgumentError
 
 ELEMENTS = NUMBERS | {bool_}
@@ -290,7 +290,12 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
     return MatrixBandPart(input, num_lower=num_lower, num_upper=num_upper, name=name)
 
 
-@op("T -> T", T=ELEMENTS, host={"num_lower": as_int, "num_upper": as_int})
+@op(
+    "T -> T",
+    T=ELEMENTS,
+    host={"num_lower": as_int, "num_upper": as_int},
+    asked={"num_lower": int64, "num_upper": int64},
+)
 def MatrixBandPart(xp: Any, input: Any, num_lower: int, num_upper: int) -> Any:
     rows, columns = input.shape[-2:]
     if num_lower > rows or num_upper > columns:

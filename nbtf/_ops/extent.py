@@ -360,7 +360,12 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [reverse(grad, call.attrs["axis"])]
 
 
-@op("T -> T", T=ALL, host={"shift": of_integers("Tshift", as_axis), "axis": of_integers("Taxis", as_axis)})
+@op(
+    "T -> T",
+    T=ALL,
+    host={"shift": of_integers("Tshift", as_axis), "axis": of_integers("Taxis", as_axis)},
+    asked={"shift": None, "axis": None},
+)
 def Roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
     many = bool(isinstance(shift, list | tuple))
     if input.ndim == 0 or many is not isinstance(axis, list | tuple) or (many and len(shift) != len(axis)):

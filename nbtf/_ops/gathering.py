@@ -26,7 +26,7 @@ from nbtf._types import ALL, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T Tindices -> T", T=ALL, Tindices=POSITIONS, host={"axis": of_integers("Taxis", as_axis)})
+@op("T Tindices -> T", T=ALL, Tindices=POSITIONS, host={"axis": of_integers("Taxis", as_axis)}, asked={"axis": None})
 def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: Any, batch_dims: int) -> Any:
     axis, batch = _axis_and_batch(axis, batch_dims, params.ndim, indices.ndim)
     if params.shape[:batch] != indices.shape[:batch]:
@@ -128,6 +128,8 @@ def gather(
     array([[3, 1],
            [6, 4]], dtype=int32)
     """
+    if axis is None and batch_dims == 0:
+        axis = 0
     return GatherV2(params, indices, validate_indices=validate_indices, axis=axis, batch_dims=batch_dims, name=name)
 
 

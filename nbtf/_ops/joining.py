@@ -18,7 +18,7 @@ from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import ALL, TensorLike
+from nbtf._types import ALL, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
@@ -220,7 +220,7 @@ def filled_up(call: Call, grads: Sequence[Tensor | None]) -> list[Tensor]:
     ]
 
 
-@op("T -> T*", T=ALL, host={"axis": of_integers("Tdim", as_int)})
+@op("T -> T*", T=ALL, host={"axis": of_integers("Tdim", as_int)}, asked={"axis": int32})
 def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
     length, rest = divmod(value.shape[axis], num_split)
     if rest or not -value.ndim <= axis < value.ndim:
@@ -310,6 +310,7 @@ def _(call: Call, *grads: Tensor | None) -> Gradients:
     "T -> T*",
     T=ALL,
     host={"size_splits": of_integers("Tlen", as_ints), "axis": of_integers("Tdim", as_int)},
+    asked={"axis": int32},
 )
 def SplitV(xp: Any, value: Any, size_splits: Sequence[int], axis: int, num_split: int) -> Any:
     if not -value.ndim <= axis < value.ndim:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nbtf import _types
 from nbtf._devices.base import Buffer, Spec
+from nbtf._devices.cpu import CPU
 from nbtf._ops.express import express
 from nbtf._ops.specs import broadcast, spec_of, stand_in
 from nbtf._runtime.conversion import NotYetError, as_tensor
@@ -43,6 +44,7 @@ class Op:
         *,
         host: Mapping[str, Callable[[Any], Any]] | None = None,
         plain: Mapping[str, Callable[[Any], Any]] | None = None,
+        asked: Mapping[str, DType | None] | None = None,
         host_outputs: bool = False,
         cpu_only: bool | frozenset[DType] = False,
         shares_memory: bool = False,
@@ -63,7 +65,12 @@ class Op:
         self.many = len(self.results) != 1 or self.results[0].endswith("*")
         self.inputs = tuple(names[: len(self.tokens)])
         self.attrs = tuple(names[len(self.tokens) :])
-        self.host_inputs = tuple(host or ())
+        fixed = {attr: (dtype, dtype) for attr, dtype in (asked or {}).items()}
+        self.host_inputs: Mapping[str, tuple[DType | None, DType | None]] = {
+            attr: fixed.get(attr, (_types.int32, None)) for attr in host or ()
+        }
+        """Attributes that stand in host memory, with the dtype that TensorFlow asks a number for, and the one that it
+        does where `is_given_values`."""
         self.normalisers = {**(host or {}), **(plain or {})}
         self.host_outputs = host_outputs
         self.shares_memory = shares_memory
@@ -164,6 +171,18 @@ class Op:
         if self._cpu_only is True:
             return False
         return self._cpu_only.isdisjoint(dtypes)
+
+    def is_given_values(self, inputs: Sequence[Any]) -> bool:
+        """Tells whether lists or texts were given for tensors: then TensorFlow converts attributes in another way.
+
+        Source: `ConvertToTensor` of pywrap_tfe_src.cc, which leaves such an op to Python's `args_to_matching_eager`.
+        """
+        for slot, value in zip(self._slots, inputs, strict=False):
+            for item in value if slot.many else (value,):
+                if item.__class__ is Tensor or isinstance(item, _READ_AT_ONCE) or hasattr(item, "__tf_tensor__"):
+                    continue
+                return True
+        return False
 
     def convert(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Returns the inputs as tensors; values take the dtype of the tensor that shares their letter."""
@@ -304,6 +323,8 @@ def _takes_call(function: FunctionType) -> bool:
 
 _SPELLED = {"bool": "bool_"}
 
+_READ_AT_ONCE = (Buffer, CPU.xp.ndarray, int, float, complex)
+
 
 _UNREADABLE = (AttributeError, IndexError, OverflowError, ZeroDivisionError)
 """What reading an attribute of the wrong class raises."""
@@ -375,7 +396,8 @@ def op(rule: str, **how: Any) -> Callable[[Callable[..., Any]], Op]:
 
     Args:
       rule: see `Op`.
-      **how: `host`: attributes that TensorFlow takes as tensors in host memory; `host_outputs`: the results are
+      **how: `host`: attributes that TensorFlow takes as tensors in host memory, of int32, or of the dtype that
+        `asked` says, None where a number's own counts; `host_outputs`: the results are
         in host memory; `cpu_only`: True, or the dtypes for which there is no GPU kernel; `shares_memory`: the result
         shows the input's memory; `resource`: the first input is a variable, which gets another value unless the op
         `only_reads` it; `data_dependent`: the results' shape depends on values; and for each letter of the rule the

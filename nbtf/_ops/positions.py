@@ -69,7 +69,7 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
     >>> tf.argmax([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
     array([1, 0])
     """
-    return ArgMax(input, axis=axis, output_type=output_type, name=name)
+    return ArgMax(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
 @op("T -> output_type", T=REALS | {bool_}, host={"axis": as_one_axis}, plain={"output_type": as_position})
@@ -98,7 +98,7 @@ def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
     >>> tf.argmin([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
     array([0, 1])
     """
-    return ArgMin(input, axis=axis, output_type=output_type, name=name)
+    return ArgMin(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
 def _positions(input: Spec, axis: int, output_type: DType) -> Spec:

@@ -60,7 +60,12 @@ def as_number(value: Any) -> Any:
     return array.item() if hasattr(array, "item") else array
 
 
-@op("-> dtype", host={"start": as_number, "limit": as_number, "delta": as_number}, plain={"dtype": as_dtype})
+@op(
+    "-> dtype",
+    host={"start": as_number, "limit": as_number, "delta": as_number},
+    asked={"start": None, "limit": None, "delta": None},
+    plain={"dtype": as_dtype},
+)
 def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
     count = _count(start, limit, delta, dtype)
     kind = dtype.np_dtype.type
@@ -231,6 +236,7 @@ INDICES = frozenset({uint8, int8, int32, int64})
     T=ALL,
     TI=INDICES,
     host={"depth": as_axis},
+    asked={"depth": int32},
     plain={"axis": as_int},
 )
 def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
@@ -274,14 +280,14 @@ def one_hot(
            [0., 0., 1.]], dtype=float32)
     """
     _dtype_of(depth, int32)  # refuses what is no integer
-    kind = None if dtype is None else as_dtype(dtype)
+    kind = asked = None if dtype is None else as_dtype(dtype)
     if on_value is not None or off_value is not None:
         on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, kind))
         off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, kind))
         kind = _agreed(on_dtype, off_dtype, kind)
     kind = kind or float32
-    on = as_tensor(1 if on_value is None else on_value, kind)
-    off = as_tensor(0 if off_value is None else off_value, kind)
+    on = as_tensor(1, kind) if on_value is None else as_tensor(on_value, asked)
+    off = as_tensor(0, kind) if off_value is None else as_tensor(off_value, asked)
     return OneHot(_as_indices(indices), on, off, depth=depth, axis=-1 if axis is None else axis, name=name)
 
 
@@ -291,7 +297,7 @@ def _as_indices(indices: Any) -> Any:
     from_numpy = isinstance(indices, CPU.xp.ndarray | CPU.xp.generic)
     if dtype is bool_ or (from_numpy and dtype not in INDICES):
         return cast(as_tensor(indices), int64)
-    return indices
+    return as_tensor(indices, int64) if indices.__class__ is int else indices
 
 
 def _suiting(value: Any, dtype: DType | None) -> DType | None:

@@ -11,11 +11,11 @@ from nbtf._ops.elementwise import multiply
 from nbtf._ops.op import Gradients, op
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import NUMBERS, TensorLike
+from nbtf._types import NUMBERS, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32})
 def Cumsum(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.add, x, axis, exclusive, reverse)
 
@@ -53,7 +53,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [cumsum(grad, axis, exclusive, not reverse)]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis})
+@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32})
 def Cumprod(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.multiply, x, axis, exclusive, reverse)
 

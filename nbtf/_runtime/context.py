@@ -19,6 +19,7 @@ from nbtf._devices.sites import whereabouts
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
+from nbtf._runtime.constants import Constants
 from nbtf._runtime.events import Reason
 from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
 from nbtf._runtime.log_styles import CURRENT_STYLE
@@ -45,7 +46,9 @@ _REMEMBERED = 4096
 class Begins(Runnable, Protocol):
     """An op, as far as telling of its begin goes."""
 
-    host_inputs: tuple[str, ...]
+    host_inputs: Mapping[str, tuple[DType | None, DType | None]]
+
+    def is_given_values(self, inputs: Sequence[Any]) -> bool: ...
 
 
 class Settings:
@@ -100,6 +103,7 @@ class Context:
         self._more_cpus: dict[str, Device] = {}  # that only sessions have
         self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
         self.summaries: Any = None  # where notes for TensorBoard go outside of blocks
+        self.constants = Constants()
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self._cells: dict[int, Request] = {}
         self._opened_cells: list[tuple[int, Request]] = []
@@ -269,6 +273,7 @@ class Context:
         scope: Scope | None,
         given: Mapping[str, Any],
         frames: int,
+        inputs: Sequence[Any] = (),
     ) -> Begun | None:
         """Tells the log, and whoever listens, where an op will run; an observer's own ops are not told.
 
@@ -279,6 +284,7 @@ class Context:
           scope: what is open.
           given: its attributes; of those that stand in host memory TensorFlow makes constants.
           frames: how many of the callers are of the package.
+          inputs: its inputs as they were given.
 
         Returns:
           What the note of the op starts with; None when nobody listens.
@@ -287,21 +293,44 @@ class Context:
         if observers.functions and observers.telling:
             return None
         node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
-        constants = 0
-        if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is self.host):
-            constants = sum([not isinstance(given[attr], Buffer) for attr in op.host_inputs])
-        if self.log is not None and node is None:
-            for _ in range(constants) if constants else ():
-                self.log("_EagerConst", device.name)
-            self.log(op.type, device.name)
-        if not observers.note_takers and not observers.functions:
-            return None
-        where = whereabouts(part_of(scope), frames)
-        numbers = [next_number() for _ in range(constants)] if constants else None
-        start = where, next_number(), time(), numbers
-        if observers.functions:
-            observers.tell(events_of_begin(op, device, reason, start))
+        constants: list[int] = []
+        try:
+            if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is self.host):
+                self._count_constants(constants, op, device, scope, given, inputs)
+            if self.log is not None and node is None:
+                for _ in constants:
+                    self.log("_EagerConst", device.name)
+                self.log(op.type, device.name)
+            if not observers.note_takers and not observers.functions:
+                return None
+            where = whereabouts(part_of(scope), frames)
+            start = where, next_number(), time(), constants or None
+            if observers.functions:
+                observers.tell(events_of_begin(op, device, reason, start))
+        except BaseException:
+            self.constants.forget(constants)
+            raise
         return start
+
+    def _count_constants(
+        self,
+        events: list[int],
+        op: Begins,
+        device: Device,
+        scope: Scope | None,
+        given: Mapping[str, Any],
+        inputs: Sequence[Any],
+    ) -> None:
+        """Adds a number of an event for each constant that TensorFlow makes of attributes now."""
+        slow = op.is_given_values(inputs)
+        for attr, asked in op.host_inputs.items():
+            value = given[attr]
+            if isinstance(value, Buffer):
+                continue
+            events.append(next_number())
+            key = self.constants.key(value, asked[slow], device, scope)
+            if key is not None and self.constants.claim(key, events[-1]) != events[-1]:
+                events.pop()
 
     def give_up(self, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:
         """Notes that an op that began has failed."""

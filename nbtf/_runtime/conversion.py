@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from nbtf._devices.base import Device, Label
-from nbtf._devices.sites import Where
+from nbtf._devices.sites import Where, whereabouts
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
-from nbtf._runtime.notes import Begun, note_of_copy, take_note_of_op
-from nbtf._runtime.scopes import HERE, SCOPE, Scope
+from nbtf._runtime.notes import Begun, next_number, note_of_copy, take_note_of_op
+from nbtf._runtime.scopes import HERE, SCOPE, Scope, part_of
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
 
@@ -24,13 +25,17 @@ class EagerConst:
 
     type = "_EagerConst"
     kernel: Any = None
-    host_inputs: tuple[str, ...] = ()
+    host_inputs: Mapping[str, Any] = MappingProxyType({})
     shares_memory = True
     """The copy to a device takes the memory; the op itself does nothing."""
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
         """Values can be put on any device; strings and int32 stay in host memory."""
         return True
+
+    def is_given_values(self, inputs: Sequence[Any]) -> bool:
+        """It takes no inputs."""
+        return False
 
 
 EAGER_CONST = EagerConst()
@@ -81,7 +86,8 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
         return convert(dtype)
     if kind not in _ON_THE_HOST and _is_on_gpu(value):
         return _from_gpu(value, dtype)
-    return constant_of(*host_array(value, dtype))
+    array, own = host_array(value, dtype)
+    return constant_of(array, own, value, dtype)
 
 
 _ON_THE_HOST = frozenset({int, float, bool, str, bytes, np.ndarray, np.float32, np.float64, np.int64})
@@ -126,8 +132,15 @@ def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:
     return constant_of(*list_as_array(value, kinds, dtype))
 
 
-def constant_of(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
-    """Returns a tensor of a host array that nobody else will change, on the device where constants go now."""
+def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, asked: DType | None = None) -> Tensor:
+    """Returns a tensor of a host array that nobody else will change, on the device where constants go now.
+
+    Args:
+      array: its values.
+      dtype: their dtype.
+      value: what they were read of; listeners hear of a number once for a device.
+      asked: the dtype asked for then.
+    """
     scope = SCOPE()
     here = HERE.device
     if here is not None and (scope is None or scope.lane is here):
@@ -141,15 +154,30 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
         scope = current_scope()
         if scope is not None and scope.graph is not None:
             return scope.graph.constant(array, dtype)
-    return _placed(array, dtype, scope)
+    return _placed(array, dtype, scope, value, asked)
 
 
-def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None) -> Tensor:
+def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None, value: Any, asked: DType | None) -> Tensor:
     """Puts a constant where placement says; observers hear `_EagerConst`, except in a scope that is just CPU:0."""
     context = CURRENT.context
     device, reason = context.place(EAGER_CONST, (dtype,), None, scope)
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
-    return put_constant(EAGER_CONST, array, dtype, device, reason, scope, context.watched and not silent)
+    told = context.watched and not silent and not (context.observers.functions and context.observers.telling)
+    key = context.constants.key(value, asked, device, scope) if told else None
+    if key is None:
+        return put_constant(EAGER_CONST, array, dtype, device, reason, scope, told)
+    events = [next_number()]
+    try:
+        first = context.constants.claim(key, events[0])
+        tensor = put_constant(EAGER_CONST, array, dtype, device, reason, scope, first == events[0])
+        if first == events[0]:
+            context.constants.settle(key, tensor._seq)
+        else:
+            tensor._seq = first
+    except BaseException:
+        context.constants.forget(events)
+        raise
+    return tensor
 
 
 def put_constant(
@@ -170,19 +198,23 @@ def put_constant(
       device: where it goes.
       reason: why there.
       scope: what is open.
-      told: whether listeners hear of it.
+      told: whether listeners hear of it; of a copy to a GPU they hear in any case.
     """
     context = CURRENT.context
     host = dtype in HOST_DTYPES and device is not context.host
+    copied = not host and device.type != "CPU"
     start = context.begin(op, device, reason, scope, {}, 0) if told else None
+    where = start[0] if start is not None else None
+    if copied and not told and context.observers.listening:
+        where = whereabouts(part_of(scope))
     try:
-        tensor = _put(op, array, dtype, device, host, None if start is None else start[0])
+        tensor = _put(op, array, dtype, device, host, where)
     except BaseException:
         context.give_up(op, device, reason, start)
         raise
+    if copied and where is not None:
+        context.observers.take(note_of_copy(context.host, device, "upload", array.nbytes, 0.0, where))
     if start is not None:
-        if not host and device.type != "CPU":
-            context.observers.take(note_of_copy(context.host, device, "upload", array.nbytes, 0.0, start[0]))
         _tell(context, op, tensor, reason, start)
     return tensor
 

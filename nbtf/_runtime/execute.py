@@ -34,11 +34,12 @@ class OpRecord(Protocol):
     shares_memory: bool
     host_outputs: bool
     resource: bool
-    host_inputs: tuple[str, ...]
+    host_inputs: Mapping[str, tuple[DType | None, DType | None]]
     many: bool
     takes_lists: bool
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool: ...
+    def is_given_values(self, inputs: Sequence[Any]) -> bool: ...
     def convert(self, inputs: Sequence[Any]) -> Sequence[Any]: ...
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]: ...
     def check(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[DType, ...]: ...
@@ -73,7 +74,7 @@ def execute(  # noqa: C901  # the list of what happens to an op, each on its con
     dtypes = op.check(tensors, attrs)
     results = op.output_dtypes(dtypes, attrs, 1)
     device, runner, reason = placed = _place(context, op, tensors, dtypes, results, scope, name)
-    start = context.begin(op, device, reason, scope, given, _FRAMES) if context.watched else None
+    start = context.begin(op, device, reason, scope, given, _FRAMES, inputs) if context.watched else None
     where = None if start is None else start[0]
     try:
         if context.settings.device_policy != "silent":

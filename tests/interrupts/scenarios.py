@@ -47,6 +47,29 @@ def op_on_the_cpu() -> Generator[Ready]:
 
 
 @contextmanager
+def constants() -> Generator[Ready]:
+    """Constants of numbers under a log, which may tell of one again after an interrupt, but never not at all."""
+    with machine(2) as context:
+        x, log = tf.ones([4]), list[str]()
+        numbers, lost = [0], list[int]()
+        context.set_log(lambda op, device: log.append(op))
+
+        def action() -> None:
+            tf.constant(numbers[-1] + 0.5)
+            tf.roll(x, numbers[-1], 0)
+            if log.count("_EagerConst") < 2:
+                lost.append(numbers[-1])
+            numbers.append(len(numbers))  # only now: after an interrupt come the same again
+            log.clear()
+
+        def check() -> None:
+            action()
+            assert not lost
+
+        yield action, check
+
+
+@contextmanager
 def op_on_a_gpu() -> Generator[Ready]:
     """The road, with a simulated GPU's memory."""
     with machine(2):
@@ -221,6 +244,7 @@ def view_update() -> Generator[Ready]:
 SCENARIOS: dict[str, Scenario] = {
     "op on the CPU": Scenario(op_on_the_cpu),
     "op on a GPU": Scenario(op_on_a_gpu),
+    "constants of numbers": Scenario(constants),
     "copy": Scenario(copies),
     "device scope": Scenario(device_scope),
     "tape step": Scenario(tape_step),

@@ -235,7 +235,7 @@ def test_numbers_grow_by_one_event_after_another(on_two_gpus: list[Any]) -> None
 def test_numbers_are_unique_over_threads_and_contexts(heard: list[Any]) -> None:
     def work() -> None:
         for _ in range(50):
-            tf.constant(1.0)
+            tf.constant([1.0])
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -244,7 +244,7 @@ def test_numbers_are_unique_over_threads_and_contexts(heard: list[Any]) -> None:
         thread.join()
     with machine(0):
         tf.runtime.observe(heard.append)
-        tf.constant(1.0)
+        tf.constant([1.0])
 
     assert 402 == len({event.seq for event in heard})
 
@@ -274,8 +274,8 @@ def test_site_of_code_that_is_typed_in_is_its_name_and_line(heard: list[Any]) ->
 
 
 def test_site_is_not_in_the_package(heard: list[Any]) -> None:
-    exec("constant(1.0)", {"__name__": "nbtf.somewhere", "constant": tf.constant})
-    exec("constant(1.0)", {"__name__": "nbtfish", "constant": tf.constant})
+    exec("constant([1.0])", {"__name__": "nbtf.somewhere", "constant": tf.constant})
+    exec("constant([1.0])", {"__name__": "nbtfish", "constant": tf.constant})
 
     sites = [event.site for event in heard if isinstance(event, OpPlaced)]
     assert [__file__, "<string>"] == [site and site[0] for site in sites]
@@ -392,8 +392,8 @@ def test_ops_of_an_observer_are_not_reported() -> None:
         tf.reduce_sum([1.0, 2.0]).numpy()
 
     tf.runtime.observe(curious)
-    tf.constant(1.0)
-    tf.constant(1.0)
+    tf.constant([1.0])
+    tf.constant([1.0])
 
     assert ["_EagerConst"] * 4 == [event.op for event in found]
 

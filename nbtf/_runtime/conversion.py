@@ -15,7 +15,8 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.notes import Begun, next_number, note_of_copy, take_note_of_op
-from nbtf._runtime.scopes import HERE, SCOPE, Scope, part_of
+from nbtf._runtime.phases import part_of
+from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
 

@@ -454,7 +454,7 @@ def frameworks() -> list[Framework]:
 
 @contextmanager
 def recording(capacity: int = 100_000) -> Generator[Recording]:
-    """Records what happens in a block.
+    """Records what happens in a block, whatever happened before: constants of numbers are told of anew.
 
     Args:
       capacity: how many events are kept; totals count all of them.
@@ -471,11 +471,13 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
     recorder = Recorder(capacity)
     stop = start_recorder(recorder)
     try:
+        end = CURRENT.context.constants.begin_anew()
         record = Recording(recorder)
         try:
             record.watch.start()
             yield record
         finally:
+            end()
             record.finish()
     finally:
         stop()

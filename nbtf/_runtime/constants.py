@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from nbtf._devices.base import Device
@@ -63,6 +63,15 @@ class Constants:
     def settle(self, key: Key, event: int) -> None:
         """Notes the event that told of a constant."""
         self._events[key] = event
+
+    def begin_anew(self) -> Callable[[], None]:
+        """Tells of every constant again, as if nobody had heard of any; the returned function ends that."""
+        before, self._events = self._events, {}
+
+        def end() -> None:
+            self._events = before | self._events
+
+        return end
 
     def forget(self, events: Sequence[int]) -> None:
         """Takes back what was claimed for events that did not come about."""

@@ -104,6 +104,28 @@ def test_what_nobody_heard_is_told_later() -> None:
     assert 1 == len(record.ops)
 
 
+def test_recording_hears_all_of_its_block() -> None:
+    records: list[Any] = []
+    for _ in range(2):
+        with tf.runtime.recording() as record:
+            records.append(record)
+            tf.constant(2.0)
+            tf.constant(2.0)
+
+    assert [1, 1] == [len(record.ops) for record in records]
+
+
+def test_after_a_recording_the_log_knows_what_it_knew(log: list[str]) -> None:
+    tf.constant(2.0)
+    with tf.runtime.recording():
+        tf.constant(3.0)
+    log.clear()
+    tf.constant(2.0)
+    tf.constant(3.0)
+
+    assert [] == log
+
+
 def test_what_an_observer_makes_is_not_remembered() -> None:
     heard: list[Any] = []
 

@@ -50,6 +50,7 @@ from nbtf._runtime.inventory import physical_devices as physical_devices
 from nbtf._runtime.log_styles import STYLES
 from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
+from nbtf._runtime.recorder import Scene as Scene
 from nbtf._runtime.recorder import Snapshot as Snapshot
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ __all__ = [
     "Recording",
     "Refused",
     "Rule",
+    "Scene",
     "Site",
     "Snapshot",
     "cell_device",
@@ -193,6 +195,8 @@ def restart(keep_settings: bool = False) -> None:
     before = CURRENT.context
     install(before.successor(keep_settings))
     before.close()
+    for _, taker in CURRENT.context.observers.note_takers:
+        taker.begin_machine()
 
 
 # Kernels of real GPUs

@@ -60,7 +60,10 @@ class OpPlaced(NamedTuple):
 
 
 class OpExecuted(NamedTuple):
-    """An op has run. `timing` says what `seconds` are: `finished`, `launch` or `modelled`."""
+    """An op has run. `timing` says what `seconds` are: `finished`, `launch` or `modelled`.
+
+    `start` is when, in modelled seconds since the recording began; None where time is measured. See `clock.py`.
+    """
 
     op: str
     device: str
@@ -74,6 +77,7 @@ class OpExecuted(NamedTuple):
     replica: int | None = None
     phase: str = ""
     layer: str = ""
+    start: float | None = None
 
 
 CopyKind: TypeAlias = Literal["upload", "move", "read"]
@@ -99,6 +103,7 @@ class Copied(NamedTuple):
     replica: int | None = None
     phase: str = ""
     layer: str = ""
+    start: float | None = None
 
 
 class Allocated(NamedTuple):

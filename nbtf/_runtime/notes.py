@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeAlias
 
 from nbtf._devices.base import Device, Made, Memory, Runnable, nbytes_of
 from nbtf._devices.sites import NOWHERE, Site, Where, site_of
+from nbtf._runtime.clock import Lanes, lanes_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
@@ -46,6 +47,8 @@ class Subject(Protocol):
     holder: str
     """The name of the device that keeps it."""
 
+    lanes: Lanes | None
+    """Which devices it keeps busy on the modelled clock, and for how long."""
     sample: Sequence[Event]
     """What every note of it stands for, but for numbers, times and places."""
 
@@ -80,7 +83,7 @@ def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) 
 class OpSubject:
     """An op that ran on a device, on inputs of certain shapes; `runner` is None if it has failed."""
 
-    __slots__ = ("_device", "_op", "_outputs", "_reason", "_runner", "_timed", "holder", "memory", "sample")
+    __slots__ = ("_device", "_op", "_outputs", "_reason", "_runner", "_timed", "holder", "lanes", "memory", "sample")
 
     def __init__(
         self,
@@ -105,6 +108,7 @@ class OpSubject:
             inputs = list(zip(input_shapes, input_dtypes, strict=False))  # what takes nothing is placed by its result
             self._timed = runner.time_of(op, inputs, made, 0.0)
         self.sample = _sample(self, constants or 0, len(made))
+        self.lanes = lanes_of(self.sample)
 
     def events(self, note: Note) -> list[Event]:
         """Returns what the note stands for, in order."""
@@ -224,7 +228,7 @@ def take_note_of_op(
 class CopySubject:
     """Bytes that go from one device to another."""
 
-    __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "memory", "sample")
+    __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "lanes", "memory", "sample")
 
     def __init__(self, source: Device, target: Device, kind: CopyKind, nbytes: int) -> None:
         """Says what goes where."""
@@ -233,6 +237,7 @@ class CopySubject:
         self.memory = target.memory if nbytes and kind != "read" and not target.tells_pieces else None
         self.holder = target.name
         self.sample = _sample(self)
+        self.lanes = lanes_of(self.sample)
 
     def events(self, note: Note) -> list[Event]:
         """Returns the copy, and the memory that it took."""
@@ -267,12 +272,13 @@ def note_of_copy(source: Device, target: Device, kind: CopyKind, nbytes: int, se
 class EventSubject:
     """An event that was made elsewhere."""
 
-    __slots__ = ("sample",)
+    __slots__ = ("lanes", "sample")
     memory, holder = None, ""
 
     def __init__(self, event: Event) -> None:
         """Keeps the event."""
         self.sample = [event]
+        self.lanes = lanes_of(self.sample)
 
     def events(self, note: Note) -> list[Event]:
         """Returns the event."""

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 from nbtf._devices.journal import Box
 from nbtf._devices.sites import warn
 from nbtf._locks import new_lock
+from nbtf._runtime.clock import Clock, lanes_of
 from nbtf._runtime.events import Event
 from nbtf._runtime.notes import NUMBER, SUBJECT, Note, next_number
 from nbtf._runtime.pieces import is_reported, timed
@@ -34,6 +35,10 @@ class NoteTaker(Protocol):
     collect: Callable[[], object]
     """Has devices do so now."""
 
+    def begin_machine(self) -> None:
+        """Is told of a restart."""
+        ...
+
     def count(self) -> None:
         """Takes the notes from there; called now and then."""
         ...
@@ -44,6 +49,7 @@ class Observers:
 
     __slots__ = (
         "_changed",
+        "_clock",
         "_deliver",
         "_lock",
         "_telling",
@@ -65,6 +71,7 @@ class Observers:
         self.boxes: tuple[Box, ...] = ()
         """Where devices leave their entries."""
         self._untold: Box = []
+        self._clock = Clock()
         self.functions: tuple[tuple[object, Observer], ...] = ()
         self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
         self.takers: tuple[Callable[[Note], None], ...] = ()
@@ -117,6 +124,8 @@ class Observers:
     ) -> None:
         takers = [taker.taken.append for _, taker in note_takers]
         self.functions, self.note_takers = functions, note_takers
+        if not functions:
+            self._clock = Clock()
         self.takers = (*takers, self._tell_afterwards) if functions else tuple(takers)
         boxes = [taker.pieces for _, taker in note_takers]
         self.boxes = (*boxes, self._untold) if functions else tuple(boxes)
@@ -162,6 +171,7 @@ class Observers:
         while self._untold:
             for entry in timed(self._untold.pop(0), time()):
                 events += entry[SUBJECT].events(entry) if is_reported(entry) else ()
+        events = [stamped for event in events for stamped in self._clock.stamped([event], lanes_of([event]))]
         events.sort(key=attrgetter("seq"))
         self._telling.on = True
         try:

@@ -16,7 +16,7 @@ class PieceSubject:
 
     __slots__ = ("_event", "holder", "sample")
 
-    memory = None
+    memory, lanes = None, None
 
     def __init__(self, event: type[Allocated | Freed], device: Device) -> None:
         """Says what happened, and where."""
@@ -57,7 +57,7 @@ class RefusalSubject:
 
     __slots__ = ("holder", "sample")
 
-    memory = None
+    memory, lanes = None, None
 
     def __init__(self, device: Device) -> None:
         """Says where."""

@@ -10,10 +10,11 @@ from time import time
 from typing import NamedTuple
 
 from nbtf._devices.journal import Box
-from nbtf._devices.sites import Part
+from nbtf._devices.sites import NOWHERE, Part
 from nbtf._locks import new_lock
+from nbtf._runtime.clock import Clock
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
-from nbtf._runtime.notes import LEVEL, NUMBER, PART, SUBJECT, Note, Subject, note_of_event
+from nbtf._runtime.notes import LEVEL, NUMBER, PART, SUBJECT, Note, Subject, next_number, note_of_event
 from nbtf._runtime.pieces import is_scratch, timed
 
 CAPACITY = 100_000
@@ -21,6 +22,9 @@ CAPACITY = 100_000
 
 _BATCH = 1000
 """Notes that are counted together: less than a millisecond of work."""
+
+_SCENES = 1000
+"""Scenes that are remembered."""
 
 _THREADS = 32
 """Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
@@ -135,13 +139,49 @@ class _Totals:
             self.peaks[device] = in_use
 
 
+class _SceneSubject:
+    """What the note begins with that a scene begins, or a machine; it is no event."""
+
+    __slots__ = ()
+    memory, lanes, holder = None, None, ""
+    sample: Sequence[Event] = ()
+
+    def events(self, note: Note) -> list[Event]:
+        """Returns nothing."""
+        return []
+
+    events_afterwards = events
+
+
+SCENE = _SceneSubject()
+
+
+class Scene(NamedTuple):
+    """A run of a cell on one machine: its events have numbers from `first` to `last`, which is None while it runs.
+
+    Each run is a scene of its own, and a restart begins another. On the modelled clock a scene begins when all before
+    it is over.
+    """
+
+    id: int
+    machine: int
+    cell: str
+    first: int
+    last: int | None = None
+
+    def has(self, event: Event) -> bool:
+        """Tells whether an event is of this scene."""
+        return self.first <= event.seq and (self.last is None or event.seq <= self.last)
+
+
 class _Batch:
     """Notes that were counted together, with the number of their events; put in order by the first who looks."""
 
-    __slots__ = ("_is_sorted", "_notes", "_time", "events")
+    __slots__ = ("_is_sorted", "_notes", "_time", "clock", "events")
 
     def __init__(self, events: int, notes: list[Note]) -> None:
         """Takes notes in any order."""
+        self.clock: Clock | None = None  # as it stands before the first of them, once somebody has looked
         self.events, self._notes, self._is_sorted, self._time = events, notes, False, time()
 
     def in_order(self) -> list[Note]:
@@ -150,6 +190,29 @@ class _Batch:
             self._notes = timed(sorted(self._notes, key=_NUMBER_OF), self._time)
             self._is_sorted = True
         return self._notes
+
+    def end(self, clock: Clock) -> Clock:
+        """Begins with a clock; returns how it stands after the last note."""
+        self.clock = clock.copy()
+        for note in self.in_order():
+            subject = note[SUBJECT]
+            if subject.lanes is not None:
+                clock.run(subject.lanes)
+            elif subject is SCENE:
+                clock.wait()
+        return clock
+
+    def last_events(self, most: int) -> Iterator[list[Event]]:
+        """Yields the events of each of the last notes, with their starts."""
+        clock, notes = self.clock.copy() if self.clock is not None else Clock(), self.in_order()
+        for position, note in enumerate(notes, most - len(notes)):
+            subject = note[SUBJECT]
+            if subject is SCENE:
+                clock.wait()
+            elif position >= 0:
+                yield clock.stamped(subject.events(note), subject.lanes)
+            elif subject.lanes is not None:
+                clock.run(subject.lanes)
 
 
 def _nothing() -> None:
@@ -187,6 +250,48 @@ class Recorder:
         self._kept: deque[_Batch] = deque()  # counted
         self._kept_events = 0
         self._totals = _Totals()
+        self._clock = Clock()  # after the last batch that somebody has looked at
+        self._looked = False
+        self._scenes: deque[Scene] = deque(maxlen=_SCENES)
+        self._machine = 1
+
+    # Scenes
+
+    @property
+    def scenes(self) -> tuple[Scene, ...]:
+        """The last scenes, the oldest first."""
+        return tuple(self._scenes)
+
+    def begin_scene(self, cell: str) -> Scene:
+        """Begins a scene, and ends the one before.
+
+        Args:
+          cell: what is run, in words.
+        """
+        self.end_scene()
+        number = next_number()
+        scene = Scene(self._scenes[-1].id + 1 if self._scenes else 1, self._machine, cell, number)
+        self.taken.append((SCENE, number, time(), None, 0, NOWHERE, 0, 0.0, None, None, None))
+        self._scenes.append(scene)
+        return scene
+
+    def end_scene(self) -> None:
+        """Ends the scene that runs, if any does; what memory it has freed is told before."""
+        self.collect()
+        if self._scenes and self._scenes[-1].last is None:
+            self._scenes[-1] = self._scenes[-1]._replace(last=next_number())
+
+    def begin_machine(self) -> None:
+        """Is told of a restart: what runs from now on is on another machine."""
+        self._machine += 1
+        if self._scenes and self._scenes[-1].last is None:
+            self.begin_scene(self._scenes[-1].cell)
+
+    def events_of(self, scene: Scene) -> tuple[Event, ...]:
+        """Returns the events of a scene that are still kept."""
+        return tuple(event for event in self.snapshot().events if scene.has(event))
+
+    # Notes
 
     def count(self) -> None:
         """Counts the notes left by the road, unless another thread does, or this one further down its stack."""
@@ -218,6 +323,8 @@ class Recorder:
             self._kept_events += added
             self._totals = totals
         while kept and self._kept_events - kept[0].events >= self._capacity:
+            if self._looked and kept[0].clock is None:
+                self._clock = kept[0].end(self._clock)  # or what was told of later ones would move
             self._kept_events -= kept[0].events
             del kept[0]
 
@@ -226,6 +333,10 @@ class Recorder:
         self.collect()
         with self._lock:
             self._count()
+            self._looked = True
+            for batch in self._kept:
+                if batch.clock is None:
+                    self._clock = batch.end(self._clock)
             return self._totals, list(self._kept)
 
     def _backwards(self) -> Iterator[Note]:
@@ -284,10 +395,10 @@ class Recorder:
 def _last_events(batches: list[_Batch], wanted: int) -> tuple[Event, ...]:
     """Returns the last events, in order: a note may have been taken after those of ops that began later."""
     events: list[Event] = []  # the last one first
-    for note in chain.from_iterable(reversed(batch.in_order()) for batch in reversed(batches)):
+    for batch in reversed(batches):
         if not wanted or len(events) >= wanted + _THREADS:
             break
-        events += reversed(note[SUBJECT].events(note))
+        events += reversed([*chain.from_iterable(batch.last_events(wanted + _THREADS))])
     return tuple(sorted(reversed(events), key=attrgetter("seq"))[-wanted:] if wanted else ())
 
 

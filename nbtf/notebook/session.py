@@ -108,7 +108,9 @@ class Session:
             events = self.recorder.snapshot(1).events
             first = max([event.seq + 1 for event in events] + [seq for seq, _ in self.cells], default=0)
             # Not execution_count: some releases of IPython have counted this cell by now, others have not.
-            self.cells.append((first, f"cell {len(self.shell.history_manager.input_hist_raw)}"))
+            name = f"cell {len(self.shell.history_manager.input_hist_raw)}"
+            self.cells.append((first, name))
+            self.recorder.begin_scene(name)
         self._running.append(info)
 
     def _cell_ends(self, result: Any) -> None:
@@ -151,6 +153,7 @@ class Session:
         """Restores what an interrupted cell may have left behind in the runtime, once no cell runs."""
         if not self._running:
             runtime.end_cell()
+            self.recorder.end_scene()
 
     def _undo_all(self, is_over: Callable[[Any], bool]) -> list[Ending]:
         """Undoes what cells have begun; an interrupt leaves the rest for the beginning of the next cell."""

@@ -16,6 +16,7 @@ schema in its first column. Fields that an event does not have are left out of J
     nbytes    bytes of results, of a copy, of an allocation                executed, copied, allocated
     seconds   how long; timing says what that is: finished (measured), launch, or modelled       executed, copied
     in_use    bytes in use on the device afterwards; pool, bytes it has taken from its card      allocated
+    start     when it began on the modelled clock, in seconds                  executed, copied
     region    of allocated and freed: number of the region, with offset and size (bytes charged); holder, what it is for
     limit     of refused: the most that the device may take; largest_free, its largest free piece
     source    full name of the device that a copy came from; target, where it went               copied
@@ -40,7 +41,7 @@ SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
-    "region offset size largest_free limit holder "
+    "start region offset size largest_free limit holder "
     "source target copy code node replica phase layer"
 ).split()
 
@@ -89,6 +90,7 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
             fields |= {"largest_free": event.largest_free, "limit": event.limit}
         elif event.region >= 0:
             fields |= {"region": event.region, "offset": event.offset, "size": event.size}
+    fields |= {"start": getattr(event, "start", None)}
     fields |= {"code": code_line(event.site) or None, "node": event.node, "replica": event.replica}
     fields |= {"phase": event.phase or None, "layer": event.layer or None}
     return {name: value for name, value in fields.items() if value is not None}

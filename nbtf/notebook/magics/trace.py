@@ -1,7 +1,8 @@
 """What does a recording look like as a timeline? Events of the trace event format.
 
 Source of the format: "Trace Event Format", the document of Chromium's trace viewer. Times are microseconds from the
-first event on. On one track slices may not overlap: modelled times, which nobody waited for, are laid end to end.
+first event on. Modelled times, which nobody waited for, are those of the modelled clock. On one track slices may not
+overlap: the host, which feeds several cards at once, does so one after another here.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class _Timeline:
     def __init__(self, devices: Sequence[runtime.DeviceInfo], code_line: Callable[[runtime.Site], str], began: float):
         self.events: list[dict[str, Any]] = []
         self._labels = {device.name: device.label for device in devices}
+        self._simulated = {device.name for device in devices if device.simulated}
         self._code_line, self._began = code_line, began
         self._tracks: dict[str, int] = {}
         self._free_from: dict[int, float] = {}
@@ -67,7 +69,10 @@ class _Timeline:
         """Adds a slice where its track is free; returns when it starts."""
         track = self._track(device)
         duration = seconds * 1e6
-        start = max(self._at(event) - (0.0 if modelled else duration), self._free_from.get(track, 0.0))
+        begin = self._at(event) - (0.0 if modelled else duration) if event.start is None else event.start * 1e6
+        free = self._free_from.get(track, 0.0)
+        on_clock = runtime.short_name(device) in self._simulated  # there what takes no time happens at once
+        start = free if on_clock and event.start is None else max(begin, free)
         self._free_from[track] = start + duration
         code = self._code_line(event.site)
         args = args | ({"code": code} if code else {}) | ({"node": event.node} if event.node else {})

@@ -1,0 +1,65 @@
+"""When would each op and copy have begun on the cards that are simulated? Computed when somebody looks.
+
+Each device works in order; a copy keeps both of its ends busy, but the host, which feeds all cards at once; a launch
+costs nothing. What has a measured time is not on this clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from nbtf._runtime.events import Copied, Event, OpExecuted
+
+Lanes: TypeAlias = "tuple[tuple[str, ...], float]"
+"""The devices that something keeps busy, and for how many seconds."""
+
+
+def lanes_of(events: Sequence[Event]) -> Lanes | None:
+    """Returns which devices the op or the copy that events tell of keeps busy; None if its time is not modelled."""
+    for event in events:
+        if isinstance(event, OpExecuted) and event.timing == "modelled":
+            return (event.device,), event.seconds
+        if isinstance(event, Copied) and event.modelled:
+            return tuple([end for end in (event.source, event.target) if ":CPU:" not in end]), event.seconds
+    return None
+
+
+class Clock:
+    """From when on each device is free, in modelled seconds since the clock began."""
+
+    __slots__ = ("_begin", "_free")
+
+    def __init__(self, begin: float = 0.0, free: dict[str, float] | None = None) -> None:
+        """Begins with all devices free from `begin` on, or as another clock says."""
+        self._begin = begin
+        self._free: dict[str, float] = dict(free or {})
+
+    def copy(self) -> Clock:
+        """Returns another clock that goes on from here."""
+        return Clock(self._begin, self._free)
+
+    def run(self, lanes: Lanes) -> float:
+        """Keeps devices busy as soon as all of them are free; returns when that is."""
+        devices, seconds = lanes
+        free = self._free
+        start = max([free.get(device, self._begin) for device in devices], default=self._begin)
+        for device in devices:
+            free[device] = start + seconds
+        return start
+
+    def wait(self) -> None:
+        """Lets all devices finish before anything else begins: another cell, or another machine."""
+        self._begin, self._free = max(self._free.values(), default=self._begin), {}
+
+    def stamped(self, events: Sequence[Event], lanes: Lanes | None) -> list[Event]:
+        """Returns the events of one op or copy with its start."""
+        if lanes is None:
+            return [*events]
+        start = self.run(lanes)
+        return [
+            event._replace(start=start)
+            if isinstance(event, Copied) or (isinstance(event, OpExecuted) and event.timing == "modelled")
+            else event
+            for event in events
+        ]

@@ -222,8 +222,26 @@ def test_size_is_a_number() -> None:
         exact("many")  # type: ignore[arg-type]
 
 
+def test_an_account_has_the_peak_though_the_memory_is_free_again() -> None:
+    with machine(1), tf.device("GPU:0"):
+        tf.ones([1024])
+
+        account = expectations.accounts()["GPU:0"]
+        assert account.peak >= account.in_use + 4096
+
+
+def test_a_gpu_that_holds_nothing_has_no_peak() -> None:
+    with machine(1), tf.runtime.recording() as record:
+        pass
+    nothing = {name: Account(0, 0) for name in ("GPU:0", "GPU:7")}
+
+    for before in (nothing, {}):
+        uses = memory_use(record.snapshot(), before, nothing)
+        assert [(0, 0, 0)] * 2 == [(use.before, use.peak, use.after) for use in uses]
+
+
 def test_error_survives_pickling() -> None:
-    error = tf.runtime.ExpectationError("placement is", iter(["- a", "+ b"]))
+    error = tf.runtime.ExpectationError("placement is", (line for line in ("- a", "+ b")))
 
     assert str(error) == str(pickle.loads(pickle.dumps(error)))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
 from nbtf._ops.linalg import matmul
 from nbtf._runtime.blocks import end_cell as end_cell
+from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.device import device as device_scope
 from nbtf._runtime.events import Allocated as Allocated
@@ -456,8 +456,8 @@ def frameworks() -> list[Framework]:
     return imported()
 
 
-@contextmanager
-def recording(capacity: int = 100_000) -> Generator[Recording]:
+@block
+def recording(capacity: int = 100_000) -> Change[Recording]:
     """Records what happens in a block, whatever happened before: constants of numbers are told of anew.
 
     Args:
@@ -473,18 +473,23 @@ def recording(capacity: int = 100_000) -> Generator[Recording]:
     ('MatMul', 'CPU:0')
     """
     recorder = Recorder(capacity)
-    stop = start_recorder(recorder)
-    try:
-        end = CURRENT.context.constants.begin_anew()
-        record = Recording(recorder)
-        try:
+    record, observers, ends = Recording(recorder), CURRENT.context.observers, list[Callable[[], None]]()
+
+    def write(listens: bool) -> None:
+        if listens:
+            observers.add_note_taker(recorder)
+            ends.append(CURRENT.context.constants.begin_anew())
             record.watch.start()
-            yield record
-        finally:
-            end()
+            return
+        try:
+            for end in ends:
+                end()
             record.finish()
-    finally:
-        stop()
+        finally:
+            observers.remove_note_taker(recorder)
+            CURRENT.context.last_recorder = recorder
+
+    return Change("tf.runtime.recording", write, False, True, record)
 
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:

@@ -1,15 +1,17 @@
 """`tf.summary`: what programs note down for TensorBoard, in the event files that it reads."""
 
-from collections.abc import Generator as _Generator
-from contextlib import contextmanager as _contextmanager
+from contextvars import ContextVar as _ContextVar
 from functools import cache as _cache
 from typing import Any as _Any
 from typing import NamedTuple as _NamedTuple
 
-from nbtf._runtime.blocks import call_variable as _call_variable
+from nbtf._runtime.blocks import current_scope as _current_scope
+from nbtf._runtime.changes import Change as _Change
+from nbtf._runtime.changes import block as _block
 from nbtf._runtime.context import CURRENT as _CURRENT
 from nbtf._runtime.conversion import as_tensor as _as_tensor
 from nbtf._runtime.logger import get_logger as _get_logger
+from nbtf._runtime.scopes import SCOPE as _SCOPE
 from nbtf._storage import summaries as _summaries
 from nbtf._storage.event_files import EventFile as _EventFile
 
@@ -23,11 +25,13 @@ class _Destination(_NamedTuple):
 
 
 _NOWHERE = _Destination()
-_BLOCK = _call_variable("nbtf summaries", _NOWHERE)
+_BLOCK: _ContextVar[_Destination] = _ContextVar("nbtf summaries", default=_NOWHERE)
 
 
 def _destination() -> _Destination:
     """Returns where notes go: as the innermost block says, else as `set_as_default` did."""
+    if _SCOPE() is not None:
+        _current_scope()
     block = _BLOCK.get()
     return block if block is not _NOWHERE else _CURRENT.context.summaries or _NOWHERE
 
@@ -61,19 +65,16 @@ class SummaryWriter:
         self._closed = False
         self._file = None if logdir is None else _EventFile(logdir, filename_suffix, max_queue)
 
-    @_contextmanager
-    def as_default(self, step: _Any = None) -> _Generator["SummaryWriter"]:
+    @_block
+    def as_default(self, step: _Any = None) -> _Change["SummaryWriter"]:
         """Opens a block in which notes go to this writer.
 
         Args:
           step: of the notes that name none.
         """
-        around, before = _BLOCK.get(), _destination()
-        try:
-            _BLOCK.set(before._replace(writer=self, step=before.step if step is None else step))
-            yield self
-        finally:
-            _BLOCK.set(around)
+        before = _destination()
+        inner = before._replace(writer=self, step=before.step if step is None else step)
+        return _Change("tf.summary.SummaryWriter.as_default", _BLOCK.set, _BLOCK.get(), inner, self)
 
     def set_as_default(self, step: _Any = None) -> None:
         """Has notes go to this writer from now on."""
@@ -230,19 +231,15 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
         writer.flush()
 
 
-@_contextmanager
-def record_if(condition: _Any) -> _Generator[None]:
+@_block
+def record_if(condition: _Any) -> _Change[None]:
     """Opens a block in which notes are written if a condition holds.
 
     Args:
       condition: a truth value, or a function that returns one.
     """
-    around = _BLOCK.get()
-    try:
-        _BLOCK.set(_destination()._replace(records=condition))
-        yield
-    finally:
-        _BLOCK.set(around)
+    inner = _destination()._replace(records=condition)
+    return _Change("tf.summary.record_if", _BLOCK.set, _BLOCK.get(), inner, None)
 
 
 def should_record_summaries() -> bool:

@@ -70,9 +70,9 @@ class ScopeStack:
         """Starts outside."""
         self._exit = None
 
-    def enter(self, inner: Scope) -> None:
-        """Makes `inner`, which nobody else has, the scope of this thread or task."""
-        inner.outer = SCOPE()
+    def enter(self, inner: Scope, change: Any = None) -> None:
+        """Makes `inner`, which nobody else has, the scope of this thread or task; its end takes a change back."""
+        inner.outer, inner.change = SCOPE(), change
         # No local variable holds an owner anywhere in this file: a traceback would keep it alive.
         by_hand = self._exit is None or getrefcount(self._exit) == _NOBODY_ELSE
         # The lane of the CPU does what it would do without a scope, but for tapes; the road looks for itself.
@@ -91,9 +91,7 @@ class ScopeStack:
             scope = close_abandoned()  # inner blocks that could not end
             if not self._has_opened(scope):
                 raise RuntimeError(message)
-        outer = scope.outer
-        set_scope(outer if outer is None else _revealed(outer))
-        scope.owner = None  # last: until then an interrupt leaves the closing to others
+        close(scope)
 
     def _has_opened(self, scope: Scope | None) -> TypeGuard[Scope]:
         """Tells whether this block has opened a scope, and not closed it."""
@@ -104,9 +102,17 @@ class ScopeStack:
 
 def close(scope: Scope) -> None:
     """Restores what was there before the innermost scope."""
+    take_back(scope)
     outer = scope.outer
     set_scope(outer if outer is None else _revealed(outer))
-    scope.owner = None
+    scope.owner = None  # last: until then an interrupt leaves the closing to others
+
+
+def take_back(scope: Scope) -> None:
+    """Undoes what the block of a scope has changed elsewhere, if it is not undone yet."""
+    if scope.change is not None:
+        scope.change.take_back()
+        scope.change = None
 
 
 class within(ScopeStack):  # noqa: N801  # as blocks are called
@@ -172,12 +178,13 @@ def close_abandoned(ended: bool = False) -> Scope | None:
     over = list(takewhile(lambda one: _is_over(one, ended), _chain(scope)))
     if not over:
         return scope
+    names = [name for one in over if one.owner is not None for name in _opened(one)]
     for one in over:
+        take_back(one)
         for tape in one.tapes[0 if one.outer is None else len(one.outer.tapes) :]:
             tape.hearing, tape.closed = None, True
     left = _revealed(over[-1].outer)
     set_scope(left)
-    names = [name for one in over if one.owner is not None for name in _opened(one)]
     if names:
         get_logger().warning("nbtf: closed what was left open: %s.", " and ".join(names))
     return left
@@ -203,11 +210,12 @@ def close_later(scope: Scope) -> None:
 def _revealed(scope: Scope | None) -> Scope | None:
     """Returns a scope that shows again, or the next that is still open, without the tapes that are not."""
     while scope is not None and _is_over(scope):
+        take_back(scope)
         scope = scope.outer
     if scope is None or not any([tape.closed for tape in scope.tapes]):
         return scope
     left = scope.with_tapes(tuple([tape for tape in scope.tapes if not tape.closed]), None)
-    left.outer = scope.outer
+    left.outer, left.change = scope.outer, scope.change
     if scope.owner is not None:
         left.owner = ref(scope.owner(), partial(setattr, left, "lane"))
     return left
@@ -215,6 +223,11 @@ def _revealed(scope: Scope | None) -> Scope | None:
 
 def _is_over(scope: Scope, ended: bool = False) -> bool:
     return ended if scope.owner is None else scope.owner() is None
+
+
+def open_scopes() -> Iterator[Scope]:
+    """Yields the scopes of this thread or task, the innermost first."""
+    return _chain(SCOPE())
 
 
 def _chain(scope: Scope | None) -> Iterator[Scope]:
@@ -233,4 +246,6 @@ def _opened(scope: Scope) -> list[str]:
         "a graph": scope.graph is not outer.graph,
         "tf.name_scope": scope.names != outer.names,
     }
+    if scope.change is not None:
+        return [scope.change.title]
     return [name for name, is_added in added.items() if is_added] or ["a block"]

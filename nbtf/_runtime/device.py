@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from nbtf._devices.names import DeviceSpec
-from nbtf._runtime.blocks import ScopeStack, leaving
+from nbtf._runtime.blocks import leaving
+from nbtf._runtime.changes import ChangingBlock, changing
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT, open_graph
 
 
-class device(ScopeStack):  # noqa: N801  # TensorFlow's name
+class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     """Runs the ops of a block on a device.
 
     Blocks nest, the inner one wins field by field: `tf.device("GPU")` inside `CPU:2` means GPU:2. At top level a
@@ -51,8 +52,8 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
         """Opens the block."""
         name = self._name
         if name.__class__ is not str and name is not None:
-            if hasattr(name, "__enter__"):
-                name.__enter__()
+            if isinstance(name, changing):
+                self.begin(cast("changing[None]", name).plan())
                 return
             if not isinstance(name, str):
                 raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
@@ -61,9 +62,6 @@ class device(ScopeStack):  # noqa: N801  # TensorFlow's name
     @leaving
     def __exit__(self, *error: object) -> None:
         """Closes the block, also after an error."""
-        if self._name.__class__ is not str and hasattr(self._name, "__exit__"):
-            self._name.__exit__(None, None, None)
-            return
         self.leave("Exiting device scope without proper scope nesting")
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.blocks import current_scope, leaving
+from nbtf._runtime.changes import ChangingBlock
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
 
 
-class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
+class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
     """Puts a name in front of the names of the variables that a block makes.
 
     Blocks nest; the same one can be opened again and again. Ops have no names when they run at once.
@@ -26,15 +27,13 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
     'encoder/w:0'
     """
 
-    __slots__ = ("_block", "_name")
-
-    _block: Any
+    __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:
         """Keeps the name."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise ValueError("name for name_scope must be a string.")
-        self._exit = self._block = None
+        self._exit = None
         self._name = name
 
     @property
@@ -48,8 +47,7 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
         name = self._name
         graph = open_graph()
         if hasattr(graph, "name_scope"):
-            self._block = graph.name_scope(name)
-            return self._block.__enter__()
+            return self.begin(graph.name_scope(name).plan())
         whole = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
         inner = outer.with_(names=whole)
         if HERE.first is not None and inner.plain:
@@ -60,7 +58,4 @@ class name_scope(ScopeStack):  # noqa: N801  # TensorFlow's name
     @leaving
     def __exit__(self, *error: Any) -> None:
         """Closes the block, also after an error."""
-        if self._block is not None:
-            self._block.__exit__(None, None, None)
-            return
         self.leave("Exiting name scope without proper scope nesting")

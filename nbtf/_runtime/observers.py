@@ -110,6 +110,11 @@ class Observers:
         self._changed()
         return lambda: self._drop(entry)
 
+    def remove_note_taker(self, taker: NoteTaker) -> None:
+        """Removes a note taker wherever it was added, if it was."""
+        for entry in [entry for entry in self.note_takers if entry[1] is taker]:
+            self._drop(entry)
+
     def _drop(self, entry: tuple[object, object]) -> None:
         self.collect()
         with self._lock:

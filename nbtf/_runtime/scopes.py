@@ -48,10 +48,11 @@ class Scope:
 
     `lane` is the device on which a plain op may take its express lane inside this scope, or None. `strategy` is a
     `tf.distribute.Strategy` across its replicas, or the context of the replica that runs. `names` stands in front of
-    the names of new variables.
+    the names of new variables. `change` is what its block has changed elsewhere; see `nbtf/_runtime/changes.py`.
     """
 
     __slots__ = (
+        "change",
         "creators",
         "graph",
         "lane",
@@ -86,6 +87,7 @@ class Scope:
         """Makes a scope that no block has opened."""
         self.outer: Scope | None = None
         self.owner: ReferenceType[Any] | None = None
+        self.change: Any = None
         self.request = request
         self.tapes = tapes
         self.tape = tapes[0] if len(tapes) == 1 else None
@@ -119,7 +121,7 @@ class Scope:
         scope.tapes = tapes
         scope.tape = tapes[0] if len(tapes) == 1 else None
         scope.lane = lane
-        scope.owner = None
+        scope.owner = scope.change = None
         scope.outer = self
         return scope
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -11,6 +10,7 @@ from nbtf._ops.creation import fill, zeros, zeros_like
 from nbtf._ops.structure import flatten
 from nbtf._ops.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
+from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
@@ -110,14 +110,10 @@ class GradientTape(ScopeStack):
         """Whether it hears the ops that run."""
         return self._tape is not None and self._tape.hearing is not None
 
-    def _pause(self) -> None:
-        """Stops recording; the scope stays as it is, since there may be others inside it."""
-        if self._tape is not None:
-            self._tape.hearing = None
-
-    def _resume(self) -> None:
+    def _hear(self, hears: bool) -> None:
+        """Records or not; the scope stays as it is, since there may be others inside it."""
         if self._tape is not None:  # its gradient may have been taken meanwhile
-            self._tape.hearing = self._tape.token
+            self._tape.hearing = self._tape.token if hears else None
 
     # Watching
 
@@ -153,8 +149,8 @@ class GradientTape(ScopeStack):
             self._variables = self._tape.variables
         return tuple(self._variables.values())
 
-    @contextmanager
-    def stop_recording(self) -> Generator[None]:
+    @block
+    def stop_recording(self) -> Change[None]:
         """Returns a block whose ops are not recorded.
 
         Raises:
@@ -173,11 +169,7 @@ class GradientTape(ScopeStack):
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
         if not self._recording:
             raise ValueError("Tape is not recording.")
-        self._pause()
-        try:
-            yield
-        finally:
-            self._resume()
+        return Change("tape.stop_recording", self._hear, True, False, None)
 
     def reset(self) -> None:
         """Forgets all that was recorded and watched, and goes on recording.
@@ -250,7 +242,7 @@ class GradientTape(ScopeStack):
             if self._persistent:
                 _warn_first(1, _RECORDED)
             else:
-                self._pause()
+                self._hear(False)
         return tape
 
     def _walk(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from nbtf._runtime.changes import Change, block
 from nbtf.keras import catalogue
 
 T = TypeVar("T")
@@ -18,18 +18,18 @@ def get_custom_objects() -> dict[str, Any]:
     return _CUSTOM
 
 
-@contextmanager
-def custom_object_scope(custom_objects: Mapping[str, Any]) -> Generator[None]:
+@block
+def custom_object_scope(custom_objects: Mapping[str, Any]) -> Change[None]:
     """Lets classes and functions be found by name in a block."""
     before = dict(_CUSTOM)
-    try:
-        _CUSTOM.update(custom_objects)
-        yield
-    finally:
-        _CUSTOM.update(before)  # first: an interrupt must not take what was there before
-        for name in [*_CUSTOM]:
-            if name not in before:
-                del _CUSTOM[name]
+    return Change("tf.keras.utils.custom_object_scope", _register_only, before, {**before, **custom_objects}, None)
+
+
+def _register_only(objects: Mapping[str, Any]) -> None:
+    _CUSTOM.update(objects)  # first: an interrupt must not take what was there before
+    for name in [*_CUSTOM]:
+        if name not in objects:
+            del _CUSTOM[name]
 
 
 CustomObjectScope = custom_object_scope

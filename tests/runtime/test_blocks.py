@@ -61,7 +61,7 @@ def test_whatever_a_program_asks_first_sees_no_lost_block(listens: bool) -> None
         with tf.runtime.recording() if listens else nullcontext():
             enter_only(block)
             assert answer == ask()
-            assert SCOPE() is None
+        assert SCOPE() is None
 
 
 def test_a_lost_tape_hears_no_more_and_can_be_used_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nbtf._ops.structure import flatten, map_structure
+from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.execute import execute
 from nbtf._runtime.seeds import Stream
@@ -70,8 +70,8 @@ class Branch(Graph):
 
     # Taking from outside
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Generator[None]:
+    @block
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Change[None]:
         """Makes the nodes inside wait for others; for those from outside all of it waits."""
         inner: list[Any] = []
         for one in control_inputs or ():
@@ -80,8 +80,7 @@ class Branch(Graph):
                 inner.append(element)
             else:
                 self._wait_for(element if isinstance(element, Operation) else element.op)
-        with super().control_dependencies(None if control_inputs is None else inner):
-            yield
+        return super().control_dependencies(None if control_inputs is None else inner).plan()
 
     def _wait_for(self, node: Operation) -> None:
         self.waits_for[node] = None

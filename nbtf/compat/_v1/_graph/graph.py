@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.changes import Change, block
 from nbtf._runtime.execute import OpRecord
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
@@ -50,6 +51,17 @@ class _GraphScope(ScopeStack):
         self.leave("Exiting graph scope without proper scope nesting")
 
 
+class _Surroundings(NamedTuple):
+    """What the open blocks of a graph say about the next node."""
+
+    names: str = ""
+    """What stands in front of its name, without the last `/`."""
+    devices: tuple[DeviceBlock, ...] = ()
+    controls: tuple[ControlBlock, ...] = ()
+    colocated: tuple[Operation, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
 class Graph(Collections, Requests):
     """Nodes and the tensors between them; while it is the default, ops are added to it instead of being run.
 
@@ -64,11 +76,7 @@ class Graph(Collections, Requests):
         super().__init__()
         self._nodes: dict[str, Operation] = {}
         self._names = Names()
-        self._scope = ""
-        self._devices: list[DeviceBlock] = []
-        self._controls: list[ControlBlock] = []
-        self._colocated: list[Operation] = []
-        self._groups: tuple[str, ...] = ()
+        self._around = _Surroundings()
         self._unnamed: list[GraphTensor] = []
         self._finalized = False
         self._unfeedable: set[GraphTensor] = set()
@@ -244,7 +252,7 @@ class Graph(Collections, Requests):
         """Makes a node and its outputs, after what the open blocks say."""
         inputs = flat(arguments) if inputs is None else inputs
         sources = [tensor.op for tensor in inputs]
-        node = Operation(self, name, record, arguments, attrs, to_wait_for(self._controls, sources))
+        node = Operation(self, name, record, arguments, attrs, to_wait_for(self._around.controls, sources))
         node.inputs = tuple(inputs)
         for number, (shape, dtype) in enumerate(known):
             tensor = GraphTensor(self, dtype, shape, number)
@@ -256,20 +264,20 @@ class Graph(Collections, Requests):
             tensor._consumers.append(node)
         node.number = len(self._nodes)
         self._nodes[name] = node
-        for block in self._controls:
-            block.take(node)
-        ask_for_devices(node, self._devices)
+        for waiting in self._around.controls:
+            waiting.take(node)
+        ask_for_devices(node, self._around.devices)
         self._stand_beside(node)
         return node
 
     def _stand_beside(self, node: Operation) -> None:
         references = [tensor.op for tensor in node.reference_inputs if tensor._link == "reference"]
-        beside = [*self._colocated, *references]
+        beside = [*self._around.colocated, *references]
         groups = [name[5:].decode() for other in beside for name in other.colocation_groups()]
-        node.colocated_with = tuple(sorted({*groups, *self._groups}))
+        node.colocated_with = tuple(sorted({*groups, *self._around.groups}))
         for other in references:  # TensorFlow 1 decides so at once, and does not look at `device` blocks
             node.ask_for_device(other.device)
-        for other in self._colocated:
+        for other in self._around.colocated:
             if other.device:
                 node.ask_for_device(other.device)
 
@@ -308,106 +316,94 @@ class Graph(Collections, Requests):
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Returns a name inside the open scope that no node or scope has."""
-        return self._names.unique(f"{self._scope}/{name}" if self._scope else name, mark_as_used)
+        names = self.get_name_scope()
+        return self._names.unique(f"{names}/{name}" if names else name, mark_as_used)
 
     def scoped_name(self, name: str) -> str:
         """Returns the whole name of a new node; one that ends with `/` is whole already."""
         return name[:-1] if name.endswith("/") else self.unique_name(name)
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Generator[str]:
+    @block
+    def name_scope(self, name: str | None) -> Change[str]:
         """Puts a name in front of those of the nodes made inside.
 
         Args:
           name: the name; one that ends with `/` opens a scope again; None or empty leaves all scopes.
 
-        Yields:
-          What stands in front, such as `tower/`.
+        Returns:
+          A block that gives what stands in front, such as `tower/`.
 
         Raises:
-          ValueError: no scope can be called so.
+          ValueError: when the block is entered: no scope can be called so.
         """
         if name:
-            check_scope_name(name, self._scope)
+            check_scope_name(name, self.get_name_scope())
         self.settle()
-        before = self._scope
-        self._scope = self.scoped_name(name) if name else ""
-        try:
-            yield f"{self._scope}/" if self._scope else ""
-        finally:
-            self.settle()
-            self._scope = before
+        names = self.scoped_name(name) if name else ""
+        return self._changed("tf.name_scope", self._around._replace(names=names), f"{names}/" if names else "")
 
     def get_name_scope(self) -> str:
         """Returns the open scope, without the last `/`."""
-        return self._scope
+        if SCOPE() is not None:
+            current_scope()
+        return self._around.names
+
+    def _changed(self, title: str, inner: _Surroundings, result: Any = None) -> Change[Any]:
+        """Returns the change that a block makes."""
+        return Change(title, self._turn_to, self._around, inner, result)
+
+    def _turn_to(self, around: _Surroundings) -> None:
+        """Says what is said about the next node; the constants that wait for their names are still as before."""
+        try:
+            self.settle()
+        finally:
+            self._around = around
 
     # Devices and order
 
-    @contextmanager
-    def device(self, device_name_or_function: Any) -> Generator[None]:
+    @block
+    def device(self, device_name_or_function: Any) -> Change[None]:
         """Says where the nodes made inside are to run; whether such a device exists is asked when they run.
 
         Args:
           device_name_or_function: a device string or spec, which fills what inner blocks leave open; a function that
             gets each node and returns a device; None to forget the outer blocks.
         """
-        block = DeviceBlock(device_name_or_function)
-        self.settle()
-        before = self._devices
-        self._devices = [*before, block]
-        try:
-            yield
-        finally:
-            self.settle()
-            self._devices = before
+        devices = (*self._around.devices, DeviceBlock(device_name_or_function))
+        return self._changed("tf.device", self._around._replace(devices=devices))
 
-    @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Generator[None]:
+    @block
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Change[None]:
         """Makes the nodes inside stand on the device of another one, whatever `device` blocks say.
 
         Args:
           op: a node or one of its tensors; None to forget the outer blocks.
           ignore_existing: whether outer blocks of this kind are forgotten.
         """
-        self.settle()
-        before = self._devices, self._colocated
-        kept = [] if ignore_existing or op is None else self._colocated
-        self._devices, self._colocated = [], kept if op is None else [*kept, self._node_of(op)]
-        try:
-            yield
-        finally:
-            self.settle()
-            self._devices, self._colocated = before
+        outer = () if ignore_existing or op is None else self._around.colocated
+        colocated = outer if op is None else (*outer, self._node_of(op))
+        return self._changed("tf.colocate_with", self._around._replace(devices=(), colocated=colocated))
 
-    @contextmanager
-    def grouped_with(self, name: str) -> Generator[None]:
+    @block
+    def grouped_with(self, name: str) -> Change[None]:
         """Makes the nodes inside stand on the device of a node of this name, which need not be there yet."""
-        self.settle()
-        before = self._groups
-        self._groups = (*before, name)
-        try:
-            yield
-        finally:
-            self.settle()
-            self._groups = before
+        return self._changed("tf.Variable", self._around._replace(groups=(*self._around.groups, name)))
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Generator[None]:
+    @block
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Change[None]:
         """Makes the nodes inside wait for others.
 
         Args:
           control_inputs: nodes or tensors; None to forget the outer blocks.
         """
-        self.settle()
-        nodes = [self._node_of(one) for one in control_inputs or ()]
-        before = self._controls
-        self._controls = [*([] if control_inputs is None else before), ControlBlock(nodes)]
-        try:
-            yield
-        finally:
-            self.settle()
-            self._controls = before
+        waiting = ControlBlock([self._node_of(element) for element in control_inputs or ()])
+        controls = (waiting,) if control_inputs is None else (*self._around.controls, waiting)
+        return self._changed("tf.control_dependencies", self._around._replace(controls=controls))
+
+    @block
+    def outermost(self) -> Change[None]:
+        """Makes the nodes inside wait for nothing, and puts no name in front of theirs."""
+        return self._changed("tf.init_scope", self._around._replace(names="", controls=(ControlBlock([]),)))
 
     def _node_of(self, element: Any) -> Operation:
         found = self.as_graph_element(element)

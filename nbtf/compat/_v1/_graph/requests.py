@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 from nbtf.compat._v1._graph.node_def import GraphDef
@@ -47,14 +47,13 @@ class Requests:
 
         return group(*inputs, name=name)
 
-    @contextmanager
-    def container(self, container_name: str) -> Generator[str]:
+    def container(self, container_name: str) -> AbstractContextManager[str]:
         """Does nothing: values of variables belong to their session, and have no other container.
 
         Args:
           container_name: accepted and ignored.
         """
-        yield container_name
+        return nullcontext(container_name)
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> NoReturn:
         """Refuses: ops have one gradient each.

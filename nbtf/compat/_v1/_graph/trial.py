@@ -7,14 +7,14 @@ are called again on the tensors meant; if it asks what they are, the trial fails
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from nbtf._ops.elementwise import AddV2
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.shape import shape
 from nbtf._ops.specs import broadcast
+from nbtf._runtime.changes import Change, block
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat._v1._graph.graph import Graph
@@ -71,10 +71,10 @@ class Trial(Graph):
         self.calls.append(Called(op, inputs, attrs, name, outputs))
         return result
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Generator[str]:
-        """Yields a name as it came: what is free, and what stands in front, the graph says that the op is added to."""
-        yield name or ""
+    @block
+    def name_scope(self, name: str | None) -> Change[str]:
+        """Gives a name as it came: what is free, and what stands in front, the graph says that the op is added to."""
+        return self._changed("tf.name_scope", self._around, name or "")
 
     def _handed_on(self, value: Any) -> Any:
         """Returns an attribute with tensors in the place of unknown lengths."""

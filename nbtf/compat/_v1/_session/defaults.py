@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from nbtf._runtime.blocks import current_scope
+from nbtf._runtime.changes import Change, block
+from nbtf._runtime.scopes import SCOPE
 from nbtf.compat._v1._graph.process import process
 
 _OPEN: ContextVar[tuple[Any, ...]] = ContextVar("nbtf sessions", default=())
@@ -14,6 +15,8 @@ _OPEN: ContextVar[tuple[Any, ...]] = ContextVar("nbtf sessions", default=())
 
 def get_default_session() -> Any:
     """Returns the session of the innermost open block, the last interactive one where there is no block, or None."""
+    if SCOPE() is not None:
+        current_scope()
     sessions = _OPEN.get() or process().sessions
     return sessions[-1] if sessions else None
 
@@ -35,15 +38,11 @@ def drop_default_session(session: Any) -> None:
     _OPEN.set(tuple([one for one in _OPEN.get() if one is not session]))
 
 
-@contextmanager
-def as_default_session(session: Any) -> Generator[Any]:
+@block
+def as_default_session(session: Any) -> Change[Any]:
     """Makes a session the default one inside a `with`; does not close it."""
     before = _OPEN.get()
-    try:
-        _OPEN.set((*before, session))
-        yield session
-    finally:
-        _OPEN.set(before)
+    return Change("a session", _OPEN.set, before, (*before, session), session)
 
 
 def evaluated(tensor: Any, feed_dict: Any, session: Any) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
 
 from nbtf._locks import new_lock
+from nbtf._runtime.blocks import current_scope, leaving
+from nbtf._runtime.changes import ChangingBlock
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.placement import Machine
+from nbtf._runtime.scopes import EMPTY
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
@@ -32,7 +35,7 @@ _REMEMBERED = 256
 """Plans kept at most; a graph that grows in a loop must not fill the memory."""
 
 
-class Session:
+class Session(ChangingBlock):
     """Runs parts of one graph.
 
     Args:
@@ -58,6 +61,7 @@ class Session:
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
         if config is not None and not isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
+        super().__init__()
         self._config = config_of(CURRENT.context) if config is None else deepcopy(config)
         self._graph = graph or get_default_graph()
         self._closed = False
@@ -67,7 +71,6 @@ class Session:
         """How many nodes the graph had when they were placed."""
         self._lock = new_lock()
         self._runner = Runner()
-        self._open: ExitStack | None = None
         self._context: Context = CURRENT.context
         self._machine: Machine = machine_of(self._config, self._context)
         self._log = SessionLog() if self._config.log_device_placement else None
@@ -207,22 +210,26 @@ class Session:
 
     def __enter__(self) -> Session:
         """Makes the session and its graph the default ones."""
-        if self._open is not None:
+        if self.is_open:
             raise RuntimeError(
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
                 "session multiple times."
             )
-        self._open = ExitStack()
-        self._open.enter_context(self._graph.as_default())
-        self._open.enter_context(self.as_default())
-        return self
+        from nbtf.compat._v1._surface.everywhere import build_everywhere
 
+        change = as_default_session(self).plan()
+        build_everywhere()
+        return self.begin(change, (current_scope() or EMPTY).with_(graph=self._graph))
+
+    @leaving
     def __exit__(self, *error: Any) -> None:
         """Closes the session."""
-        if self._open is not None:
-            self._open.__exit__(*error)
-        self._open = None
-        self.close()
+        try:
+            if self.is_open:
+                self._graph.settle()
+                self.end()
+        finally:
+            self.close()
 
 
 def _line(node: Operation, placement: Placement) -> Placed:

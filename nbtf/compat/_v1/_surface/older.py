@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import nbtf
@@ -56,15 +56,10 @@ def op_scope(values: Any, name: str | None, default_name: str | None = None) -> 
     return name_scope(name, default_name, values)
 
 
-@contextmanager
-def init_scope() -> Generator[None]:
+def init_scope() -> AbstractContextManager[None]:
     """Forgets, inside a `with`, which nodes and name scopes stand around it."""
     graph = building()
-    if graph is None:
-        yield
-        return
-    with graph.inside(), graph.control_dependencies(None), graph.name_scope(None):
-        yield
+    return nullcontext() if graph is None else graph.outermost()
 
 
 def container(container_name: str) -> AbstractContextManager[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._runtime.blocks import current_scope, leaving
+from nbtf._runtime.changes import Change, ChangingBlock, both
+from nbtf._runtime.scopes import EMPTY
 from nbtf._types import DTypeLike
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
@@ -86,7 +88,7 @@ def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
     return get_variable(name, *args, **kwargs)
 
 
-class variable_scope:  # noqa: N801  # TensorFlow's name
+class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
     """A block whose variables have a name in front, and take defaults from it.
 
     Args:
@@ -143,51 +145,42 @@ class variable_scope:  # noqa: N801  # TensorFlow's name
             "constraint": constraint,
         }
         self._custom_getter = custom_getter
-        self._open: list[ExitStack] = []
+        super().__init__()
 
     def __enter__(self) -> VariableScope:
         """Opens the scope."""
         owner = next((value.graph for value in self._values or () if isinstance(value, GraphTensor)), None)
-        stack = ExitStack()
-        graph = owner or get_default_graph()
-        if owner is not None:
-            stack.enter_context(graph.inside())
-        try:
-            scope = self._entered(graph, stack)
-        except BaseException:
-            stack.close()
-            raise
-        self._open.append(stack)
-        return scope
+        change = self._change(owner or get_default_graph())
+        return self.begin(change, None if owner is None else (current_scope() or EMPTY).with_(graph=owner))
 
+    @leaving
     def __exit__(self, *error: Any) -> None:
         """Goes back to the outer scope."""
-        self._open.pop().__exit__(*error)
+        self.end()
 
-    def _entered(self, graph: Graph, stack: ExitStack) -> VariableScope:
+    def _change(self, graph: Graph) -> Change[VariableScope]:
         scope = self._name_or_scope
         if scope is None:
             if self._reuse:
                 raise ValueError("reuse=True cannot be used without a name_or_scope")
             assert self._default_name is not None
-            inside = stack.enter_context(self._name_scope(graph, self._default_name))
-            return stack.enter_context(self._pure(graph, open_scopes_of(graph).unique(self._default_name), inside))
+            names = self._name_scope(graph, self._default_name)
+            return both(names, self._pure(graph, open_scopes_of(graph).unique(self._default_name), names.result))
         if not isinstance(scope, str | VariableScope):
             raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
         name = scope if isinstance(scope, str) else scope.name.split("/")[-1]
-        inside = stack.enter_context(self._name_scope(graph, name)) if name or not self._auxiliary else ""
-        if isinstance(scope, VariableScope):
-            inside = scope.original_name_scope
-        return stack.enter_context(self._pure(graph, scope, inside))
+        names = self._name_scope(graph, name) if name or not self._auxiliary else None
+        inside = scope.original_name_scope if isinstance(scope, VariableScope) else names.result if names else ""
+        pure = self._pure(graph, scope, inside)
+        return pure if names is None else both(names, pure)
 
-    def _name_scope(self, graph: Graph, name: str) -> AbstractContextManager[str]:
+    def _name_scope(self, graph: Graph, name: str) -> Change[str]:
         if self._auxiliary:
-            return graph.name_scope(name)
+            return graph.name_scope(name).plan()
         here = graph.get_name_scope()
-        return graph.name_scope(f"{here}/" if here else None)
+        return graph.name_scope(f"{here}/" if here else None).plan()
 
-    @contextmanager
-    def _pure(self, graph: Graph, scope: str | VariableScope, name_scope: str) -> Generator[VariableScope]:
+    def _pure(self, graph: Graph, scope: str | VariableScope, name_scope: str) -> Change[VariableScope]:
         """Makes a scope the current one of the graph, without a name scope."""
         scopes = open_scopes_of(graph)
         outer = _current(scopes)
@@ -199,14 +192,15 @@ class variable_scope:  # noqa: N801  # TensorFlow's name
         inner.set_custom_getter(_wrapped(self._custom_getter, base.custom_getter))
         scopes.opened(name)
         counts = dict(scopes.counts)
-        scopes.current = inner
-        try:
-            yield inner
-        finally:
-            scopes.close_below(name)
-            if again:
-                scopes.counts = counts
-            scopes.current = outer
+
+        def write(current: VariableScope) -> None:
+            if current is outer:
+                scopes.close_below(name)
+                if again:
+                    scopes.counts = dict(counts)
+            scopes.current = current
+
+        return Change("tf.variable_scope", write, outer, inner, inner)
 
 
 def open_scopes_of(graph: Graph) -> OpenScopes:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nbtf._runtime.changes import changing
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import Getter, VariableScope, open_scopes_of, variable_scope
@@ -25,7 +26,7 @@ class Template:
         """Chooses the name of its variables now."""
         graph = get_default_graph()
         name = self._unique_name or open_scopes_of(graph).unique(self._name)
-        with variable_scope(name, custom_getter=self._getter)._pure(graph, name, "") as scope:
+        with changing(lambda: variable_scope(name, custom_getter=self._getter)._pure(graph, name, "")) as scope:
             self._scope = scope
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

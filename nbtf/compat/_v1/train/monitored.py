@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbtf._runtime.blocks import leaving
+from nbtf._runtime.changes import ChangingBlock
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._session.defaults import as_default_session
 from nbtf.compat._v1._session.session import Session
 from nbtf.compat._v1._variables.initializing import (
     global_variables,
@@ -68,7 +71,7 @@ class Scaffold:
         session.run(self.local_init_op)
 
 
-class MonitoredSession:
+class MonitoredSession(ChangingBlock):
     """A session that is initialized or restored when it opens, and tells hooks of each run.
 
     Args:
@@ -86,6 +89,7 @@ class MonitoredSession:
         config: Any = None,
     ) -> None:
         """Opens the session."""
+        super().__init__()
         self._hooks = list(hooks or ())
         self._coordinator = Coordinator()
         self._graph_block = get_default_graph()
@@ -93,7 +97,7 @@ class MonitoredSession:
             hook.begin()
         start = (scaffold or Scaffold()).finalize()
         self._session: Session | None = Session(graph=self._graph_block, config=config)
-        self._default = self._session.as_default()
+        self._default = as_default_session(self._session)
         start.start(self._session, None if checkpoint_dir is None else latest_checkpoint(checkpoint_dir))
         for hook in self._hooks:
             hook.after_create_session(self._session, self._coordinator)
@@ -155,12 +159,13 @@ class MonitoredSession:
 
     def __enter__(self) -> MonitoredSession:
         """Makes its session the default one."""
-        self._default.__enter__()
+        self.begin(self._default.plan())
         return self
 
+    @leaving
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
         """Closes it; that there is nothing left to read is no error."""
-        self._default.__exit__(kind, error, trace)
+        self.end()
         if kind is None or issubclass(kind, OutOfRangeError):
             self.close()
             return kind is not None

@@ -35,7 +35,7 @@ class Constants:
         """Has heard of none."""
         self._events: dict[Key, int] = {}
 
-    def key(self, value: Any, asked: DType | None, device: Device, scope: Scope | None) -> Key | None:
+    def key(self, value: Any, dtype: DType | None, device: Device, scope: Scope | None) -> Key | None:
         """Returns what tells constants apart: class, number, dtype asked for, device, and the one that a block names.
 
         None for what is made each time: other values than numbers, nan, and what a session's nodes use.
@@ -49,7 +49,7 @@ class Constants:
         if scope is not None and scope.node is not None:
             return None
         request = None if scope is None or scope.request is None else scope.request.name
-        return (value.__class__, plain, asked, device, request) if plain == plain else None
+        return (value.__class__, plain, dtype, device, request) if plain == plain else None
 
     def claim(self, key: Key, event: int) -> int:
         """Returns the number of the event that told of a constant: this one where nobody has heard of it.
@@ -66,10 +66,10 @@ class Constants:
 
     def begin_anew(self) -> Callable[[], None]:
         """Tells of every constant again, as if nobody had heard of any; the returned function ends that."""
-        before, self._events = self._events, {}
+        outer, self._events = self._events, {}
 
         def end() -> None:
-            self._events = before | self._events
+            self._events = outer | self._events
 
         return end
 

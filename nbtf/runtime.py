@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,8 @@ from nbtf._runtime.expectations import exact as exact
 from nbtf._runtime.expectations import size_in_bytes as size_in_bytes
 from nbtf._runtime.explanation import Explanation as Explanation
 from nbtf._runtime.explanation import explain_placement as explain_placement
+from nbtf._runtime.fitting import Fit as Fit
+from nbtf._runtime.fitting import fit_of_device, started_maps
 from nbtf._runtime.holding import Holding as Holding
 from nbtf._runtime.holding import holding as holding
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
@@ -70,6 +72,7 @@ __all__ = [
     "Event",
     "ExpectationError",
     "Explanation",
+    "Fit",
     "Freed",
     "Holding",
     "Label",
@@ -365,6 +368,7 @@ class Recording:
         from nbtf._frameworks.watching import FrameworkWatch  # late: `import nbtf` does without it
 
         self._before = accounts()
+        self._maps = started_maps()
         self._after: dict[str, Account] | None = None
         self.watch = FrameworkWatch()
 
@@ -400,6 +404,46 @@ class Recording:
         """
         own = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
         return own + self.watch.memory()
+
+    def fits(
+        self,
+        limit: int | str | None = None,
+        without: Iterable[Allocated] | Mapping[Allocated, int] = (),
+        device: str = "GPU:0",
+    ) -> Fit:
+        """Tries whether the memory that was asked for would fit: all requests go once more through the allocator.
+
+        What was in use before the recording is laid out as it was then. Requests that were refused count too; where
+        one fits now, its memory stays taken to the end.
+
+        Args:
+          limit: of the device, `"54MiB"` or a number of bytes; its own when None.
+          without: pieces that are freed earlier, as the events that told of them: before the first request that was
+            refused (if none was, as soon as they are there), or before the event with the number that a mapping has.
+          device: a simulated GPU.
+
+        Returns:
+          What is true if all fit; with the peak, and the requests that do not fit.
+
+        Raises:
+          ValueError: there is no such simulated GPU, or not a size, or the recording has lost its first events.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1, memory="64MiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 64 MiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.zeros([2**22])
+        ...     y = x + 1.0
+        >>> bool(record.fits("40MiB")), bool(record.fits("30MiB"))
+        (True, False)
+        """
+        snapshot = self.snapshot()
+        if snapshot.cut:
+            raise ValueError(
+                f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more."
+            )
+        bytes_limit = None if limit is None else size_in_bytes(limit)
+        return fit_of_device(snapshot.events, self._maps, without_cuda(device), bytes_limit, without)
 
     def expect(self, *rules: str, no_copies: bool = False, without: Collection[str] = ()) -> None:
         """Checks where ops ran. What other libraries ran is not recorded, so with them in the block the check fails.

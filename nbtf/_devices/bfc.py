@@ -206,6 +206,17 @@ class BFCAllocator(Pool):
                     entries[number] = (journal.freed, number, None, in_use, 0, *piece)
             self._become(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0, _entries=entries)
 
+    def fresh(self, limit: int | None = None) -> BFCAllocator:
+        """Returns an allocator with the same rules that has mapped nothing, on a card of its own."""
+        allocator = BFCAllocator(
+            self.limit if limit is None else limit,
+            growth=self.growth,
+            garbage_collection=self._garbage_collection,
+            name=self.name,
+        )
+        allocator._split_at = self._split_at
+        return allocator
+
     # What happens, for those who listen
 
     def keep_journal(self, journal: Journal | None) -> None:

@@ -1,0 +1,122 @@
+"""Would what was recorded fit into less memory, or into more, or if something were freed earlier? Tried, not guessed.
+
+The recorded requests go once more through an allocator with the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc_chunks import Chunk
+from nbtf._devices.bfc_report import RegionView
+from nbtf._devices.simulated import SimulatedGPU
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.events import Allocated, Event, Freed, Refused
+from nbtf._runtime.notes import next_number
+
+
+class Fit(NamedTuple):
+    """Whether recorded requests fit into a limit, in bytes; it is true if they do.
+
+    `peak` is the most that was in use, `refused` the requests that did not fit.
+    """
+
+    limit: int
+    peak: int
+    refused: tuple[Allocated | Refused, ...]
+
+    def __bool__(self) -> bool:
+        """Tells whether all fit."""
+        return not self.refused
+
+
+Maps = dict[str, tuple[int, Sequence[RegionView]]]
+"""Of devices by full name: the number of the last event before a look, and the regions that it saw."""
+
+
+def started_maps() -> Maps:
+    """Returns what the simulated GPUs that are in use hold at this moment."""
+    gpus = [gpu for gpu in CURRENT.context.gpus.made if isinstance(gpu, SimulatedGPU)]
+    return {gpu.name: (next_number(), gpu.memory.map() or ()) for gpu in gpus if gpu.memory is not None}
+
+
+def fit_of_device(
+    events: Sequence[Event],
+    maps: Maps,
+    device: str,
+    limit: int | None,
+    without: Iterable[Allocated] | Mapping[Allocated, int],
+) -> Fit:
+    """Returns what `Recording.fits` does.
+
+    Raises:
+      ValueError: there is no such simulated GPU.
+    """
+    gpus = [gpu for gpu in CURRENT.context.gpus.made if device in (gpu.name, gpu.short_name)]
+    if not gpus or not isinstance(gpus[0], SimulatedGPU):
+        raise ValueError(f"No matching devices found for '{device}': only simulated GPUs say how they take memory")
+    gpu = gpus[0]
+    number, regions = maps.get(gpu.name, (0, ()))
+    own = [event for event in events if event.seq > number and getattr(event, "device", "") == gpu.name]
+    first = next((event.seq for event in own if isinstance(event, Refused)), 0)
+    has_moments, moments = isinstance(without, Mapping), cast("Any", without)
+    early = {piece.seq: int(moments[piece]) if has_moments else first for piece in without}
+    return fit_of(own, regions, gpu.allocator.fresh(limit), early)
+
+
+def fit_of(
+    events: Sequence[Event], regions: Sequence[RegionView], allocator: BFCAllocator, early: Mapping[int, int]
+) -> Fit:
+    """Sends requests through an allocator.
+
+    Args:
+      events: of one device, in order.
+      regions: what it had mapped before the first of them.
+      allocator: a fresh one; it is used up.
+      early: for numbers of `Allocated` events the number of the event before which the piece is freed.
+    """
+    held: dict[tuple[int, int], Chunk] = {}
+    granted: list[Chunk] = []  # what was refused then: nobody recorded how long it would have lived
+    refused: list[Allocated | Refused] = []
+    _lay_out(regions, allocator, held)
+    waiting = dict(early)
+    pieces: dict[int, tuple[int, int]] = {}
+    for event in events:
+        for number in [number for number, before in waiting.items() if before <= event.seq and number in pieces]:
+            held.pop(pieces[number], None)
+            del waiting[number]
+        if isinstance(event, Freed):
+            held.pop((event.region, event.offset), None)
+        elif isinstance(event, Allocated | Refused):
+            chunk = allocator.allocate(event.nbytes)
+            if chunk is None:
+                refused.append(event)
+            elif isinstance(event, Refused):
+                granted.append(chunk)
+            else:
+                pieces[event.seq] = event.region, event.offset
+                held[event.region, event.offset] = chunk
+            del chunk  # it lives as long as somebody holds it
+    return Fit(allocator.limit, allocator.stats().peak_bytes_in_use, tuple(refused))
+
+
+def _lay_out(regions: Sequence[RegionView], allocator: BFCAllocator, held: dict[tuple[int, int], Chunk]) -> None:
+    """Takes what was in use already, with holes where they were; none of it is a request of the recording."""
+    holes: list[Chunk | None] = []
+    for region in regions:
+        pieces = list(region.chunks)
+        while region is regions[-1] and pieces and not pieces[-1].in_use:
+            pieces.pop()
+        for piece in pieces:
+            # What the allocator added for want of another use may be of use with another limit.
+            is_end = region is regions[-1] and piece is pieces[-1]
+            chunk = allocator.allocate(piece.requested if is_end else piece.size)
+            if not piece.in_use:
+                holes.append(chunk)
+            elif chunk is not None:
+                held[region.region, piece.offset] = chunk
+            del chunk
+    holes.clear()
+    allocator.clear_stats()

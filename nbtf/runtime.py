@@ -54,6 +54,7 @@ from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Scene as Scene
 from nbtf._runtime.recorder import Snapshot as Snapshot
+from nbtf._runtime.replay import MemoryReplay as MemoryReplay
 
 if TYPE_CHECKING:
     from nbtf._frameworks.base import Arrays as Arrays
@@ -76,6 +77,7 @@ __all__ = [
     "Freed",
     "Holding",
     "Label",
+    "MemoryReplay",
     "MemoryUse",
     "OpExecuted",
     "OpPlaced",

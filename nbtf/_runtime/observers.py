@@ -20,8 +20,8 @@ from nbtf._runtime.scopes import SCOPE
 Observer: TypeAlias = Callable[[Event], object]
 
 
-_NUMBERS = 4000
-"""Numbers between two counts: notes are counted together, in less than a millisecond."""
+_NUMBERS = 8000
+"""Numbers between two counts: a thousand ops on a GPU, which are counted together in a millisecond or two."""
 
 
 class NoteTaker(Protocol):

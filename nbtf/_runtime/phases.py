@@ -78,6 +78,8 @@ def part_of(scope: Scope | None) -> Part:
     Where nobody says a phase, what a tape hears is of the forward one.
     """
     said = _SAID.get()
+    if said is _NOTHING and scope is None:
+        return NOWHERE
     if said.owner is not None and said.owner() is None:
         said = _current()
     if scope is None:

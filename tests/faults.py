@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from unittest.mock import patch
 
+from nbtf._devices.bfc import BFCAllocator
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf.errors import FailedPreconditionError, InternalError
 
@@ -50,6 +51,8 @@ class Faults:
 
     def __init__(self) -> None:
         self.plan: list[Fault] = []
+        self.refusing: set[BFCAllocator] = set()
+        """Those that refuse what is asked for next."""
         self.lost: dict[Any, InternalError] = {}
         """Devices after an asynchronous fault; the error is told at the next op, copy or wait, and from then on."""
 
@@ -67,7 +70,7 @@ class Faults:
         if "invalid_device" in coming:
             raise FailedPreconditionError(None, None, f"{device.short_name} cannot be used: there is no such GPU.")
         if "oom" in coming:
-            device.refuses = True
+            self.refusing.add(device.allocator)
         return "async_fault" in coming
 
     def check(self, device: Any) -> None:
@@ -102,12 +105,12 @@ def faults() -> Generator[Faults]:
     """A plan that holds for all simulated GPUs inside a `with`."""
     plan = Faults()
 
-    def around(name: str, make: Callable[[Any], Any]) -> Any:
-        return patch.object(SimulatedGPU, name, make(getattr(SimulatedGPU, name)))
+    def around(name: str, make: Callable[[Any], Any], owner: type = SimulatedGPU) -> Any:
+        return patch.object(owner, name, make(getattr(owner, name)))
 
     with (
         around("run", lambda run: _running(plan, run)),
-        around("_charge", lambda charge: _charging(plan, charge)),
+        around("allocate", lambda allocate: _allocating(plan, allocate), BFCAllocator),
         around("copy_from", lambda copy: _copying(plan, copy)),
         around("get", lambda get: _waiting(plan, get)),
         around("put", lambda put: _waiting(plan, put)),
@@ -131,14 +134,15 @@ def _running(plan: Faults, run: Any) -> Any:
     return runs
 
 
-def _charging(plan: Faults, charge: Any) -> Any:
-    def charges(self: Any, nbytes: int, label: Any, copied: bool = False) -> Any:
-        if not self.__dict__.pop("refuses", False) and not plan.refuses(nbytes):
-            return charge(self, nbytes, label, copied)
-        with patch.object(self.allocator, "allocate", lambda nbytes, label: None):
-            return charge(self, nbytes, label, copied)
+def _allocating(plan: Faults, allocate: Any) -> Any:
+    def allocates(self: BFCAllocator, nbytes: int, label: object = None) -> Any:
+        if nbytes and (self in plan.refusing or plan.refuses(nbytes)):
+            plan.refusing.discard(self)
+            self.refuse(nbytes, label)
+            return None
+        return allocate(self, nbytes, label)
 
-    return charges
+    return allocates
 
 
 def _copying(plan: Faults, copy: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from random import Random
 from typing import Any
@@ -102,12 +103,19 @@ def _arguments(kind: Any) -> list[str]:
 
 def mutated(document: Json, random: Random) -> Json:
     """Returns a copy of a document with some places changed."""
-    document = json.loads(json.dumps(document))
+    document = _copy(document)
     for _ in range(random.choice([1, 1, 1, 2, 3, 6])):
-        places = list(_places(document))
+        changed = _copy(document)
+        places = list(_places(changed))
         if places:
             _change(*random.choice(places), random, places)
+            with suppress(RecursionError):  # too deep to be written: without this change
+                document = _copy(changed)  # the next change is made to no list of this module
     return document
+
+
+def _copy(document: Json) -> Json:
+    return json.loads(json.dumps(document))
 
 
 def _change(owner: Any, key: Any, random: Random, places: list[tuple[Any, Any]]) -> None:
@@ -116,7 +124,7 @@ def _change(owner: Any, key: Any, random: Random, places: list[tuple[Any, Any]])
         del owner[key]
     elif choice == 1:
         other, name = random.choice(places)  # a part of the document at another place
-        owner[key] = json.loads(json.dumps(other[name]))
+        owner[key] = _copy(other[name])
     elif choice == 2 and isinstance(owner, dict):
         owner[random.choice([*TEXTS, *map(str, owner)])] = owner.pop(key)
     elif choice == 3 and isinstance(owner[key], str):

@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from tests.hostile_files import grammar
 from tests.hostile_files.kinds import KINDS
 
 COUNT = 250
@@ -33,6 +35,17 @@ def test_reading_hostile_files_does_nothing_but_refuse_them() -> None:
         assert failures == 0, report
         assert (loaded > 0, refused > COUNT // 5, loaded + refused) == (True, True, COUNT), report
         assert grown < 100, report
+
+
+def test_a_hostile_document_depends_on_its_seed_alone() -> None:
+    document = {"a": [1, {"b": "c"}], "d": {"e": [None, 2.0]}}
+
+    def mutation(seed: int) -> str:
+        return json.dumps(grammar.mutated(document, Random(seed)))
+
+    first = [mutation(seed) for seed in range(3000)]
+
+    assert [mutation(seed) for seed in range(3000)] == first
 
 
 EXPRESSIONS = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbtf._devices.base import Label, told
-from nbtf._devices.sites import site_of, whereabouts
+from nbtf._devices.sites import NOWHERE, Part, site_of, whereabouts
 
 OURS = "def outer():\n    return inner()\ndef inner():\n    return look()\n"
 
@@ -20,18 +20,19 @@ def asked_by_the_package(look: Any) -> Any:
     return space["outer"]()
 
 
+THIRD = Part(replica=3)
 LINE = asked_by_the_package.__code__.co_firstlineno + 4
 
 
 @pytest.mark.parametrize("inner", [0, 1, 2])
 def test_place_is_the_nearest_line_outside_the_package(inner: int) -> None:
-    where = asked_by_the_package(partial(whereabouts, 3, inner))
+    where = asked_by_the_package(partial(whereabouts, THIRD, inner))
 
-    assert ((__file__, LINE), 3) == (site_of(where), where[2])
+    assert ((__file__, LINE), THIRD) == (site_of(where), where[2])
 
 
 def test_more_inner_frames_than_there_are_change_nothing() -> None:
-    assert (__file__, LINE) == site_of(asked_by_the_package(partial(whereabouts, None, 10_000)))
+    assert (__file__, LINE) == site_of(asked_by_the_package(partial(whereabouts, NOWHERE, 10_000)))
 
 
 def test_line_of_every_instruction_is_found() -> None:
@@ -43,7 +44,7 @@ def test_line_of_every_instruction_is_found() -> None:
         *["x = [1, 2, 3]"] * 300,
         "where.append(look())",
     ]
-    space: dict[str, Any] = {"__name__": "__main__", "look": partial(whereabouts, None)}
+    space: dict[str, Any] = {"__name__": "__main__", "look": partial(whereabouts, NOWHERE)}
 
     exec(compile("\n".join(lines), "<cell 7>", "exec"), space)
 
@@ -51,7 +52,7 @@ def test_line_of_every_instruction_is_found() -> None:
 
 
 def test_module_whose_name_is_no_text_is_not_ours() -> None:
-    space: dict[str, Any] = {"__name__": None, "look": partial(whereabouts, None)}
+    space: dict[str, Any] = {"__name__": None, "look": partial(whereabouts, NOWHERE)}
 
     exec(compile("where = look()", "<odd>", "exec"), space)
 
@@ -59,11 +60,11 @@ def test_module_whose_name_is_no_text_is_not_ours() -> None:
 
 
 def test_no_place_is_no_site() -> None:
-    assert site_of((None, 0, 5)) is None
+    assert site_of((None, 0, THIRD)) is None
 
 
 def test_label_tells_its_line_when_asked() -> None:
-    label = Label("AddV2", "float32", (2,), asked_by_the_package(partial(whereabouts, None)))
+    label = Label("AddV2", "float32", (2,), asked_by_the_package(partial(whereabouts, NOWHERE)))
 
     assert Label("AddV2", "float32", (2,), (__file__, LINE)) == told(label)
     assert ("weights", None) == (told("weights"), told(None))

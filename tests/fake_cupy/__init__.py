@@ -58,6 +58,7 @@ def installed(cards: int = 1, **how: Any) -> Generator[FakeMachine]:
     names: dict[str, Any] = {"cupy": sys.modules[__name__], "cupyx": cupyx, "cupy.cuda": cuda}
     before = {name: sys.modules.get(name) for name in names}
     sys.modules.update(names)
+    cuda.memory.DEFAULT_POOL._pools.clear()  # what earlier tests left in it was on other cards
     try:
         yield reset(cards, **how)
     finally:

@@ -107,10 +107,12 @@ def test_replicas_that_wait_for_each_other_keep_their_phases() -> None:
         strategy = tf.distribute.MirroredStrategy()
 
         def replica() -> None:
+            here = tf.distribute.get_replica_context()
+            assert here is not None
             with tf.GradientTape() as tape:
                 x = tf.constant([2.0])
                 tape.watch(x)
-                y = tf.distribute.get_replica_context().all_reduce("SUM", x * x)
+                y = here.all_reduce("SUM", x * x)
                 z = tf.exp(y)
             tape.gradient(z, x)
 

@@ -79,15 +79,24 @@ class changing(ChangingBlock, ContextDecorator, Generic[V]):  # noqa: N801  # as
         """Takes the function."""
         super().__init__()
         self.plan = plan
+        self._scopes: list[Scope] = []
 
     def __enter__(self) -> V:
         """Opens the block."""
-        return self.begin(self.plan())
+        result = self.begin(self.plan())
+        self._scopes += filter(self._has_opened, (SCOPE(),))
+        return result
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Closes it."""
-        self.end()
+        """Closes it, also from another task: the end of a notebook cell with `await` may be told in one."""
+        scope = None if self.is_open else next((one for one in self._scopes if one.change is not None), None)
+        if scope is None:
+            self.end()
+        else:
+            take_back(scope)
+            close_later(scope)
+        self._scopes = [one for one in self._scopes if one.change is not None]
 
 
 def block(function: Callable[P, Change[V]]) -> Callable[P, changing[V]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import inspect
 import types
 from collections.abc import Callable, Iterator
@@ -172,3 +173,16 @@ def test_what_a_lost_block_has_changed_is_taken_back_with_one_line(
     assert before == things.state()
     assert 1 == len(caplog.messages)
     assert caplog.messages[0].startswith("nbtf: closed what was left open: ")
+
+
+def test_a_recording_may_end_in_another_task_than_it_began() -> None:
+    block = tf.runtime.recording()
+    record = contextvars.copy_context().run(block.__enter__)
+    tf.constant([1.0])
+
+    contextvars.copy_context().run(block.__exit__, None, None, None)
+    tf.constant([2.0])
+
+    assert [("_EagerConst", "CPU:0")] == record.ops
+    with pytest.raises(RuntimeError, match="not open"):
+        block.__exit__(None, None, None)

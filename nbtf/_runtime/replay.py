@@ -26,11 +26,19 @@ class MemoryReplay:
     """
 
     def __init__(self, device: str, regions: Iterable[RegionView] = ()) -> None:
-        """Begins with the regions of a device, as `memory_map` has them; a full name."""
+        """Begins with the regions of a device, as `memory_map` has them; a full name.
+
+        Raises:
+          TypeError: no name of a device, or no regions.
+        """
+        if not isinstance(device, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
+            raise TypeError(f"device must be a device's full name, got {device!r}")
         self._device = device
         self._pieces: dict[int, dict[int, _Piece]] = {}
         self._sizes: dict[int, int] = {}
         for region in regions:
+            if not isinstance(region, RegionView):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
+                raise TypeError(f"regions must be what tf.runtime.memory_map returns, got {region!r}")
             self._sizes[region.region] = region.size
             self._pieces[region.region] = {
                 one.offset: _Piece(one.size, one.requested, one.label) for one in region.chunks if one.in_use

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import nbtf
@@ -17,30 +19,81 @@ _ACTION = "action"
 
 
 class Interrupter:
-    """A trace function that raises an error at a point; `points` counts those that came."""
+    """Raises an error at a point; `points` counts those that came."""
 
-    def __init__(self, at: int, error: type[BaseException], by_line: bool) -> None:
+    def __init__(self, at: int, error: type[BaseException]) -> None:
         """Takes the number of the point, counted from 1; at 0 it only counts."""
         self.points = 0
-        self._at, self._error, self._by_line = at, error, by_line
+        self._at, self._error = at, error
         self.place = ""
 
-    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
-        """Is told of a call: chooses the frames whose points count."""
-        code = frame.f_code
-        if not code.co_filename.startswith((_PACKAGE, _LANES)) and not code.co_name.startswith(_ACTION):
-            return None
-        if not self._by_line:
-            frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        return self._point
+    def pass_point(self, code: CodeType, line: int) -> None:
+        """Counts an instruction or a line that is about to run."""
+        self.points += 1
+        if self.points == self._at:
+            self.place = f"{Path(code.co_filename).name}:{line} ({code.co_name})"
+            raise self._error
 
-    def _point(self, frame: FrameType, event: str, _: object) -> Any:
+
+def _counts(code: CodeType) -> bool:
+    """Whether the points of a function count: the package's own, and the action's."""
+    return code.co_filename.startswith((_PACKAGE, _LANES)) or code.co_name.startswith(_ACTION)
+
+
+@contextmanager
+def _traced(interrupter: Interrupter, by_line: bool) -> Generator[None]:
+    """Tells an interrupter of the points of this thread, by `sys.settrace`."""
+
+    def enter(frame: FrameType, event: str, _: object) -> Any:
+        if not _counts(frame.f_code):
+            return None
+        if not by_line:
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        return step
+
+    def step(frame: FrameType, event: str, _: object) -> Any:
         if event in ("line", "opcode"):
-            self.points += 1
-            if self.points == self._at:
-                self.place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} ({frame.f_code.co_name})"
-                raise self._error
-        return self._point
+            interrupter.pass_point(frame.f_code, frame.f_lineno)
+        return step
+
+    outer = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(outer)
+
+
+if sys.version_info >= (3, 12):
+    _TOOL = 4
+    """Neither a debugger's number nor that of coverage or a profiler."""
+
+    @contextmanager
+    def _monitored(interrupter: Interrupter, by_line: bool) -> Generator[None]:
+        """Tells an interrupter of the points of this thread, by `sys.monitoring`."""
+        monitoring, thread = sys.monitoring, threading.get_ident()
+
+        def step(code: CodeType, position: int) -> Any:
+            if not _counts(code):
+                return monitoring.DISABLE
+            if threading.get_ident() == thread:
+                interrupter.pass_point(code, position if by_line else code.co_firstlineno)
+            return None
+
+        event = monitoring.events.LINE if by_line else monitoring.events.INSTRUCTION
+        monitoring.use_tool_id(_TOOL, "interrupts")
+        monitoring.register_callback(_TOOL, event, step)
+        monitoring.set_events(_TOOL, event)
+        try:
+            yield
+        finally:
+            monitoring.set_events(_TOOL, 0)
+            monitoring.register_callback(_TOOL, event, None)
+            monitoring.free_tool_id(_TOOL)
+
+    _watched = _monitored
+else:
+    _watched = _traced
 
 
 def interrupted(action: Callable[[], object], at: int, error: type[BaseException], by_line: bool) -> Interrupter:
@@ -49,19 +102,15 @@ def interrupted(action: Callable[[], object], at: int, error: type[BaseException
     Raises:
       AssertionError: a KeyboardInterrupt was swallowed.
     """
-    interrupter, outer = Interrupter(at, error, by_line), sys.gettrace()
-    came = False
-    sys.settrace(interrupter)
+    interrupter, came = Interrupter(at, error), False
     try:
-        action()
+        with _watched(interrupter, by_line):
+            action()
     except error:
         came = True
     except Exception:
-        sys.settrace(outer)
         if error is KeyboardInterrupt or not interrupter.place:
             raise
         came = True  # lack of memory is told in TensorFlow's words
-    finally:
-        sys.settrace(outer)
     assert came or not interrupter.place or error is not KeyboardInterrupt, f"swallowed at {interrupter.place}"
     return interrupter

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nbtf.notebook.views import catalogue
+from nbtf.notebook import catalogue
 from tests.browser.lab import PYTHON, code_cell, notebook
 from tests.browser.lab_server import LabServer, environment
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nbtf.notebook.views import catalogue, esm
+from nbtf.notebook import catalogue
+from nbtf.notebook.views import esm
 from tests.browser.lab import Lab
 from tests.browser.saved import Saved
 from tests.browser.test_saved import MAP, VIEWS, make_real, opened

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from nbtf.notebook.views import catalogue
+from nbtf.notebook import catalogue
 
 CATALOGUE = "catalogue"
 """The module without a file."""

@@ -10,12 +10,13 @@ from heapq import nsmallest
 from typing import Any
 
 from nbtf import runtime
+from nbtf.notebook import catalogue
 from nbtf.notebook.card_use import CardUse
 from nbtf.notebook.device_names import kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import one_line
-from nbtf.notebook.views import catalogue, chunks, history
+from nbtf.notebook.views import chunks, history
 from nbtf.notebook.views.steps import COLUMNS, EVENTS, REMEMBERED, Words, reason_in_words, steps
 
 SCHEMA = "nbtf-view/1"

@@ -14,11 +14,11 @@ except ModuleNotFoundError as error:
         f'The live views need {error.name}, which is not installed: pip install "nbtf[lab]"', name=error.name
     ) from error
 
-from nbtf.notebook import device_table, memory_table
+from nbtf.notebook import catalogue, device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.tables import Table
-from nbtf.notebook.views import catalogue, esm
+from nbtf.notebook.views import esm
 from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.pump import Pump, pump_of
 

@@ -1,4 +1,4 @@
-"""Which words do the live views have, in which language?
+"""Which words do the live views and the stills have, in which language?
 
 `static/words/en.json` has every visible text of the views, one section for each part of them, and `terms`, the words
 that mean one thing each. A file for another language has the same keys, each with the English text that was translated
@@ -11,6 +11,7 @@ Python tells reasons, places and cards in English, as it prints them. The browse
 A view speaks the language of the page (`lang` of its root element, which JupyterLab sets to that of its menus),
 unless `NBTF_LANG` says another; not the browser's own, since a view is to speak as what surrounds it. It has the
 English words with it and asks for others, which the kernel sends and a notebook saves: nobody else carries them.
+A still, which no page can ask, has the words of `NBTF_LANG`, else English ones.
 """
 
 from __future__ import annotations
@@ -75,6 +76,13 @@ def translation(name: str, sections: Set[str]) -> dict[str, Any] | None:
         return None
     texts = [both[1] for path, both in leaves(read(language)) if path[0] in sections]
     return {"lang": language.replace("_", "-"), "texts": texts}
+
+
+def words(section: str) -> dict[str, str]:
+    """Returns the texts of a section in the language that the environment asks for, else in English."""
+    language = asked_for() or ENGLISH
+    texts = read(language)[section]
+    return texts if language == ENGLISH else {name: both[1] for name, both in texts.items()}
 
 
 @cache

@@ -1,0 +1,80 @@
+"""Which colour is each token, on light and on dark paper?
+
+One hue says what runs and which memory it leaves behind. Fills differ by at least 9 in OKLab x 100 for every kind of
+sight, stand out from the paper by 3.2:1 at least, and texts on them by 4.6:1. Copies are never told by hue alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Colour(NamedTuple):
+    """A colour on light and on dark paper."""
+
+    light: str
+    dark: str
+
+
+FILLS = {
+    "fwd": Colour("#3b6fd9", "#5a9cff"),  # forward; activations
+    "bwd": Colour("#c4520a", "#ff8a3c"),  # backward; gradients
+    "upd": Colour("#6d1a86", "#f3b4f2"),  # update; optimizer slots
+    "wgt": Colour("#00543f", "#58d6a0"),  # weights
+    "py": Colour("#2799d0", "#2f7899"),  # input; held by a name of the program
+    "tmp": Colour("#8d8f8d", "#8b929b"),  # temporary, other
+    "cpyf": Colour("#f7c85a", "#d9a62e"),  # the inside of a copy
+}
+"""What areas are filled with."""
+
+_ON_DARK, _ON_LIGHT = Colour("#ffffff", "#0b0e14"), Colour("#10131a", "#0b0e14")
+
+TOKENS = FILLS | {
+    **{f"on-{name}": _ON_DARK for name in ("fwd", "bwd", "upd", "wgt")},
+    "on-py": Colour("#10131a", "#ffffff"),
+    "on-tmp": _ON_LIGHT,
+    "on-cpyf": Colour("#33240a", "#0b0e14"),
+    "cpy": Colour("#8a6200", "#e3b341"),  # the outline of a copy
+    "hot": Colour("#c5221f", "#ff7b72"),  # failed, or not as asked
+    "ok": Colour("#137a3d", "#56d364"),
+    "focus": Colour("#0b57d0", "#8ab4ff"),  # chosen
+    "ink": Colour("#1b1f26", "#e9ecf1"),
+    "soft": Colour("#59626e", "#a3acb9"),  # text beside the figures
+    "line": Colour("#8b94a0", "#6f7885"),
+    "hair": Colour("#e2e6ea", "#2a2f38"),
+    "hair2": Colour("#d3dae1", "#363e4a"),
+    "tint": Colour("#f4f6f8", "#1d2128"),
+    "tint2": Colour("#dfe5ec", "#333b47"),
+    "paper": Colour("#ffffff", "#16181d"),
+}
+"""All tokens; `on-fwd` is a text on `fwd`. The fill `hatch` is lines of `line` on nothing."""
+
+OF_PHASE = {
+    "forward": "fwd",
+    "backward": "bwd",
+    "update": "upd",
+    "input": "py",
+    "all-reduce": "tmp",
+    "metrics": "tmp",
+    "": "tmp",
+}
+"""What an op is filled with, by its phase."""
+
+OF_HOLDER = {
+    "weights": "wgt",
+    "optimizer slots": "upd",
+    "activations": "fwd",
+    "gradients": "bwd",
+    "input": "py",
+    "temporary": "tmp",
+}
+"""What memory is filled with, by what it is kept for."""
+
+
+def text_on(fill: str) -> str:
+    """Returns the token of a text on an area.
+
+    >>> text_on("fwd"), text_on("paper")
+    ('on-fwd', 'ink')
+    """
+    return f"on-{fill}" if f"on-{fill}" in TOKENS else "ink"

@@ -1,0 +1,171 @@
+"""How does a picture become SVG that is safe to show anywhere?
+
+Colours stand in attributes as on light paper, so a page that strips styles shows the light picture; a style sheet
+changes them by class where a reader prefers dark paper. There is no script, and nothing is loaded from elsewhere.
+Texts say how wide they are, so the layout holds whichever font a reader has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import atan2, cos, isfinite, pi, sin
+
+from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.palette import TOKENS
+
+_SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+_HEAD = 6.0
+"""Length of an arrow's head, in px."""
+
+
+def to_svg(picture: Picture) -> str:
+    """Returns a picture as SVG text: one element, which parses as XML.
+
+    Raises:
+      ValueError: a mark has no such colour, or a coordinate is not a number.
+
+    >>> from nbtf.notebook.stills.marks import Picture, Text
+    >>> svg = to_svg(Picture(80, 20, "An example", (Text(4, 14, "a < b"),)))
+    >>> svg.startswith("<svg "), "a &lt; b" in svg
+    (True, True)
+    """
+    body = "".join(map(_drawn, picture.marks))
+    paper = _drawn(Rectangle(0, 0, picture.width, picture.height, "paper"))
+    title, width, height = _escaped(picture.title), _number(picture.width), _number(picture.height)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="nbtf-still" viewBox="0 0 {width} {height}" width="{width}"'
+        f' height="{height}" role="img" aria-label="{title}" font-family="{_SANS}"><title>{title}</title>'
+        f"{_style(paper + body)}{_hatch(body)}{paper}{body}</svg>"
+    )
+
+
+def _style(body: str) -> str:
+    """Returns the colours on dark paper of those tokens that are used."""
+    properties = {"fill": "f", "stroke": "s"}
+    rules = "".join(
+        f".nbtf-still .{letter}-{token}{{{name}:{colour.dark}}}"
+        for token, colour in TOKENS.items()
+        for name, letter in properties.items()
+        if f"{letter}-{token} " in body or f'{letter}-{token}"' in body or (token == "line" and "#nbtf-hatch" in body)
+    )
+    return (
+        "<style>.nbtf-still text{white-space:pre;font-variant-numeric:tabular-nums}"
+        f"@media(prefers-color-scheme:dark){{{rules}}}</style>"
+    )
+
+
+def _hatch(body: str) -> str:
+    if "#nbtf-hatch" not in body:
+        return ""
+    line = f'<path d="M0 0V6" stroke-width="1.6"{_painted("", "line")}/>'
+    return (
+        '<defs><pattern id="nbtf-hatch" width="6" height="6" patternUnits="userSpaceOnUse"'
+        f' patternTransform="rotate(45)">{line}</pattern></defs>'
+    )
+
+
+def _drawn(mark: Mark) -> str:
+    if isinstance(mark, Rectangle):
+        return _rectangle(mark)
+    if isinstance(mark, Line):
+        return _line(mark)
+    if isinstance(mark, Path):
+        return _path(mark)
+    if isinstance(mark, Text):
+        return _text(mark)
+    return f"<g>{_title(mark.title)}{''.join(map(_drawn, mark.marks))}</g>"
+
+
+def _rectangle(mark: Rectangle) -> str:
+    sides = _attributes(x=mark.x, y=mark.y, width=max(mark.width, 0.0), height=max(mark.height, 0.0))
+    radius = _attributes(rx=mark.radius) if mark.radius else ""
+    pen = _pen(mark.stroke, mark.stroke_width, mark.dashed) + _see_through(mark.opacity)
+    return _element("rect", sides + radius + _painted(mark.fill, mark.stroke) + pen, _title(mark.title))
+
+
+def _line(mark: Line) -> str:
+    ends = _attributes(x1=mark.x1, y1=mark.y1, x2=mark.x2, y2=mark.y2)
+    line = _element("line", ends + _painted("", mark.stroke) + _pen(mark.stroke, mark.width, mark.dashed))
+    return line + _drawn(_head(mark)) if mark.arrow else line
+
+
+def _head(mark: Line) -> Path:
+    """Returns the head of an arrow."""
+    angle = atan2(mark.y2 - mark.y1, mark.x2 - mark.x1)
+    sides = [(mark.x2 - _HEAD * cos(angle + turn), mark.y2 - _HEAD * sin(angle + turn)) for turn in (-pi / 7, pi / 7)]
+    return Path(((mark.x2, mark.y2), *sides), mark.stroke, closed=True)
+
+
+def _path(mark: Path) -> str:
+    points = "L".join(f"{_number(x)} {_number(y)}" for x, y in mark.points)
+    shape = f' d="M{points}{"Z" if mark.closed else ""}"'
+    pen = _pen(mark.stroke, mark.stroke_width, mark.dashed) + _see_through(mark.opacity)
+    return _element("path", shape + _painted(mark.fill, mark.stroke) + pen, _title(mark.title))
+
+
+def _text(mark: Text) -> str:
+    start = _attributes(x=mark.x, y=mark.y, font__size=mark.size)
+    weight = f' font-weight="{mark.weight}"' if mark.weight != 400 else ""
+    anchor = f' text-anchor="{mark.anchor}"' if mark.anchor != "start" else ""
+    family = f' font-family="{_MONO}"' if mark.mono else ""
+    halo = _pen("paper", 4, False) + ' paint-order="stroke" stroke-linejoin="round"' if mark.halo else ""
+    width = f' textLength="{_number(mark.width)}" lengthAdjust="spacingAndGlyphs"' if mark.words else ""
+    paint = _painted(mark.fill, "paper" if mark.halo else "")
+    return _element("text", start + weight + anchor + family + width + paint + halo, _escaped(mark.words))
+
+
+def _painted(fill: str, stroke: str) -> str:
+    """Returns the colours on light paper, and the classes that have others on dark paper."""
+    for token in ("" if fill == "hatch" else fill, stroke):
+        if token and token not in TOKENS:
+            raise ValueError(f"No colour is called {token!r}; there are {', '.join(TOKENS)}")
+    names = [f"{letter}-{token}" for letter, token in (("f", fill), ("s", stroke)) if token in TOKENS]
+    classes = f' class="{" ".join(names)}"' if names else ""
+    inside = "url(#nbtf-hatch)" if fill == "hatch" else TOKENS[fill].light if fill else "none"
+    outline = f' stroke="{TOKENS[stroke].light}"' if stroke else ""
+    return f'{classes} fill="{inside}"{outline}'
+
+
+def _pen(stroke: str, width: float, dashed: bool) -> str:
+    if not stroke:
+        return ""
+    thickness = _attributes(stroke__width=width) if width != 1 else ""
+    return thickness + (' stroke-dasharray="4 3"' if dashed else "")
+
+
+def _see_through(opacity: float) -> str:
+    return f' opacity="{round(opacity, 2):g}"' if opacity != 1 else ""
+
+
+def _title(words: str) -> str:
+    return f"<title>{_escaped(words)}</title>" if words else ""
+
+
+def _element(name: str, attributes: str, content: str = "") -> str:
+    return f"<{name}{attributes}>{content}</{name}>" if content else f"<{name}{attributes}/>"
+
+
+def _attributes(**numbers: float) -> str:
+    return "".join(f' {name.replace("__", "-")}="{_number(number)}"' for name, number in numbers.items())
+
+
+def _number(number: float) -> str:
+    if not isfinite(number):
+        raise ValueError(f"A coordinate is a number, got {number}")
+    return f"{round(number, 1) + 0.0:.1f}".removesuffix(".0")
+
+
+def _escaped(words: str) -> str:
+    """Returns words as XML has them, in texts and in attributes; what XML cannot say is replaced."""
+    return "".join(_letters(words))
+
+
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": " ", "\r": " ", "\t": " "}
+
+
+def _letters(words: Iterable[str]) -> Iterator[str]:
+    for letter in words:
+        code = ord(letter)
+        legal = code >= 0x20 and not 0xD800 <= code <= 0xDFFF and code not in (0xFFFE, 0xFFFF)
+        yield _ESCAPES.get(letter, letter if legal else "\ufffd")

@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nbtf.cli.in_browser import INSTALL, SAYS, in_browser
-from nbtf.notebook.views.catalogue import language_of
+from nbtf.notebook.catalogue import language_of
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 CHILD = "def child():\n    return subprocess.run(['ls'])\n\nchild()"

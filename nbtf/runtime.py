@@ -374,6 +374,11 @@ class Recording:
         self._after: dict[str, Account] | None = None
         self.watch = FrameworkWatch()
 
+    def __repr__(self) -> str:
+        """Returns how much was taken down; a notebook with the extension draws a timeline."""
+        totals = self._recorder.snapshot(0)
+        return f"Recording: {totals.executed:,} ops, {sum(totals.copies.values()):,} copies"
+
     def finish(self) -> None:
         """Notes what is in use now: `memory` stays as it is when the block is over."""
         self.watch.stop()

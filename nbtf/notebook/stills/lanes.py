@@ -1,0 +1,222 @@
+"""How is one device's time drawn: blocks, copies, and what belongs together?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook.stills.glyphs import fitted, width_of
+from nbtf.notebook.stills.marks import Line, Mark, Path, Rectangle, Text
+from nbtf.notebook.stills.palette import text_on
+from nbtf.notebook.stills.schedule import Schedule, Transfer, Work, is_host
+from nbtf.notebook.stills.stacks import Colouring, Scale, stacked
+
+_OWN_BLOCK = 2.0
+"""Px from which on an op or a copy has a block; below, the lane shows how busy it was."""
+
+_TITLED, _NAMED, _SHAPED = 4.0, 26.0, 70.0
+"""Px from which on a block has a title, a name, and a shape."""
+
+_GAP = 1 / 30
+"""Part of the whole time that may lie between ops of a group."""
+
+_UNDERLINED = ("forward", "backward", "update")
+
+
+class _Span(NamedTuple):
+    """Ops of a group: from when to when, and the first of them."""
+
+    start: float
+    end: float
+    first: Work
+
+
+class LaneDrawing:
+    """A device's lane, at a height in the picture."""
+
+    def __init__(self, schedule: Schedule, device: str, y: float, height: float, scale: Scale) -> None:
+        """Takes what ran, and where the lane is, in px."""
+        self.device, self.y, self.height, self.scale = device, y, height, scale
+        self._ops = schedule.ops_on(device)
+        self._copies = schedule.copies_of(device)
+
+    def ground(self) -> Rectangle:
+        """Returns the lane when nothing runs."""
+        return Rectangle(self.scale.begin, self.y, self.scale.width, self.height, "tint", radius=3)
+
+    def blocks(self, colours: Colouring) -> Iterator[Mark]:
+        """Yields a block for each op that is wide enough, and how busy the rest of the lane was."""
+        short: list[tuple[float, float, str]] = []
+        for work in self._ops:
+            if has_block(work, self.scale):
+                yield from self._block(work, colours.of(work))
+            elif work.seconds:
+                short.append((work.start, work.end, colours.of(work)))
+        yield from stacked(short, self.scale, self.y, self.height)
+
+    def copies(self, words: Mapping[str, str]) -> Iterator[Mark]:
+        """Yields a box for each copy that is wide enough, and how busy others kept the lane."""
+        short = [copy for copy in self._copies if copy.seconds and not has_block(copy, self.scale)]
+        yield from stacked([(copy.start, copy.end, "cpyf") for copy in short], self.scale, self.y, self.height)
+        for copy in self._copies:
+            if has_block(copy, self.scale):
+                yield from _box(copy, self, words)
+
+    def _block(self, work: Work, token: str) -> Iterator[Mark]:
+        x, end = self.scale.at(work.start), self.scale.at(work.end)
+        width, middle = end - x, self.y + self.height / 2
+        title = f"{work.op}, {self.device}: {seconds_in_words(work.seconds)}" if width >= _TITLED else ""
+        edge = "paper" if width > 3 else ""
+        yield Rectangle(x, self.y, width, self.height, token, edge, 0.8, title=title)
+        name = fitted(work.op, width - 8, 11, 600, mono=True) if width >= _NAMED else ""
+        if not name:
+            return
+        shape = shape_of(work) if width >= _SHAPED else ""
+        shape = shape if width_of(shape, 11, mono=True) <= width - 8 else ""
+        yield Text(x + 4, middle + (-3 if shape else 4), name, text_on(token), 11, 600, mono=True)
+        if shape:
+            yield Text(x + 4, middle + 12, shape, text_on(token), 11, mono=True)
+
+    def groups(
+        self, colours: Colouring, words: Mapping[str, str], code_line: Callable[[runtime.Site], str]
+    ) -> Iterator[Mark]:
+        """Yields a line below each group of ops, and its name where it fits: a phase, or a line of the program."""
+        spans = list(self._spans(colours.by_phase))
+        edges = [self.scale.at(span.start) for span in spans[1:]] + [self.scale.end + 8]
+        for span, following in zip(spans, edges, strict=False):
+            x, end = self.scale.at(span.start), self.scale.at(span.end)
+            if end - x < 5:
+                continue
+            token = colours.of(span.first) if colours.by_phase else "line"
+            yield Rectangle(x, self.y + self.height + 2, end - x, 3, token, radius=1.5)
+            room = following - x - 8
+            name = words[span.first.phase] if colours.by_phase else _part_of_line(code_line(span.first.site), room)
+            text = Text(x, self.y + self.height + 16, name, "soft", 11, halo=True)
+            if name and text.width <= room:
+                yield text
+
+    def _spans(self, by_phase: bool) -> Iterator[_Span]:
+        span: _Span | None = None
+        for work in self._ops:
+            if work.folded:
+                continue
+            if span is not None and _group(work, by_phase) == _group(span.first, by_phase):
+                if work.start - span.end < _GAP * self.scale.seconds:
+                    span = span._replace(end=work.end)
+                    continue
+            if span is not None:
+                yield span
+            span = _Span(work.start, work.end, work) if _group(work, by_phase) else None
+        if span is not None:
+            yield span
+
+
+def _group(work: Work, by_phase: bool) -> object:
+    if by_phase:
+        return work.phase if work.phase in _UNDERLINED else None
+    return work.site
+
+
+def _part_of_line(line: str, room: float) -> str:
+    """Returns as much of a code line as there is room for; nothing if that says too little."""
+    return fitted(line, room, 11) if room >= _SHAPED else ""
+
+
+def has_block(piece: Work | Transfer, scale: Scale) -> bool:
+    """Tells whether an op or a copy is drawn by itself."""
+    return not piece.folded and scale.at(piece.end) - scale.at(piece.start) >= _OWN_BLOCK
+
+
+# Copies
+
+
+def drawn_copies(schedule: Schedule, lanes: Sequence[LaneDrawing], words: Mapping[str, str]) -> Iterator[Mark]:
+    """Yields a ribbon for each copy, from lane to lane and as wide as it lasts, and a box at both of its ends."""
+    by_name = {lane.device: lane for lane in lanes}
+    ends = [
+        (copy, by_name[copy.source], by_name[copy.target])
+        for copy in schedule.copies
+        if copy.source in by_name and copy.target in by_name and has_block(copy, by_name[copy.source].scale)
+    ]
+    yield from (_ribbon(copy, source, target) for copy, source, target in ends)
+    for copy, source, target in ends:
+        yield from _arrow(copy, source, target)
+    for lane in lanes:
+        yield from lane.copies(words)
+
+
+def _ribbon(copy: Transfer, source: LaneDrawing, target: LaneDrawing) -> Path:
+    x, end = source.scale.at(copy.start), source.scale.at(copy.end)
+    first, second = sorted((source, target), key=lambda lane: lane.y)
+    top, bottom = first.y + first.height, second.y
+    opacity = 0.16 if is_host(copy.source) else 0.3
+    return Path(((x, top), (x, bottom), (end, bottom), (end, top)), "cpyf", opacity=opacity, closed=True)
+
+
+def _arrow(copy: Transfer, source: LaneDrawing, target: LaneDrawing) -> Iterator[Line]:
+    x, end = source.scale.at(copy.start), source.scale.at(copy.end)
+    if end - x <= 8:
+        return
+    down, middle = source.y < target.y, (x + end) / 2
+    begin = source.y + source.height + 3 if down else source.y - 3
+    stop = target.y - 4 if down else target.y + target.height + 4
+    if is_host(copy.source):  # all cards are fed at once: one long arrow would hide the others
+        begin = stop - 13 if down else stop + 13
+    yield Line(middle, begin, middle, stop, "cpy", 1.6, arrow=True)
+
+
+def _box(copy: Transfer, lane: LaneDrawing, words: Mapping[str, str]) -> Iterator[Mark]:
+    x, end = lane.scale.at(copy.start), lane.scale.at(copy.end)
+    said = f"{copy.source} → {copy.target}: {bytes_in_words(copy.nbytes)}, {seconds_in_words(copy.seconds)}"
+    title = said if end - x >= _TITLED else ""
+    yield Rectangle(x, lane.y, end - x, lane.height, "cpyf", "cpy", 0.8, 2, title=title)
+    if is_host(lane.device):
+        return
+    outgoing = lane.device == copy.source
+    other = copy.target if outgoing else copy.source
+    name = words["to" if outgoing else "from"].format(name=words["host"] if is_host(other) else other)
+    middle, center = lane.y + lane.height / 2, (x + end) / 2
+    size = bytes_in_words(copy.nbytes)
+    both = (
+        Text(center, middle - 2, name, "on-cpyf", 11, 600, "middle"),
+        Text(center, middle + 12, size, "on-cpyf", 11, anchor="middle"),
+    )
+    alone = (Text(center, middle + 4, size, "on-cpyf", 11, anchor="middle"),)
+    yield from next((texts for texts in (both, alone) if max(text.width for text in texts) + 8 <= end - x), ())
+
+
+# Figures
+
+
+def bytes_in_words(nbytes: int) -> str:
+    """Returns a size with three digits.
+
+    >>> bytes_in_words(940_584), bytes_in_words(5_643_504), bytes_in_words(12)
+    ('919 KiB', '5.38 MiB', '12 B')
+    """
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if nbytes >= size:
+            return f"{_three_digits(nbytes / size)} {unit}"
+    return f"{nbytes} B"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """Returns a duration with three digits.
+
+    >>> seconds_in_words(1.0411e-3), seconds_in_words(2.9e-5), seconds_in_words(3e-9), seconds_in_words(0)
+    ('1.04 ms', '29 µs', '3 ns', '0 ns')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size * 0.9995:
+            return f"{_three_digits(seconds / size)} {unit}"
+    return f"{_three_digits(seconds * 1e9)} ns"
+
+
+def shape_of(work: Work) -> str:
+    """Returns the shape of an op's first result: `[784, 256]`."""
+    return f"[{', '.join(map(str, work.output.shape))}]" if work.output is not None else ""
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 99.95 else f"{number:.3g}"

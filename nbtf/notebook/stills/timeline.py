@@ -1,0 +1,283 @@
+"""Where did the time go, and who waited for whom? A picture of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import floor, log10
+
+from nbtf import runtime
+from nbtf.notebook import catalogue
+from nbtf.notebook.code_lines import LONGEST
+from nbtf.notebook.stills.glyphs import fitted, width_of
+from nbtf.notebook.stills.lanes import LaneDrawing, Scale, bytes_in_words, drawn_copies, seconds_in_words, shape_of
+from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.schedule import CONSTANT, MODELLED, Schedule, Work, is_host
+from nbtf.notebook.stills.stacks import colouring, stacked
+
+WIDTH = 960.0
+_MARGIN = 16.0
+_LABELS = 126.0
+"""Least width of the column with the names of the lanes."""
+
+_LANE, _BELOW_LANE, _HOST, _BELOW_HOST = 44.0, 26.0, 20.0, 22.0
+_OVERVIEW = 44.0
+_MOST_LANES = 16
+
+Words = Mapping[str, str]
+CodeLine = Callable[[runtime.Site], str]
+
+
+def timeline(
+    schedule: Schedule, width: float = WIDTH, words: Words | None = None, code_line: CodeLine = str
+) -> Picture:
+    """Returns what ran when, on a lane for each device.
+
+    Args:
+      schedule: what a recording has, from `schedule_of`.
+      width: in px; at least 480 are used.
+      words: the texts of the section `timeline`; those of the environment's language when None.
+      code_line: says a line of the program in words.
+    """
+    return _Timeline(schedule, max(width, 480.0), words or catalogue.words("timeline"), code_line).picture()
+
+
+class _Timeline:
+    """Draws from the top down; `_y` is how far it has come."""
+
+    def __init__(self, schedule: Schedule, width: float, words: Words, code_line: CodeLine) -> None:
+        self._schedule, self._width, self._words, self._code_line = schedule, width, words, code_line
+        self._lanes = schedule.lanes[:_MOST_LANES]
+        self._clock = words[schedule.clock]
+        self._colours = colouring(schedule)
+        self._labels = {lane: self._label(lane) for lane in self._lanes}
+        columns = [_MARGIN + text.width + 12 for texts in self._labels.values() for text in texts]
+        self._right = width - _MARGIN
+        whole = self._whole()
+        left = max([_LABELS, *columns, *(_MARGIN + text.width + 12 for text in whole)])
+        self._scale = Scale(left, self._right, schedule.seconds)
+        self._marks: list[Mark] = []
+        self._y = 0.0
+
+    def picture(self) -> Picture:
+        """Returns all of it."""
+        self._head()
+        self._overview()
+        self._body()
+        self._foot()
+        height = round(self._y + _MARGIN)
+        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
+        return Picture(self._width, height, self._title(), (frame, *self._marks))
+
+    def _title(self) -> str:
+        seconds = seconds_in_words(self._schedule.seconds)
+        lanes = "; ".join(
+            f"{lane}: {', '.join(text.words for text in texts[1:])}"
+            for lane, texts in self._labels.items()
+            if not is_host(lane)
+        )
+        return self._words["about"].format(seconds=seconds, clock=self._clock, lanes=lanes)
+
+    # Head
+
+    def _head(self) -> None:
+        words = self._words
+        title = Text(_MARGIN, 28, words["title"], size=15, weight=650)
+        begin = title.x + title.width + 12
+        state = Text(begin + 17, 27, words["ended"], "soft", 11, 600)
+        self._marks += [
+            title,
+            Rectangle(begin, 14, state.width + 25, 18, stroke="line", radius=9),
+            Rectangle(begin + 7, 20, 6, 6, "line", radius=3),
+            state,
+        ]
+        self._y = 28.0
+        keys = [(token, words[name]) for name, token in self._colours.keys()]
+        if self._schedule.copies:
+            keys.append(("cpyf", words["copy"]))
+        honest = words["simulated" if self._schedule.clock == MODELLED else "real"]
+        rest = begin + state.width + 37
+        needed = sum(29 + width_of(name, 11) for _, name in keys) - 14
+        if rest + width_of(honest, 12) + 20 + needed <= self._right:
+            self._marks.append(Text(rest, 27, honest, "soft"))
+            self._keys(self._right - needed, keys)
+            return
+        if rest + width_of(honest, 12) <= self._right:
+            self._marks.append(Text(rest, 27, honest, "soft"))
+        else:
+            self._flow([Text(0, 0, honest, "soft")])
+        self._y += 20
+        self._keys(_MARGIN, keys)
+
+    def _keys(self, x: float, keys: list[tuple[str, str]]) -> None:
+        for token, name in keys:
+            text = Text(x + 15, self._y - 1, name, "soft", 11)
+            if text.x + text.width > self._right + 0.5:
+                self._y += 18
+                x = _MARGIN
+                text = Text(x + 15, self._y - 1, name, "soft", 11)
+            stroke = "cpy" if token == "cpyf" else ""
+            self._marks += [Rectangle(x, self._y - 10, 10, 10, token, stroke, 0.8, 2), text]
+            x = text.x + text.width + 14
+
+    # Overview
+
+    def _whole(self) -> list[Text]:
+        seconds = self._words["span"].format(seconds=seconds_in_words(self._schedule.seconds), clock=self._clock)
+        return [Text(_MARGIN, 0, self._words["whole"], "soft", 11), Text(_MARGIN, 0, seconds, size=11, weight=600)]
+
+    def _overview(self) -> None:
+        top, scale = self._y + 18, self._scale
+        self._marks.append(Rectangle(scale.begin, top, scale.width, _OVERVIEW, "tint", radius=4))
+        cards = [lane for lane in self._lanes if not is_host(lane)] or list(self._lanes)
+        row = (_OVERVIEW - 8) / max(len(cards), 1)
+        for number, lane in enumerate(cards):
+            y, height = top + 4 + number * row, max(row - 1, 1.0)
+            pieces = [(work.start, work.end, self._colours.of(work)) for work in self._schedule.ops_on(lane)]
+            pieces += [(copy.start, copy.end, "cpyf") for copy in self._schedule.copies_of(lane)]
+            self._marks += stacked(pieces, scale, y, height)
+        first, second = self._whole()
+        for text, y in ((first, top + 19), (second, top + 34)):
+            self._marks.append(Text(text.x, y, text.words, text.fill, text.size, text.weight))
+        self._y = top + _OVERVIEW
+
+    # Lanes
+
+    def _body(self) -> None:
+        top, tops = self._y + 26, dict[str, float]()
+        y = top + 8
+        for lane in self._lanes:
+            tops[lane] = y
+            y += _HOST + _BELOW_HOST if is_host(lane) else _LANE + _BELOW_LANE
+        bottom = y - 8
+        self._axis(top, bottom)
+        drawings = [LaneDrawing(self._schedule, lane, tops[lane], _height(lane), self._scale) for lane in self._lanes]
+        for drawing in drawings:
+            self._marks.append(drawing.ground())
+            for text, below in zip(self._labels[drawing.device], (15, 31, 45), strict=False):
+                self._marks.append(Text(text.x, drawing.y + below, text.words, text.fill, text.size, text.weight))
+        self._marks += drawn_copies(self._schedule, drawings, self._words)
+        for drawing in drawings:
+            self._marks += drawing.blocks(self._colours)
+            if not is_host(drawing.device):
+                self._marks += drawing.groups(self._colours, self._words, self._code_line)
+        self._choose(drawings)
+        self._exchanges(tops)
+        self._y = bottom
+
+    def _label(self, lane: str) -> list[Text]:
+        name, schedule, words = Text(_MARGIN, 0, lane, size=13, weight=650), self._schedule, self._words
+        if is_host(lane):
+            return [Text(_MARGIN, 0, f"{lane} {words['host']}", size=13, weight=650)]
+        ops = words["ops"].format(percent=schedule.share(schedule.ops_on(lane)))
+        copies = words["copies"].format(percent=schedule.share(schedule.copies_of(lane)))
+        return [name, Text(_MARGIN, 0, ops, "soft", 11), Text(_MARGIN, 0, copies, "soft", 11)]
+
+    def _axis(self, top: float, bottom: float) -> None:
+        scale, step = self._scale, self._tick()
+        end = 0.0
+        for number in range(floor(scale.seconds / step) + 1 if step else 1):
+            x = scale.at(number * step)
+            words = seconds_in_words(number * step) if number else "0"
+            text = Text(x, top - 9, words, "soft", 11, anchor="middle" if number else "start")
+            self._marks.append(Line(x, top - 4, x, bottom))
+            if text.begin >= end and text.begin + text.width <= self._right:
+                self._marks.append(text)
+                end = text.begin + text.width + 8
+
+    def _tick(self) -> float:
+        """Returns the seconds between two lines: 1, 2 or 5 of a unit, so that there are at most twelve."""
+        if not self._scale.seconds:
+            return 0.0
+        least = self._scale.seconds / min(12.0, self._scale.width / 68)
+        unit = 10.0 ** floor(log10(least))
+        return next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= least * 0.999)
+
+    def _choose(self, drawings: list[LaneDrawing]) -> None:
+        longest = self._schedule.longest
+        for drawing in drawings:
+            if longest is not None and drawing.device == longest.device:
+                x, end = self._scale.at(longest.start), self._scale.at(longest.end)
+                width, height = end - x + 4, drawing.height + 4
+                self._marks.append(Rectangle(x - 2, drawing.y - 2, width, height, "", "focus", 2, 4))
+
+    def _exchanges(self, tops: Mapping[str, float]) -> None:
+        host = next((lane for lane in self._lanes if is_host(lane)), None)
+        exchanges = self._schedule.exchanges
+        if host is None:
+            return
+        middle, key = tops[host] + _HOST / 2, "allReduce" if len(exchanges) == 1 else "allReduces"
+        for exchange in exchanges:
+            begin, end = self._scale.at(exchange.start), self._scale.at(exchange.end)
+            percent = round(100 * (exchange.end - exchange.start) / self._schedule.seconds)
+            said = {"n": f"{exchange.copies:,}", "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
+            words = self._words[key].format(**said)
+            text = Text((begin + end) / 2, middle + 4, words, weight=650, anchor="middle")
+            bracket = ((begin + 0.5, middle + 9), (begin + 0.5, middle), (end - 0.5, middle), (end - 0.5, middle + 9))
+            marks: list[Mark] = [Path(bracket, stroke="cpy", stroke_width=1.5)]
+            if text.width + 20 < end - begin:
+                marks += [Rectangle(text.begin - 6, middle - 9, text.width + 12, 18, "tint"), text]
+            self._marks.append(Group(tuple(marks), words))
+
+    # Foot
+
+    def _foot(self) -> None:
+        self._marks.append(Line(_MARGIN, self._y + 6, self._right, self._y + 6))
+        self._y += 8
+        longest = self._schedule.longest
+        if longest is not None:
+            top = self._y
+            self._flow(list(self._about(longest)), 30)
+            self._flow(list(self._because(longest)), 30)
+            token = self._colours.of(longest)
+            self._marks.append(Rectangle(_MARGIN, top + 8, 5, self._y - top - 4, token, radius=2))
+        self._flow([Text(0, 0, text, "soft", 11) for text in self._folded()], _MARGIN if longest is None else 30)
+
+    def _about(self, work: Work) -> Iterator[Text]:
+        yield Text(0, 0, work.op, size=13, weight=650, mono=True)
+        yield Text(0, 0, work.device)
+        if work.phase:
+            of = self._words["of"].format(phase=self._words[work.phase], layer=work.layer)
+            yield Text(0, 0, of if work.layer else self._words[work.phase])
+        if work.output is not None:
+            yield Text(0, 0, f"{shape_of(work)} {work.output.dtype}, {bytes_in_words(work.output.nbytes)}")
+        yield Text(0, 0, f"{seconds_in_words(work.seconds)} {self._clock}")
+
+    def _because(self, work: Work) -> Iterator[Text]:
+        if work.reason is not None:
+            texts = catalogue.words("reasons")
+            why = texts.get(work.reason.kind, work.reason.kind).format(detail=work.reason.detail or work.op)
+            yield Text(0, 0, self._words["why"].format(why=why))
+        line = self._code_line(work.site) if work.site is not None else ""
+        if line:
+            yield Text(0, 0, line[:LONGEST], "soft", 11, mono=True)
+
+    def _folded(self) -> Iterator[str]:
+        schedule, words = self._schedule, self._words
+        constants = sum(work.op == CONSTANT for work in schedule.ops)
+        ops = sum(work.folded for work in schedule.ops) - constants
+        copies = sum(copy.folded for copy in schedule.copies)
+        yield words["ran"].format(ops=f"{schedule.executed:,}", copies=f"{schedule.copied:,}")
+        yield words["folded"].format(constants=f"{constants:,}", copies=f"{copies:,}", ops=f"{ops:,}")
+        if schedule.unclocked:
+            yield words["unclocked"].format(n=f"{schedule.unclocked:,}")
+        if schedule.cut:
+            yield words["cut"].format(n=f"{schedule.cut:,}")
+        if len(schedule.lanes) > len(self._lanes):
+            yield words["more"].format(n=len(schedule.lanes) - len(self._lanes))
+
+    def _flow(self, texts: list[Text], begin: float = _MARGIN) -> None:
+        """Adds texts on the next line, and on more where they need them."""
+        self._y += 20
+        x = begin
+        for text in texts:
+            if x > begin and x + text.width > self._right:
+                self._y += 18
+                x = begin
+            said = fitted(text.words, self._right - x, text.size, text.weight, text.mono)
+            new = Text(x, self._y, said, text.fill, text.size, text.weight, mono=text.mono)
+            self._marks.append(new)
+            x += new.width + 16
+
+
+def _height(lane: str) -> float:
+    return _HOST if is_host(lane) else _LANE

@@ -1,0 +1,302 @@
+"""Does the timeline draw what ran, as long as it lasted, with figures that are those of the recording?"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbtf as tf
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
+from nbtf.notebook.stills.marks import Group, Mark, Picture, Rectangle, texts_of
+from nbtf.notebook.stills.palette import FILLS
+from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.stacks import Scale, stacked
+from nbtf.notebook.stills.svg import to_svg
+from nbtf.notebook.stills.timeline import timeline
+from tests.machines import machine
+from tests.notebook.conftest import Shell
+
+WORDS = catalogue.words("timeline")
+LONGER = {key: text + "x" * round(0.4 * len(text)) for key, text in WORDS.items()}
+CARDS = [f"GPU:{number}" for number in range(4)]
+
+
+def recorded_step() -> tf.runtime.Recording:
+    """One step of a network on four replicas."""
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        layers = [tf.keras.layers.Dense(256, activation="relu"), tf.keras.layers.Dense(10)]
+        model = tf.keras.Sequential([tf.keras.layers.Input([784]), *layers])
+        model.compile(optimizer="adam", loss="mse")
+    x, y = np.ones((1024, 784), "float32"), np.ones((1024, 10), "float32")
+    model.train_on_batch(x, y)
+    with tf.runtime.recording() as record:
+        model.train_on_batch(x, y)
+    return record
+
+
+def recorded_lines() -> tf.runtime.Recording:
+    """Ops without phases, on two cards; many are short."""
+    with tf.runtime.recording() as record:
+        with tf.device("GPU:0"):
+            a = tf.random.normal([256, 256])
+            for _ in range(40):
+                a = tf.matmul(a, a) + 1.0
+        with tf.device("GPU:1"):
+            tf.reduce_sum(a)
+    return record
+
+
+def recorded_host() -> tf.runtime.Recording:
+    """Ops whose time is measured."""
+    with tf.runtime.recording() as record, tf.device("CPU:0"):
+        tf.matmul(tf.ones([64, 64]), tf.ones([64, 64]))
+    return record
+
+
+RECORDED = {"step": recorded_step, "lines": recorded_lines, "host": recorded_host}
+
+
+@pytest.fixture(scope="module")
+def records() -> Iterator[dict[str, tf.runtime.Recording]]:
+    """All recordings, on four simulated cards."""
+    with machine(4, model="Tesla K20m"):
+        yield {name: record() for name, record in RECORDED.items()}
+
+
+@pytest.fixture(params=list(RECORDED))
+def record(request: pytest.FixtureRequest, records: dict[str, tf.runtime.Recording]) -> tf.runtime.Recording:
+    """Each of the recordings."""
+    return records[request.param]
+
+
+def scheduled(record: tf.runtime.Recording) -> Schedule:
+    return schedule_of(record.events)
+
+
+def drawn(record: tf.runtime.Recording, width: float = 960.0, words: Any = WORDS) -> Picture:
+    return timeline(scheduled(record), width, words, lambda site: f"line {site[1]}" if site else "")
+
+
+def flat(marks: tuple[Mark, ...]) -> list[Mark]:
+    return [inner for mark in marks for inner in (flat(mark.marks) if isinstance(mark, Group) else [mark])]
+
+
+def pieces(picture: Picture, lane: str) -> list[Rectangle]:
+    """What is drawn in a lane: rectangles between its upper and its lower edge."""
+    rectangles = [mark for mark in flat(picture.marks) if isinstance(mark, Rectangle)]
+    grounds = [mark for mark in rectangles if mark.fill == "tint" and mark.radius == 3]
+    ground = grounds[lanes_of(picture).index(lane)]
+    inside = (mark for mark in rectangles if ground.y - 0.1 <= mark.y and mark.y + mark.height <= ground.y + 44.1)
+    return [mark for mark in inside if mark.fill in FILLS]
+
+
+def lanes_of(picture: Picture) -> list[str]:
+    return [
+        text.words.split()[0]
+        for text in texts_of(picture.marks)
+        if text.weight == 650 and text.size == 13 and not text.mono
+    ]
+
+
+def lasts(schedule: Schedule, seconds: float, picture: Picture) -> float:
+    """How many px some seconds have."""
+    ground = next(mark for mark in flat(picture.marks) if isinstance(mark, Rectangle) and mark.fill == "tint")
+    return seconds / schedule.seconds * ground.width
+
+
+def on_clock(record: tf.runtime.Recording) -> list[Any]:
+    """The events whose time is modelled."""
+    return [event for event in record.events if getattr(event, "start", None) is not None]
+
+
+def seconds_on(record: tf.runtime.Recording, lane: str) -> tuple[float, float]:
+    """Modelled seconds of a device's ops and copies, from the events alone."""
+    stamped = on_clock(record)
+    ops = [
+        e.seconds for e in stamped if isinstance(e, tf.runtime.OpExecuted) and lane == tf.runtime.short_name(e.device)
+    ]
+    copies = [
+        e.seconds
+        for e in stamped
+        if isinstance(e, tf.runtime.Copied) and lane in map(tf.runtime.short_name, (e.source, e.target))
+    ]
+    return sum(ops), sum(copies)
+
+
+@pytest.mark.parametrize("width", [640, 960, 1600])
+@pytest.mark.parametrize("name", ["step", "lines"])
+def test_blocks_of_a_lane_are_as_long_as_its_ops_lasted(
+    records: dict[str, tf.runtime.Recording], name: str, width: int
+) -> None:
+    record, picture = records[name], drawn(records[name], width)
+    schedule = scheduled(record)
+    for lane in schedule.lanes[1:]:
+        areas = Counter[bool]()
+        for piece in pieces(picture, lane):
+            areas[piece.fill == "cpyf"] += round(piece.width * piece.height)
+        expected = [lasts(schedule, seconds, picture) for seconds in seconds_on(record, lane)]
+
+        assert expected == [pytest.approx(areas[copies] / 44, abs=1) for copies in (False, True)], lane
+
+
+def test_copies_of_a_link_are_as_wide_as_they_are_big(records: dict[str, tf.runtime.Recording]) -> None:
+    schedule, picture = scheduled(records["step"]), drawn(records["step"])
+    big = [copy for copy in schedule.copies if not copy.folded]
+    for lane in CARDS:
+        lengths = [lasts(schedule, copy.seconds, picture) for copy in big if lane in (copy.source, copy.target)]
+        expected = sorted(length for length in lengths if length > 2)
+        widths = sorted(piece.width for piece in pieces(picture, lane) if piece.stroke == "cpy")
+
+        assert widths == [pytest.approx(width, abs=1) for width in expected]
+        assert len(widths) > 1
+
+
+def test_figures_are_those_of_the_recording(records: dict[str, tf.runtime.Recording]) -> None:
+    record, picture = records["step"], drawn(records["step"])
+    said = [text.words for text in texts_of(picture.marks)]
+    stamped = on_clock(record)
+    moves: list[Any] = [
+        event for event in stamped if isinstance(event, tf.runtime.Copied) and event.phase == "all-reduce"
+    ]
+    whole = max(event.start + event.seconds for event in stamped) - min(event.start for event in stamped)
+    between = max(move.start + move.seconds for move in moves) - min(move.start for move in moves)
+    percent = round(100 * between / whole)
+
+    nbytes = bytes_in_words(sum(move.nbytes for move in moves))
+    assert f"all-reduce: {len(moves)} copies, {nbytes}, {percent} % of the step" in said
+    for lane in CARDS:
+        ops, copies = (round(100 * seconds / whole) for seconds in seconds_on(record, lane))
+        assert said[said.index(lane) + 1 :][:2] == [f"ops {ops} %", f"copies {copies} %"]
+    executed = [event for event in record.events if isinstance(event, tf.runtime.OpExecuted)]
+    copied = [event for event in record.events if isinstance(event, tf.runtime.Copied)]
+    assert f"{len(executed):,} ops, {len(copied):,} copies" in said
+    assert f"Recording: {len(executed):,} ops, {len(copied):,} copies" == repr(record)
+    assert f"{seconds_in_words(whole)}, modelled" in said
+
+
+def test_what_has_no_mark_of_its_own_is_counted(records: dict[str, tf.runtime.Recording]) -> None:
+    record = records["step"]
+    stamped = on_clock(record)
+    executed = [event for event in stamped if isinstance(event, tf.runtime.OpExecuted)]
+    constants = sum(event.op == "_EagerConst" for event in executed)
+    short = sum(event.op != "_EagerConst" and event.seconds < 20e-9 for event in executed)
+    small = sum(isinstance(event, tf.runtime.Copied) and event.nbytes < 4096 for event in stamped)
+
+    expected = f"folded: {constants} constants, {small} copies < 4 KiB, {short} ops < 20 ns"
+    assert expected in [text.words for text in texts_of(drawn(record).marks)]
+    assert min(constants, small, short) > 0
+
+
+@pytest.mark.parametrize("words", [WORDS, LONGER], ids=["words", "longer words"])
+@pytest.mark.parametrize("width", [480, 640, 960])
+def test_no_text_stands_on_another_or_outside(record: tf.runtime.Recording, width: int, words: Any) -> None:
+    picture = drawn(record, width, words)
+    texts = [text for text in texts_of(picture.marks) if text.words]
+
+    outside = [t.words for t in texts if t.begin < 0 or t.begin + t.width > picture.width or t.y > picture.height - 4]
+    both = [
+        (one.words, other.words)
+        for index, one in enumerate(texts)
+        for other in texts[index + 1 :]
+        if abs(one.y - other.y) < 10 and one.begin < other.begin + other.width and other.begin < one.begin + one.width
+    ]
+    assert ([], []) == (outside, both)
+
+
+@pytest.mark.parametrize("language", catalogue.LANGUAGES)
+def test_other_languages_fit(record: tf.runtime.Recording, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    words = catalogue.words("timeline")
+
+    assert words["title"] != WORDS["title"]
+    test_no_text_stands_on_another_or_outside(record, 640, words)
+
+
+def test_svg_is_small_and_says_the_shares(record: tf.runtime.Recording) -> None:
+    svg = to_svg(drawn(record))
+    root = ElementTree.fromstring(svg)
+
+    assert len(svg) < 100_000
+    assert root.get("aria-label", "").startswith("Where the time went: ")
+
+
+def test_modelled_and_measured_times_are_never_mixed(records: dict[str, tf.runtime.Recording]) -> None:
+    said = {name: " ".join(text.words for text in texts_of(drawn(record).marks)) for name, record in records.items()}
+
+    assert "simulated: times modelled, bytes exact" in said["step"]
+    assert "times measured, bytes exact" in said["host"]
+    assert "modelled" not in said["host"]
+    assert re.search(r"\d measured ops and copies are not on this clock", said["step"])
+
+
+def test_without_phases_groups_are_lines_of_the_program(records: dict[str, tf.runtime.Recording]) -> None:
+    said = [text.words for text in texts_of(drawn(records["lines"]).marks)]
+
+    assert {"products", "reductions", "random numbers", "other"} <= {*said}
+    assert any(re.fullmatch(r"line \d+", words) for words in said)
+
+
+def test_many_short_ops_have_no_marks_of_their_own() -> None:
+    works = [(number / 20_000, (number + 0.5) / 20_000, "fwd") for number in range(20_000)]
+
+    columns = list(stacked(works, Scale(0, 800, 1.0), 0, 44))
+    assert len(columns) < 20
+    assert sum(column.width * column.height for column in columns) == pytest.approx(400 * 44, rel=0.01)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from(sorted(FILLS))), max_size=40))
+def test_stacked_columns_have_the_area_of_their_pieces(cuts: list[tuple[float, str]]) -> None:
+    edges = sorted([0.0, 1.0, *(cut for cut, _ in cuts)])
+    works = [(begin, end, token) for begin, end, (_, token) in zip(edges, edges[1:], cuts, strict=False)]
+
+    columns = list(stacked(works, Scale(100, 200, 1.0), 10, 40))
+    for token in FILLS:
+        expected = sum(100 * (end - begin) for begin, end, other in works if other == token)
+        area = sum(column.width * column.height for column in columns if column.fill == token)
+        assert area / 40 == pytest.approx(expected, abs=1)
+    assert all(10 - 1 <= column.y and column.y + column.height <= 50.01 for column in columns)
+
+
+def test_empty_recording_has_a_picture() -> None:
+    picture = timeline(schedule_of([], cut=12))
+
+    assert "the first 12 events are no longer kept" in [text.words for text in texts_of(picture.marks)]
+    ElementTree.fromstring(to_svg(picture))
+
+
+def test_cell_that_ends_with_a_recording_shows_its_timeline(shell: Shell) -> None:
+    ran = shell.run(
+        "with tf.runtime.recording() as record:",
+        "    c = tf.matmul(tf.ones([256, 256]), tf.ones([256, 256]))",
+        "record",
+    )
+    data, _ = shell.ip.display_formatter.format(ran.result)
+
+    assert ran.error is None
+    assert re.search("MatMul.*line 2", data["image/svg+xml"])
+    assert repr(ran.result) == data["text/plain"]
+    for figure in re.findall(r"\d+ \w+", data["text/plain"]):
+        assert figure in data["image/svg+xml"]
+
+
+def test_recording_in_which_nothing_ran_is_text(shell: Shell) -> None:
+    ran = shell.run("with tf.runtime.recording() as record: pass", "record")
+
+    assert {"text/plain": "Recording: 0 ops, 0 copies"} == shell.ip.display_formatter.format(ran.result)[0]
+
+
+def test_unloaded_extension_draws_no_more(shell: Shell) -> None:
+    ran = shell.run("with tf.runtime.recording() as record: tf.add([1.0], [2.0])", "record")
+    tf.unload_ipython_extension(shell.ip)
+
+    assert {"text/plain"} == set(shell.ip.display_formatter.format(ran.result)[0])

@@ -13,6 +13,8 @@ from nbtf import runtime
 NOTHING = "–"
 MOST_ROWS = 60
 """Rows that are shown; the data has all."""
+FEW_PARTS = 3
+"""Parts of a row that are shown in text, where there are more than one more."""
 
 
 def text(value: Any) -> str:
@@ -45,9 +47,14 @@ class Table:
         rows: Iterable[Mapping[str, Any]],
         notes: Iterable[str] = (),
         most: int = MOST_ROWS,
+        lister: str = "to_dict()",
     ) -> None:
-        """Takes the rows by column name; at most `most` are shown, all are in the data."""
+        """Takes the rows by column name; at most `most` are shown, all are in the data.
+
+        A row may have `parts`, rows of the same columns that it opens to; `lister` shows all of them.
+        """
         self.columns, self.rows, self.notes, self._most = tuple(columns), [dict(row) for row in rows], list(notes), most
+        self._lister = lister
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the rows, each a dictionary of plain values, and the notes below them."""
@@ -66,7 +73,9 @@ class Table:
 
     def __repr__(self) -> str:
         """Returns the table as text."""
-        cells = [[column.title for column in self._shown], *self._cells()]
+        cells = [[column.title for column in self._shown]]
+        for row, shown in zip(self.rows, self._cells(self.rows[: self._most]), strict=False):
+            cells += [shown, *self._first_parts(row.get("parts", ()))]
         widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(_padded, row, widths, self._shown)).rstrip() for row in cells] if self.rows else []
         return "\n".join([*lines, *self._below()])
@@ -74,7 +83,7 @@ class Table:
     def _repr_html_(self) -> str:
         """Returns the table as HTML: no script, no ids, no style but the side on which a column stands."""
         head = "".join(f'<th scope="col"{_side(one)}>{html.escape(one.title)}</th>' for one in self._shown)
-        rows = "".join(f"<tr>{''.join(map(_cell, row, self._shown))}</tr>" for row in self._cells())
+        rows = "".join(map(self._html_row, self.rows, self._cells(self.rows[: self._most])))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
         return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
 
@@ -84,8 +93,33 @@ class Table:
         first, *others = self.columns
         return [first, *(one for one in others if any(one.shown(row.get(one.name)) != NOTHING for row in self.rows))]
 
-    def _cells(self) -> list[list[str]]:
-        return [[one_line(one.shown(row.get(one.name))) for one in self._shown] for row in self.rows[: self._most]]
+    def _cells(self, rows: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+        return [[one_line(column.shown(row.get(column.name))) for column in self._shown] for row in rows]
+
+    def _first_parts(self, parts: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+        """Returns the cells of the first parts of a row, below which it says how many more there are."""
+        shown = len(parts) if len(parts) <= FEW_PARTS + 1 else FEW_PARTS
+        cells = [[f"  {first}", *others] for first, *others in self._cells(parts[:shown])]
+        more = [f"  {self._more(parts[shown:])}", *[""] * (len(self._shown) - 1)]
+        return [*cells, more] if parts[shown:] else cells
+
+    def _more(self, parts: Sequence[Mapping[str, Any]]) -> str:
+        nbytes = sum([part["nbytes"] for part in parts])
+        return f"and {len(parts):,} more, {runtime.exact(nbytes)}; {self._lister} lists them"
+
+    def _html_row(self, row: Mapping[str, Any], shown: list[str]) -> str:
+        """Returns a row; one with parts opens to them, by mouse and by keyboard."""
+        cells = list(map(_cell, shown, self._shown))
+        parts = row.get("parts", ())
+        if parts:
+            rows = "".join(
+                f"<tr>{''.join(map(_cell, one, self._shown))}</tr>" for one in self._cells(parts[:MOST_ROWS])
+            )
+            more = f"<p>{html.escape(self._more(parts[MOST_ROWS:]))}</p>" if parts[MOST_ROWS:] else ""
+            summary = f"<summary>{html.escape(shown[0])}</summary>"
+            opened = f"<details>{summary}<table><tbody>{rows}</tbody></table>{more}</details>"
+            cells[0] = f"<td{_side(self._shown[0])}>{opened}</td>"
+        return f"<tr>{''.join(cells)}</tr>"
 
     def _below(self) -> list[str]:
         more = len(self.rows) - self._most

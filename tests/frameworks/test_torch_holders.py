@@ -33,7 +33,7 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], dict[str, list[str] | None]]] = {
         ("import torch, numpy as np", "x = torch.ones(100); a = np.asarray(x)"),
         {"x": None},
     ),
-    "a list": (("import torch", "a = [torch.ones(50) for _ in range(12)]"), {"a[…] (12 pieces)": ["%xdel a"]}),
+    "a list": (("import torch", "a = [torch.ones(50) for _ in range(12)]"), {"a (12 tensors)": ["%xdel a"]}),
     "a gradient": (
         ("import torch", "w = torch.ones(30, requires_grad=True)", "(w * 2).sum().backward()"),
         {"w": ["%xdel w"], "w.grad": ["w.grad = None"]},
@@ -103,7 +103,7 @@ def test_weights_are_called_by_their_path_in_the_module(shell: Shell) -> None:
     for cell in STEP:
         shell.run(cell)
 
-    holders = {row["holder"] for row in shell.run("%gpu_memory --who").result.rows}
+    holders = {row["holder"] for row in shell.run("%gpu_memory --who --all").result.rows}
 
     assert {"net[0].weight", "net[0].bias", "net[2].weight", "net[2].bias"} <= holders
 

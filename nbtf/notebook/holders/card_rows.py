@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf.notebook.holders.containers import Gather, Row
 from nbtf.notebook.holders.holders import Holders
 from nbtf.notebook.holders.library_rows import ForeignArrays, addresses, pool_rows
 from nbtf.notebook.holders.processes import owner
 from nbtf.notebook.session import Session
 
-Row = dict[str, Any]
 Cards = list[list[runtime.DeviceInfo]]
 """For each card the devices on it, or one that stands for a card that nbtf does not use."""
 
@@ -52,11 +52,11 @@ def _of_library(card: runtime.Card) -> runtime.DeviceInfo:
     return runtime.DeviceInfo(f"cuda:{card.number}", "GPU", model=card.model or None, **facts)
 
 
-def others(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards) -> list[Row]:
+def others(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards, gather: Gather) -> list[Row]:
     """Returns rows for what other libraries of this process have on cards."""
     numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
     ours = [place for card in cards for gpu in card for place in addresses(gpu.name)]
-    rows = ForeignArrays(holders, arrays, numbers, ours).rows()
+    rows = ForeignArrays(holders, arrays, numbers, ours).rows(gather)
     return rows + pool_rows(numbers, rows, holders.finished)
 
 

@@ -12,7 +12,7 @@ from nbtf import runtime
 from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.freeing import Freeing
 from nbtf.notebook.holders.garbage import Piece, garbage
-from nbtf.notebook.holders.introspection import items_of, kind_of, names_in, running_frames
+from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
 from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, Names, Place
 from nbtf.notebook.holders.search import Graph, Kind, Root, users_modules
 from nbtf.notebook.session import Session
@@ -101,6 +101,10 @@ class Holders:
     def things(self, piece: Piece) -> list[Any]:
         """Returns the objects that were found to hold a piece."""
         return [self._graph.objects[number] for number in self.by_piece.get(piece, ())]
+
+    def are_variables(self, piece: Piece) -> bool:
+        """Says whether what holds a piece are variables."""
+        return all("Variable" in class_name(kind_of(thing)) for thing in self.things(piece))
 
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
         """Returns which pieces that have no name are held by reference cycles only."""

@@ -7,16 +7,16 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf.notebook.holders.containers import Entry, Gather, Row, merge
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Holders
 from nbtf.notebook.holders.names import Place
 
-Row = dict[str, Any]
-
-FEW = 10
-"""Arrays of one list that are told one by one; of more, all together are one row."""
+_NAMES = 10
+"""Names of an array that are shown."""
 
 _IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['")
+_STATE_GONE = re.compile(r"del (.+\.state)")
 _IN_STATE = re.compile(r"(.+)\.state\[<\w+>\]\['\w+'\]")
 
 
@@ -43,28 +43,21 @@ class ForeignArrays:
         ]
         self._listed = set(holders.by_piece)  # no piece stands in two rows
 
-    def rows(self) -> list[Row]:
+    def rows(self, gather: Gather) -> list[Row]:
         """Returns rows for arrays with names, for their gradients, and for what is kept for backward passes."""
         rows = {piece: self._row(piece) for piece in self._pieces}
-        groups: dict[Any, list[Piece]] = {}
-        for piece, row in rows.items():
-            groups.setdefault((piece[0], _optimizer(row) or tuple(row["patterns"]) or piece), []).append(piece)
-        named: list[Row] = []
-        for pieces in groups.values():
-            optimizer = _optimizer(rows[pieces[0]])
-            if optimizer or len(pieces) > FEW:
-                named.append(self._row_of_many([rows[piece] for piece in pieces], pieces, optimizer))
-            else:
-                named += [rows[piece] | {"frees": self._lines([piece])} for piece in pieces]
-        return named + self._gradients(rows) + self._saved(rows)
+        entries = [Entry(piece, self._container(piece, row), row) for piece, row in rows.items()]
+        return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows)
 
-    def _row_of_many(self, rows: list[Row], pieces: list[Piece], optimizer: str) -> Row:
-        lines = self._lines(pieces)
-        if not optimizer:
-            return _sum(rows, f"{', '.join(rows[0]['patterns'])} ({len(pieces):,} pieces)") | {"frees": lines}
-        if lines == [f"del {optimizer}.state"]:
-            lines = [f"{optimizer}.state.clear()"]  # frees as much, and the optimizer goes on
-        return _sum(rows, f"{optimizer}: optimizer state ({len(pieces):,} tensors)") | {"frees": lines, "tensor": ""}
+    def _container(self, piece: Piece, row: Row) -> str:
+        """Returns what holds an array with others, and as what: `batches`, `model: weights`."""
+        optimizer = _optimizer(row)
+        if optimizer:
+            return f"{optimizer}: optimizer state"
+        places = self._places(piece)
+        names = ", ".join(dict.fromkeys(tidy(place.container) for place in places))
+        in_modules = bool(places) and all(_IN_MODULE.search(place.text) for place in places)
+        return f"{names}: weights" if names and in_modules else names
 
     def _library(self, array: Any) -> runtime.Arrays:
         return next(library for library in self._libraries if issubclass(type(array), library.type))
@@ -76,7 +69,7 @@ class ForeignArrays:
         return {
             "device": piece[0],
             "library": library.library,
-            "holder": ", ".join(names[:FEW]) or "something without a name",
+            "holder": ", ".join(names[:_NAMES]) or "something without a name",
             "names": names,
             "nbytes": self._holders.nbytes(piece),
             "tensor": f"{library.describe(array)} ({library.library})",
@@ -98,7 +91,10 @@ class ForeignArrays:
         groups = [self._holders.things(piece) for piece in pieces]
         if not all(self._library(arrays[0]).is_pythons(arrays, 0) for arrays in groups):
             return None
-        return self._holders.lines(pieces)
+        lines = self._holders.lines(pieces)
+        if lines is not None and len(lines) == 1 and (state := _STATE_GONE.fullmatch(lines[0])):
+            return [f"{state[1]}.clear()"]  # frees as much, and the optimizer goes on
+        return lines
 
     # What a library keeps where Python cannot see it
 
@@ -176,10 +172,6 @@ def key(held: runtime.Holding) -> Piece:
     return held.device, held.region, held.offset
 
 
-def _sum(rows: list[Row], holder: str) -> Row:
-    return rows[0] | {"holder": holder, "nbytes": sum([row["nbytes"] for row in rows])}
-
-
 def _optimizer(row: Row) -> str:
     """Returns the optimizer that keeps an array as a state of a parameter; empty where none does."""
     match = _IN_STATE.fullmatch(row["patterns"][0]) if row["patterns"] else None
@@ -189,7 +181,7 @@ def _optimizer(row: Row) -> str:
 def _of_module(name: str, group: list[Row]) -> Row:
     """Returns one row for the gradients of a module."""
     frees = [f"{name}.zero_grad()"] if all([row["alone"] for row in group]) else None
-    return _sum(group, f"{name}: gradients ({len(group):,} tensors)") | {"frees": frees, "tensor": "", "names": []}
+    return merge(group, f"{name}: gradients") | {"frees": frees}
 
 
 def _module_of(code: str) -> str:

@@ -6,10 +6,10 @@ import re
 import sys
 from collections.abc import Callable
 from itertools import islice
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
-from nbtf.notebook.holders.introspection import class_name, kind_of, module_of
+from nbtf.notebook.holders.introspection import class_name, kind_of, module_of, mro_of
 from nbtf.notebook.holders.reference import OURS, Way, key_text
 from nbtf.notebook.holders.references import others, ways
 from nbtf.notebook.holders.search import Graph, Root
@@ -36,7 +36,8 @@ class Place(NamedTuple):
 
     `pattern` is the body with any index for each index. `origin` says whose local variables these are, `needs` which
     module the code needs, `via` through which objects it leads. What is inside of an object of nbtf, the
-    `owner`, is not taken from it. Below what is `sealed` nothing more is told.
+    `owner`, is not taken from it. Below a `seal` nothing more is told. `root` is the body of the list, model or the
+    like that it is inside of, `noun` what it is to that.
     """
 
     body: str
@@ -51,18 +52,28 @@ class Place(NamedTuple):
     names: tuple[str, ...] = ()
     via: tuple[int, ...] = ()
     owner: str = ""
-    sealed: bool = False
+    seal: str = ""
+    root: str = ""
+    noun: str = ""
 
     @property
     def text(self) -> str:
         """The name."""
-        body = self.body if len(self.body) <= LONGEST else f"{self.body[:59]}…{self.body[-40:]}"
-        return f"{self.before}{body}{self.after}"
+        return f"{self.before}{_short(self.body)}{self.after}{f' ({self.seal})' if self.seal else ''}"
 
     @property
     def kind(self) -> str:
         """The name with any index for each index: many entries of a list have the same."""
-        return f"{self.before}{self.pattern}{self.after}"
+        return f"{self.before}{self.pattern}{self.after}{f' ({self.seal})' if self.seal else ''}"
+
+    @property
+    def container(self) -> str:
+        """The name of the outermost list, model or the like that it is inside of; its own where there is none."""
+        return f"{self.before}{_short(self.root or self.body)}{self.after}"
+
+
+def _short(body: str) -> str:
+    return body if len(body) <= LONGEST else f"{body[:59]}…{body[-40:]}"
 
 
 class Names:
@@ -163,34 +174,54 @@ class Names:
 
 def _below(place: Place, thing: Any, way: Way) -> Place:
     """Returns the place of what an object at a place refers to."""
-    if place.sealed:
+    if place.seal:
         return place._replace(code=None, role=way.role, names=way.names)
     kind = kind_of(thing)
     origin = place.origin
     if not origin and (way.local_of or not way.shown):
-        origin = next((f"{text}`{place.body}`" for text, one in _ORIGINS if issubclass(kind, one)), "")
+        origin = next((f"{text}`{place.body}`" for text, known in _ORIGINS if issubclass(kind, known)), "")
     if way.local_of:
         rank = INNER if way.local_of.startswith(OURS) else PLAIN
         after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
         return Place(way.shown, None, "local `", after, way.shown, rank, origin)
+    root, noun = _container(place, kind)
     owner = place.owner or (place.text if way.hidden or module_of(kind).startswith("nbtf.") else "")
-    sealed = "optimizer slot" if way.role == "slots" else ""
+    seal = "optimizer slot" if way.role == "slots" else ""
     if owner and class_name(kind) == "GradientTape":
-        sealed = "GradientTape"
-    if sealed:
-        after = f"{place.after} ({sealed})"
-        return place._replace(code=None, after=after, owner=owner, sealed=True, role=way.role, names=way.names)
-    return place._replace(
+        seal = "GradientTape"
+    below = place._replace(role=way.role, names=way.names, owner=owner, root=root, noun=noun)
+    if seal:
+        return below._replace(code=None, seal=seal)
+    return below._replace(
         body=place.body + way.shown,
         code=None if place.code is None or way.code is None else place.code + way.code,
         pattern=place.pattern + (way.shown if way.pattern is None else way.pattern),
         origin=origin,
-        role=way.role,
-        names=way.names,
-        owner=owner,
         rank=max(place.rank, HIDDEN) if way.hidden else place.rank,
     )
 
+
+def _container(place: Place, kind: type[Any]) -> tuple[str, str]:
+    """Returns the container of what an object of a class at a place refers to, and what that is to the container."""
+    bases = {class_name(base) for base in mro_of(kind) if module_of(base).startswith(("nbtf.", "torch."))}
+    noun = next((noun for base, noun in _NOUNS.items() if base in bases), "")
+    if noun and noun != WEIGHTS:  # also inside of a model
+        return place.body, noun
+    if issubclass(kind, ModuleType):
+        return "", ""
+    return (place.root, place.noun) if place.root else (place.body, noun)
+
+
+WEIGHTS = "weights"
+
+_NOUNS = {
+    "Optimizer": "optimizer state",
+    "Metric": "metric state",
+    "GradientTape": "kept by the tape",
+    "Layer": WEIGHTS,
+    "Module": WEIGHTS,
+}
+"""What tensors are to an object of these classes."""
 
 _ORIGINS: tuple[tuple[str, Any], ...] = (
     ("error ", BaseException),

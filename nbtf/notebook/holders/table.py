@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
 from nbtf.notebook.device_names import label
 from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.card_rows import Cards, on_cards, others, real_cards
+from nbtf.notebook.holders.containers import Entry, Gather, gather, list_all
 from nbtf.notebook.holders.freeing import COLLECT
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Held, Holders
+from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
-from nbtf.notebook.tables import NOTHING, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
 
 SECONDS = 1.0
 """How long a search may take."""
@@ -22,9 +24,6 @@ SECONDS = 1.0
 GARBAGE = "nothing but a reference cycle, until Python's garbage collector comes by"
 
 _LATE = "not found in time"
-
-_FEW = 10
-"""Entries of one list that are told one by one; of more, all together are one row."""
 
 _NAMES = 6
 """Names that are shown of one holder."""
@@ -95,7 +94,7 @@ def _in_use() -> dict[str, int]:
     return own | {f"{pool.device} ({name})": pool.in_use for name, pool in pools}
 
 
-def who(session: Session, devices: Collection[str], seconds: float | None = None) -> Table:
+def who(session: Session, devices: Collection[str], seconds: float | None = None, each: bool = False) -> Table:
     """Returns a table of who holds the memory of GPUs, the most bytes first.
 
     Of real cards also what other libraries of this process hold, and below that the processes on them; of all cards of
@@ -105,29 +104,31 @@ def who(session: Session, devices: Collection[str], seconds: float | None = None
       session: whose shell's variables are looked at.
       devices: short names of the GPUs.
       seconds: how long the search may take; `SECONDS` when None.
+      each: lists each tensor of a list, a model or an optimizer, not all together in one row.
     """
-    gpus = [one for one in runtime.devices() if one.name in devices]
+    gpus = [gpu for gpu in runtime.devices() if gpu.name in devices]
     cards = real_cards(session, gpus)
     if not gpus and not cards:
         return Table(COLUMNS, [], ["Only GPUs keep an account of their memory; none to show here."])
     if not any(gpu.in_use for gpu in gpus) and not cards:
         return Table(COLUMNS, [], ["Nothing is in use."])
-    rows, notes = _held(session, gpus, cards, SECONDS if seconds is None else seconds)
-    told, more = on_cards(session, cards, rows)
-    return Table(COLUMNS, rows + told, notes + more)
+    rows, notes = _held(session, gpus, cards, SECONDS if seconds is None else seconds, list_all if each else gather)
+    beside, remarks = on_cards(session, cards, rows)
+    rows += beside
+    return Table(COLUMNS, rows, notes + remarks, len(rows) if each else MOST_ROWS, "`%gpu_memory --who --all`")
 
 
 def _held(
-    session: Session, gpus: list[runtime.DeviceInfo], cards: Cards, seconds: float
+    session: Session, gpus: list[runtime.DeviceInfo], cards: Cards, seconds: float, gather: Gather
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns rows for what tensors and other libraries' arrays hold, and notes about them."""
     arrays = _arrays() if any(card[0].cuda is not None for card in cards) else []
     if not arrays and not any(gpu.in_use for gpu in gpus):
         return [], []
     holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
-    rows = _rows(session, gpus, holders)
+    rows = _rows(session, gpus, holders, gather)
     notes = _notes(gpus, rows)
-    rows += others(holders, arrays, cards)
+    rows += others(holders, arrays, cards, gather)
     if not holders.finished or holders.late:  # asked last: also the lines of other libraries' arrays take time
         notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
     return sorted(rows, key=lambda row: -row["nbytes"]), notes
@@ -138,24 +139,29 @@ def _arrays() -> list[runtime.Arrays]:
     return [arrays for library in runtime.frameworks() if (arrays := library.arrays()) is not None]
 
 
-def _rows(session: Session, gpus: list[runtime.DeviceInfo], holders: Holders) -> list[dict[str, Any]]:
+def _rows(session: Session, gpus: list[runtime.DeviceInfo], holders: Holders, gather: Gather) -> list[dict[str, Any]]:
     """Returns rows for what nbtf's tensors hold."""
     parts = sorted((part for gpu in gpus if gpu.in_use for part in _parts(gpu)), key=lambda part: -part.nbytes)
-    groups: dict[Any, list[_Part]] = {}
-    held: dict[Piece, Held | None] = {}
-    for part in parts:
-        late = holders.late
-        held[part.piece] = None if late else holders.of(part.piece)
-        groups.setdefault(_kind(part, held[part.piece], late), []).append(part)
+    held = {part.piece: None if holders.late else holders.of(part.piece) for part in parts}
     dead = holders.garbage([part.piece for part in parts if held[part.piece] is None and not _is_scratch(part)])
-    rows: list[dict[str, Any]] = []
-    for group in groups.values():
-        first = held[group[0].piece]
-        if len(group) > _FEW:
-            rows.append(_row_of_many(session, holders, first, group))
-        else:
-            rows += [_row(session, holders, held[part.piece], part, part.piece in dead) for part in group]
-    return rows
+    late = holders.late or not holders.finished
+    lines: dict[Any, str] = {}
+    entries: list[Entry] = []
+    for part in parts:
+        owner = held[part.piece]
+        site = None if part.label is None else part.label.site
+        if site not in lines:
+            lines[site] = "" if site is None else session.code_line(site)
+        nobody = "" if owner is not None else GARBAGE if part.piece in dead else _nobody(part, late)
+        container = nobody if owner is None else _container(owner, holders.are_variables(part.piece))
+        entries.append(Entry(part.piece, container, _row(part, owner, nobody, lines[site])))
+
+    def frees(pieces: Sequence[Piece]) -> list[str] | None:
+        if pieces[0] in dead:
+            return [COLLECT]
+        return None if held[pieces[0]] is None else holders.lines(pieces)
+
+    return gather(entries, frees)
 
 
 def _parts(gpu: runtime.DeviceInfo) -> list[_Part]:
@@ -167,58 +173,41 @@ def _is_scratch(part: _Part) -> bool:
     return part.label is not None and part.label.op == "scratch"
 
 
-def _kind(part: _Part, held: Held | None, late: bool) -> object:
-    """Returns what the entries of a list have in common, or what nobody looked at, when the same line made them."""
-    if held is None:
-        return (part.piece[0], part.label) if late else part.piece
-    names = tuple(place.kind for place in (*held.names, *held.views))
-    return part.piece if names == tuple(p.text for p in held.names) else (part.piece[0], names, part.label)
-
-
-def _row(session: Session, holders: Holders, held: Held | None, part: _Part, dead: bool) -> dict[str, Any]:
-    return _described(session, part) | {
-        "holder": GARBAGE if dead else _holder(held, part, holders.late or not holders.finished),
+def _row(part: _Part, held: Held | None, nobody: str, code: str) -> dict[str, Any]:
+    label = part.label
+    return {
+        "device": part.piece[0],
+        "tensor": "" if label is None else f"[{', '.join(map(str, label.shape))}] {label.dtype}",
+        "op": "" if label is None else label.op,
+        "code": code,
+        "holder": nobody if held is None else _holder(held, [place.text for place in held.names]),
         "nbytes": part.nbytes,
         "pieces": 1,
         "names": [] if held is None else [place.text for place in held.names],
         "views": [] if held is None else [place.text for place in held.views],
-        "frees": [COLLECT] if dead else None if held is None else holders.lines([part.piece]),
     }
 
 
-def _row_of_many(session: Session, holders: Holders, first: Held | None, group: list[_Part]) -> dict[str, Any]:
-    names = [] if first is None else [place.kind for place in first.names]
-    return _described(session, group[0]) | {
-        "holder": f"{_LATE if first is None else _named(names)} ({len(group):,} pieces)",
-        "nbytes": sum(part.nbytes for part in group),
-        "pieces": len(group),
-        "names": names,
-        "views": [] if first is None else [place.kind for place in first.views],
-        "frees": None if first is None else holders.lines([part.piece for part in group]),
-    }
+def _container(held: Held, are_variables: bool) -> str:
+    """Returns what holds a tensor with others, and as what: `held`, `model: weights`."""
+    nouns = {place.noun for place in held.names} - ({""} if are_variables else {"", WEIGHTS})
+    names = _holder(held, [place.container for place in held.names], [place.container for place in held.views])
+    return f"{names}: {nouns.pop()}" if len(nouns) == 1 else names
 
 
-def _described(session: Session, part: _Part) -> dict[str, Any]:
-    made = part.label
-    if made is None:
-        return {"device": part.piece[0], "tensor": "", "op": "", "code": ""}
-    return {
-        "device": part.piece[0],
-        "tensor": f"[{', '.join(map(str, made.shape))}] {made.dtype}",
-        "op": made.op,
-        "code": session.code_line(made.site),
-    }
-
-
-def _holder(held: Held | None, part: _Part, late: bool) -> str:
-    if held is None:
-        if _is_scratch(part):
-            return "nbtf itself, as TensorFlow does, from the first op on"
-        return _LATE if late else "not found: held by something the search did not reach"
-    told = _named([place.text for place in held.names]) or "something without a name"
+def _holder(held: Held, names: list[str], views: list[str] | None = None) -> str:
+    holder = _named(names) or "something without a name"
     if held.views:
-        told += f"; the same memory: {_named([place.text for place in held.views])}"
-    return f"{told}; and something the search did not reach" if held.unknown else told
+        same = [place.text for place in held.views] if views is None else views
+        holder += f"; the same memory: {_named(same)}"
+    return f"{holder}; and something the search did not reach" if held.unknown else holder
+
+
+def _nobody(part: _Part, late: bool) -> str:
+    """Returns what is said of a piece that nobody was found to hold."""
+    if _is_scratch(part):
+        return "nbtf itself, as TensorFlow does, from the first op on"
+    return _LATE if late else "not found: held by something the search did not reach"
 
 
 def _named(names: list[str]) -> str:
@@ -231,8 +220,8 @@ def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]]) -> list[s
     for gpu in gpus:
         pieces = sum(row["pieces"] for row in rows if row["device"] == gpu.name)
         if gpu.in_use:
-            told = f"{runtime.exact(gpu.in_use)} in use in {pieces:,} {'piece' if pieces == 1 else 'pieces'}"
-            notes.append(f"{gpu.label}: {told}.")
-    if any(not row["code"] and row["op"] != "scratch" for row in rows):
+            in_use = f"{runtime.exact(gpu.in_use)} in use in {pieces:,} {'piece' if pieces == 1 else 'pieces'}"
+            notes.append(f"{gpu.label}: {in_use}.")
+    if any(not part["code"] and part["op"] != "scratch" for row in rows for part in row.get("parts", [row])):
         notes.append("Code lines are known of what was made while a recorder was on, as it is from %load_ext nbtf on.")
     return notes

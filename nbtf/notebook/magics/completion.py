@@ -18,7 +18,7 @@ OPTIONS = {
     "%device": ("--help",),
     "%devices": ("--physical", "--live", "--help"),
     "%placement_log": (*ACTIONS, "-n", "--op", "--device", "--format", "--help"),
-    "%gpu_memory": ("--live", "--who", "--forget-last-error", "--reset-peak", "--help"),
+    "%gpu_memory": ("--live", "--who", "--all", "--forget-last-error", "--reset-peak", "--help"),
     "%%gpu_memory": ("--at-most", "--kept", "--without", "--help"),
     "%%placement": ("--table", "--diff", "--expect", "--no-copies", "--without", "--help"),
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from IPython.core.error import UsageError
+
 from nbtf import config, runtime
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.holders.table import add_hint, forget, who
@@ -25,6 +27,7 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     shown.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
     now.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     shown.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
+    now.add_argument("--all", action="store_true", help="with --who: each tensor of a list, a model or an optimizer")
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
 
@@ -42,6 +45,8 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
+    if chosen.all and not chosen.who:
+        raise UsageError("%gpu_memory: --all goes with --who. %gpu_memory -h says what there is.")
     for name in chosen.spec:
         require(name, False, "%devices lists them.")
     names = tuple(short(name) for name in chosen.spec if name is not None)
@@ -52,7 +57,7 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
             if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
                 config.experimental.reset_memory_stats(gpu.name)
     if chosen.who:
-        return who(session, [gpu.name for gpu in gpus_named(names)])
+        return who(session, [gpu.name for gpu in gpus_named(names)], each=chosen.all)
     if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
         return None  # what it has freed is said; nothing else was asked
     if chosen.live:

@@ -176,7 +176,7 @@ def test_many_tensors_of_one_list_are_one_row(shell: Shell, monkeypatch: pytest.
 
     [(holder, told)] = [one for one in rows(shell.run("%gpu_memory --who").result).items() if "batches" in one[0]]
 
-    assert (("cuda:0", 12 * MIB), True) == (told, holder.endswith("(12 pieces)"))
+    assert (("cuda:0", 12 * MIB), True) == (told, holder == "batches (12 tensors)")
 
 
 def test_gradient_of_a_tensor_is_told_with_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

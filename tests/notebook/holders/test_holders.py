@@ -177,7 +177,7 @@ def test_many_pieces_that_were_not_looked_at_are_one_row(session: Session, shell
     shell.run("x = {number: tf.ones([10]) for number in range(20)}")
     rows = [row for row in who(session, ["GPU:0"], seconds=0.0).rows if row["op"] == "Fill"]
 
-    assert [("not found in time (20 pieces)", 20, 20 * 256)] == [
+    assert [("not found in time (20 tensors)", 20, 20 * 256)] == [
         (row["holder"], row["pieces"], row["nbytes"]) for row in rows
     ]
 

@@ -21,7 +21,9 @@ BUILD = [
 def test_a_variable_is_called_after_its_session_and_node(shell: Shell) -> None:
     run(shell, BUILD)
 
-    assert [("sess: variable net/v", ["sess.close()"])] == [(row["holder"], row["frees"]) for row in rows(shell)]
+    assert [("sess: variable net/v", ["sess.close()"])] == [
+        (row["holder"], row["frees"]) for row in rows(shell, "--all")
+    ]
 
 
 def test_the_line_beside_it_frees_it(shell: Shell) -> None:

@@ -219,7 +219,7 @@ def test_errors_that_caused_the_last_one_are_forgotten_with_it(shell: Shell) -> 
 
 def test_inputs_of_an_op_that_failed_are_those_of_nbtf(shell: Shell) -> None:
     shell.run(f"tf.matmul({MAKE}, {MAKE})")
-    found = rows(shell)
+    found = rows(shell, "--all")
 
     assert 2 == len(found)
     assert all(row["holder"].endswith("(last error)") and "nbtf's `" in row["holder"] for row in found)
@@ -354,11 +354,14 @@ def test_what_was_made_while_nobody_recorded_is_told_without_its_line(bare: Shel
     assert "Code lines are known of what was made while a recorder was on" in repr(table)
 
 
-def test_many_entries_of_a_list_are_one_row(shell: Shell) -> None:
+def test_entries_of_a_list_are_one_row(shell: Shell) -> None:
     shell.run(f"losses = [{MAKE} for _ in range(20)]")
     (row,) = rows(shell)
 
-    assert ("losses[…] (20 pieces)", ["%xdel losses"]) == (row["holder"], row["frees"])
+    assert ("losses (20 tensors)", ["%xdel losses"]) == (row["holder"], row["frees"])
+    assert [f"losses[{index}]" for index in range(20)] == sorted(
+        (part["holder"] for part in row["parts"]), key=lambda name: int(name[7:-1])
+    )
     assert in_use() == SCRATCH + row["nbytes"]
     run(shell, row["frees"])
     assert SCRATCH == in_use()
@@ -438,7 +441,7 @@ def test_weights_of_a_model_have_the_names_that_its_user_knows(shell: Shell) -> 
         "layers = [tf.keras.layers.Dense(200, input_shape=(300,)), tf.keras.layers.Dense(300)]",
         "model = tf.keras.Sequential(layers); del layers",
     )
-    found = rows(shell)
+    found = rows(shell, "--all")
 
     assert {"model.layers[0].kernel", "model.layers[1].kernel"} == {row["holder"] for row in found}
     run(shell, found[0]["frees"])
@@ -455,7 +458,7 @@ def test_weights_of_a_model_that_the_user_wrote_are_named_by_its_attributes(shel
         "model = Model()",
         "model(tf.ones([1, 300]));",
     )
-    (row,) = rows(shell)
+    (row,) = rows(shell, "--all")
 
     assert "model.blocks[0].kernel" == row["holder"]
     run(shell, row["frees"])
@@ -466,10 +469,11 @@ def test_slots_of_an_optimizer_are_named_by_it(shell: Shell) -> None:
     shell.run(
         "v = tf.keras.Variable(tf.ones([500, 100]))", "opt = tf.keras.optimizers.SGD(momentum=0.9)", "opt.build([v])"
     )
+    each = {row["holder"] for row in rows(shell, "--all")}
     found = {row["holder"]: row["frees"] for row in rows(shell)}
 
-    assert {"v", "opt (optimizer slot)"} == set(found)
-    run(shell, found["opt (optimizer slot)"])
+    assert ({"v", "opt (optimizer slot)"}, {"v", "opt: optimizer state (3 tensors)"}) == (each, set(found))
+    run(shell, found["opt: optimizer state (3 tensors)"])
     assert ["v"] == [row["holder"] for row in rows(shell)]
 
 

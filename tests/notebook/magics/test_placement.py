@@ -271,7 +271,7 @@ def test_trace_marks_ops_that_did_not_finish(shell: Shell) -> None:
         ("%placement_log e", ["export"]),
         ("%placement_log export ", ["csv", "json", "chrome"]),
         ("%placement_log show --device C", ["CPU:0"]),
-        ("%gpu_memory --", ["--live", "--who", "--forget-last-error", "--reset-peak", "--help"]),
+        ("%gpu_memory --", ["--live", "--who", "--all", "--forget-last-error", "--reset-peak", "--help"]),
         ("%gpu_memory --live G", ["GPU:0", "GPU:1"]),
         ("%timeit ", []),
         ("x = 1", []),

@@ -10,7 +10,7 @@ from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Line, Mark, Path, Rectangle, Text
 from nbtf.notebook.stills.palette import text_on
 from nbtf.notebook.stills.schedule import Schedule, Transfer, Work, is_host
-from nbtf.notebook.stills.stacks import Colouring, Scale, stacked
+from nbtf.notebook.stills.stacks import Colouring, Scale, column_width, stacked
 
 _OWN_BLOCK = 2.0
 """Px from which on an op or a copy has a block; below, the lane shows how busy it was."""
@@ -39,6 +39,7 @@ class LaneDrawing:
         """Takes what ran, and where the lane is, in px."""
         self.device, self.y, self.height, self.scale = device, y, height, scale
         self._ops = schedule.ops_on(device)
+        self._step = column_width(_short_pieces(schedule, scale), scale.width * len(schedule.lanes))
         self._copies = schedule.copies_of(device)
 
     def ground(self) -> Rectangle:
@@ -46,19 +47,18 @@ class LaneDrawing:
         return Rectangle(self.scale.begin, self.y, self.scale.width, self.height, "tint", radius=3)
 
     def blocks(self, colours: Colouring) -> Iterator[Mark]:
-        """Yields a block for each op that is wide enough, and how busy the rest of the lane was."""
-        short: list[tuple[float, float, str]] = []
+        """Yields a block for each op that is wide enough, and how busy the lane was besides, copies included."""
+        small = [copy for copy in self._copies if not has_block(copy, self.scale)]
+        short = [(copy.start, copy.end, "cpyf") for copy in small if copy.seconds]
         for work in self._ops:
             if has_block(work, self.scale):
                 yield from self._block(work, colours.of(work))
             elif work.seconds:
                 short.append((work.start, work.end, colours.of(work)))
-        yield from stacked(short, self.scale, self.y, self.height)
+        yield from stacked(short, self.scale, self.y, self.height, self._step)
 
     def copies(self, words: Mapping[str, str]) -> Iterator[Mark]:
-        """Yields a box for each copy that is wide enough, and how busy others kept the lane."""
-        short = [copy for copy in self._copies if copy.seconds and not has_block(copy, self.scale)]
-        yield from stacked([(copy.start, copy.end, "cpyf") for copy in short], self.scale, self.y, self.height)
+        """Yields a box for each copy that is wide enough."""
         for copy in self._copies:
             if has_block(copy, self.scale):
                 yield from _box(copy, self, words)
@@ -126,6 +126,10 @@ def _part_of_line(line: str, room: float) -> str:
 def has_block(piece: Work | Transfer, scale: Scale) -> bool:
     """Tells whether an op or a copy is drawn by itself."""
     return not piece.folded and scale.at(piece.end) - scale.at(piece.start) >= _OWN_BLOCK
+
+
+def _short_pieces(schedule: Schedule, scale: Scale) -> int:
+    return sum(not has_block(piece, scale) for piece in (*schedule.ops, *schedule.copies))
 
 
 # Copies

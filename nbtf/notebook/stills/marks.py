@@ -28,6 +28,14 @@ class Rectangle:
 
 
 @dataclass(frozen=True, slots=True)
+class Boxes:
+    """Many boxes of a colour, without edges: x, y, width and height of each."""
+
+    sides: tuple[tuple[float, float, float, float], ...]
+    fill: str
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """A straight line; with `arrow`, a head at its end."""
 
@@ -88,7 +96,7 @@ class Group:
     title: str = ""
 
 
-Mark: TypeAlias = Rectangle | Line | Path | Text | Group
+Mark: TypeAlias = Rectangle | Boxes | Line | Path | Text | Group
 
 
 @dataclass(frozen=True, slots=True)

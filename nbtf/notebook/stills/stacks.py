@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, floor
 
-from nbtf.notebook.stills.marks import Rectangle
+from nbtf.notebook.stills.marks import Boxes
 from nbtf.notebook.stills.palette import OF_PHASE
 from nbtf.notebook.stills.schedule import Schedule, Work
 
@@ -75,10 +75,25 @@ def _family(op: str) -> str:
     return next(name for name, (_, pattern) in _FAMILIES.items() if pattern.search(op))
 
 
+_MOST_COLUMNS = 640
+"""Columns that a picture has at most where many pieces are short; each is then some px wide."""
+
+
+def column_width(short: int, width: float) -> float:
+    """Returns how wide columns are, in px, for so many short pieces in lanes that are so long together.
+
+    >>> column_width(300, 3200), column_width(100_000, 3200)
+    (1.0, 5.0)
+    """
+    return 1.0 if short <= _MOST_COLUMNS else float(max(1, ceil(width / _MOST_COLUMNS)))
+
+
 def stacked(
     pieces: Iterable[tuple[float, float, str]], scale: Scale, y: float, height: float, step: float = 1.0
-) -> Iterator[Rectangle]:
+) -> Iterator[Boxes]:
     """Yields how busy each column was: begin, end and token of each piece, in seconds, stacked from below.
+
+    Wide columns have heights in whole px: neighbours that are the same are one box.
 
     Args:
       pieces: of one lane; no two overlap.
@@ -87,24 +102,24 @@ def stacked(
       height: of the lane, in px.
       step: width of a column, in px.
     """
+    digits = 1 if step == 1.0 else 0
     busy: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for start, end, token in pieces:
         begin, stop = ((scale.exact(moment) - scale.begin) / step for moment in (start, end))
         for column in range(floor(begin), ceil(stop)):
             busy[column][token] += max(0.0, min(stop, column + 1) - max(begin, column))
-    columns = [(column, _levels(shares, height)) for column, shares in sorted(busy.items())]
-    numbered = enumerate(columns)
-    for (_, levels), run in groupby(numbered, lambda entry: (entry[1][0] - entry[0], entry[1][1])):
-        same = list(run)
-        x = scale.begin + same[0][1][0] * step
-        width = min(len(same) * step, scale.end - x)
-        base = y + height
+    columns = [(column, _levels(shares, height, digits)) for column, shares in sorted(busy.items())]
+    boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
+    for (_, levels), run in groupby(enumerate(columns), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
+        same = [column for _, (column, _) in run]
+        x, base = scale.begin + same[0] * step, y + height
         for token, size in levels:
             base -= size
-            yield Rectangle(x, base, width, size, token)
+            boxes[token].append((x, base, min(len(same) * step, scale.end - x), size))
+    yield from (Boxes(tuple(sides), token) for token, sides in boxes.items())
 
 
-def _levels(shares: dict[str, float], height: float) -> tuple[tuple[str, float], ...]:
+def _levels(shares: dict[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
     """Returns the parts of a column from below, in px; sorted, so that neighbours with the same parts are the same."""
-    parts = [(token, round(height * min(share, 1.0), 1)) for token, share in sorted(shares.items())]
+    parts = [(token, round(height * min(share, 1.0), digits)) for token, share in sorted(shares.items())]
     return tuple((token, size) for token, size in parts if size > 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import atan2, cos, isfinite, pi, sin
 
-from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Boxes, Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.palette import TOKENS
 
 _SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -68,6 +68,8 @@ def _hatch(body: str) -> str:
 def _drawn(mark: Mark) -> str:
     if isinstance(mark, Rectangle):
         return _rectangle(mark)
+    if isinstance(mark, Boxes):
+        return _boxes(mark)
     if isinstance(mark, Line):
         return _line(mark)
     if isinstance(mark, Path):
@@ -82,6 +84,13 @@ def _rectangle(mark: Rectangle) -> str:
     radius = _attributes(rx=mark.radius) if mark.radius else ""
     pen = _pen(mark.stroke, mark.stroke_width, mark.dashed) + _see_through(mark.opacity)
     return _element("rect", sides + radius + _painted(mark.fill, mark.stroke) + pen, _title(mark.title))
+
+
+def _boxes(mark: Boxes) -> str:
+    """Returns one element for all, a fifth of what single ones need."""
+    numbers = (tuple(map(_number, sides)) for sides in mark.sides)
+    shape = "".join(f"M{x} {y}h{width}v{height}h-{width}z" for x, y, width, height in numbers)
+    return _element("path", f' d="{shape}"{_painted(mark.fill, "")}')
 
 
 def _line(mark: Line) -> str:

@@ -12,7 +12,7 @@ from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.lanes import LaneDrawing, Scale, bytes_in_words, drawn_copies, seconds_in_words, shape_of
 from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.schedule import CONSTANT, MODELLED, Schedule, Work, is_host
-from nbtf.notebook.stills.stacks import colouring, stacked
+from nbtf.notebook.stills.stacks import colouring, column_width, stacked
 
 WIDTH = 960.0
 _MARGIN = 16.0
@@ -129,12 +129,14 @@ class _Timeline:
         top, scale = self._y + 18, self._scale
         self._marks.append(Rectangle(scale.begin, top, scale.width, _OVERVIEW, "tint", radius=4))
         cards = [lane for lane in self._lanes if not is_host(lane)] or list(self._lanes)
+        columns = len(self._schedule.ops) + len(self._schedule.copies), scale.width * len(cards)
+        step = max(2.0, column_width(*columns))
         row = (_OVERVIEW - 8) / max(len(cards), 1)
         for number, lane in enumerate(cards):
             y, height = top + 4 + number * row, max(row - 1, 1.0)
             pieces = [(work.start, work.end, self._colours.of(work)) for work in self._schedule.ops_on(lane)]
             pieces += [(copy.start, copy.end, "cpyf") for copy in self._schedule.copies_of(lane)]
-            self._marks += stacked(pieces, scale, y, height)
+            self._marks += stacked(pieces, scale, y, height, step)
         first, second = self._whole()
         for text, y in ((first, top + 19), (second, top + 34)):
             self._marks.append(Text(text.x, y, text.words, text.fill, text.size, text.weight))
@@ -178,9 +180,10 @@ class _Timeline:
         for number in range(floor(scale.seconds / step) + 1 if step else 1):
             x = scale.at(number * step)
             words = seconds_in_words(number * step) if number else "0"
-            text = Text(x, top - 9, words, "soft", 11, anchor="middle" if number else "start")
+            half = width_of(words, 11) / 2
+            text = Text(max(scale.begin, min(x, self._right - half) - half), top - 9, words, "soft", 11)
             self._marks.append(Line(x, top - 4, x, bottom))
-            if text.begin >= end and text.begin + text.width <= self._right:
+            if text.begin >= end:
                 self._marks.append(text)
                 end = text.begin + text.width + 8
 
@@ -211,10 +214,12 @@ class _Timeline:
             percent = round(100 * (exchange.end - exchange.start) / self._schedule.seconds)
             said = {"n": f"{exchange.copies:,}", "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
             words = self._words[key].format(**said)
-            text = Text((begin + end) / 2, middle + 4, words, weight=650, anchor="middle")
             bracket = ((begin + 0.5, middle + 9), (begin + 0.5, middle), (end - 0.5, middle), (end - 0.5, middle + 9))
             marks: list[Mark] = [Path(bracket, stroke="cpy", stroke_width=1.5)]
-            if text.width + 20 < end - begin:
+            short = self._words["exchange"].format(**said)
+            tries = (Text((begin + end) / 2, middle + 4, *label, 650, "middle") for label in _labels(words, short))
+            text = next((text for text in tries if text.width + 20 < end - begin), None)
+            if text is not None:
                 marks += [Rectangle(text.begin - 6, middle - 9, text.width + 12, 18, "tint"), text]
             self._marks.append(Group(tuple(marks), words))
 
@@ -277,6 +282,11 @@ class _Timeline:
             new = Text(x, self._y, said, text.fill, text.size, text.weight, mono=text.mono)
             self._marks.append(new)
             x += new.width + 16
+
+
+def _labels(words: str, short: str) -> Iterator[tuple[str, str, float]]:
+    """Yields what a bracket may say, with colour and size: the first that fits is taken."""
+    yield from ((words, "ink", 12.0), (words, "ink", 11.0), (short, "ink", 11.0))
 
 
 def _height(lane: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import nbtf as tf
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
-from nbtf.notebook.stills.marks import Group, Mark, Picture, Rectangle, texts_of
+from nbtf.notebook.stills.marks import Boxes, Group, Mark, Picture, Rectangle, texts_of
 from nbtf.notebook.stills.palette import FILLS
 from nbtf.notebook.stills.schedule import Schedule, schedule_of
 from nbtf.notebook.stills.stacks import Scale, stacked
@@ -88,7 +88,12 @@ def drawn(record: tf.runtime.Recording, width: float = 960.0, words: Any = WORDS
 
 
 def flat(marks: tuple[Mark, ...]) -> list[Mark]:
-    return [inner for mark in marks for inner in (flat(mark.marks) if isinstance(mark, Group) else [mark])]
+    """All marks, those of groups and boxes one by one."""
+    return [inner for mark in marks for inner in (flat(mark.marks) if isinstance(mark, Group) else single(mark))]
+
+
+def single(mark: Mark) -> list[Mark]:
+    return [Rectangle(*sides, mark.fill) for sides in mark.sides] if isinstance(mark, Boxes) else [mark]
 
 
 def pieces(picture: Picture, lane: str) -> list[Rectangle]:
@@ -98,6 +103,10 @@ def pieces(picture: Picture, lane: str) -> list[Rectangle]:
     ground = grounds[lanes_of(picture).index(lane)]
     inside = (mark for mark in rectangles if ground.y - 0.1 <= mark.y and mark.y + mark.height <= ground.y + 44.1)
     return [mark for mark in inside if mark.fill in FILLS]
+
+
+def rectangles(marks: Iterable[Mark]) -> list[Rectangle]:
+    return [mark for mark in flat(tuple(marks)) if isinstance(mark, Rectangle)]
 
 
 def lanes_of(picture: Picture) -> list[str]:
@@ -249,7 +258,7 @@ def test_without_phases_groups_are_lines_of_the_program(records: dict[str, tf.ru
 def test_many_short_ops_have_no_marks_of_their_own() -> None:
     works = [(number / 20_000, (number + 0.5) / 20_000, "fwd") for number in range(20_000)]
 
-    columns = list(stacked(works, Scale(0, 800, 1.0), 0, 44))
+    columns = rectangles(stacked(works, Scale(0, 800, 1.0), 0, 44))
     assert len(columns) < 20
     assert sum(column.width * column.height for column in columns) == pytest.approx(400 * 44, rel=0.01)
 
@@ -259,12 +268,33 @@ def test_stacked_columns_have_the_area_of_their_pieces(cuts: list[tuple[float, s
     edges = sorted([0.0, 1.0, *(cut for cut, _ in cuts)])
     works = [(begin, end, token) for begin, end, (_, token) in zip(edges, edges[1:], cuts, strict=False)]
 
-    columns = list(stacked(works, Scale(100, 200, 1.0), 10, 40))
+    columns = rectangles(stacked(works, Scale(100, 200, 1.0), 10, 40))
     for token in FILLS:
         expected = sum(100 * (end - begin) for begin, end, other in works if other == token)
         area = sum(column.width * column.height for column in columns if column.fill == token)
         assert area / 40 == pytest.approx(expected, abs=1)
     assert all(10 - 1 <= column.y and column.y + column.height <= 50.01 for column in columns)
+
+
+def test_long_recordings_have_small_pictures() -> None:
+    """Many ops of all lengths on four cards that hand on what they have."""
+    random = np.random.default_rng(0)
+    events: list[Any] = []
+    free = dict.fromkeys(CARDS, 0.0)
+    for number in range(20_000):
+        device, target = CARDS[number % 4], CARDS[(number + 1) % 4]
+        seconds, phase = float(random.exponential(1e-5)), ("forward", "backward", "update", "")[number % 7 % 4]
+        common = {"seq": number, "time": 0.0, "phase": phase}
+        if number % 10:
+            start = free[device]
+            events.append(tf.runtime.OpExecuted("Op", device, (), seconds, "modelled", start=start, **common))
+        else:
+            start = free[target] = max(free[device], free[target])
+            events.append(tf.runtime.Copied(device, target, 9000, seconds, True, "move", start=start, **common))
+            free[target] += seconds
+        free[device] = start + seconds
+
+    assert len(to_svg(timeline(schedule_of(events)))) < 100_000
 
 
 def test_empty_recording_has_a_picture() -> None:

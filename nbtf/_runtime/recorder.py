@@ -23,6 +23,9 @@ CAPACITY = 100_000
 _BATCH = 1000
 """Notes that are counted together: less than a millisecond of work."""
 
+SMALL_COPY = 4096
+"""Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""
+
 _SCENES = 1000
 """Scenes that are remembered."""
 
@@ -40,8 +43,9 @@ class Snapshot(NamedTuple):
 
     `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
     target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
-    values on their way to a device and back. `peaks` is the most that was in use on a device, as events told.
-    `modelled` adds the seconds of ops whose time is modelled.
+    values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them.
+    `peaks` is the most that was in use on a device, as events told. `modelled` adds the seconds of ops whose time is
+    modelled.
     """
 
     heard: int
@@ -56,6 +60,8 @@ class Snapshot(NamedTuple):
     nbytes: Ops
     peaks: dict[str, int]
     modelled: dict[tuple[str, str, Reason], float]
+    small_moves: Ways
+    small_moved_bytes: Ways
 
     @property
     def placed(self) -> int:
@@ -79,6 +85,8 @@ class _Totals:
         self.copied_bytes: Counter[tuple[str, str]] = Counter()
         self.moves: Counter[tuple[str, str]] = Counter()
         self.moved_bytes: Counter[tuple[str, str]] = Counter()
+        self.small_moves: Counter[tuple[str, str]] = Counter()
+        self.small_moved_bytes: Counter[tuple[str, str]] = Counter()
         self.allocations: Counter[str] = Counter()
         self.peaks: dict[str, int] = {}
         self.modelled: dict[tuple[str, str, Reason], float] = {}
@@ -133,6 +141,9 @@ class _Totals:
         if event.kind == "move":
             self.moves[way] += times
             self.moved_bytes[way] += times * event.nbytes
+            if event.nbytes < SMALL_COPY:
+                self.small_moves[way] += times
+                self.small_moved_bytes[way] += times * event.nbytes
 
     def _reach(self, device: str, in_use: int) -> None:
         if in_use > self.peaks.get(device, -1):
@@ -360,6 +371,8 @@ class Recorder:
             dict(totals.nbytes),
             dict(totals.peaks),
             dict(totals.modelled),
+            dict(totals.small_moves),
+            dict(totals.small_moved_bytes),
         )
 
     def placed_before(self, seq: int) -> OpPlaced | None:

@@ -48,13 +48,16 @@ class Table:
         notes: Iterable[str] = (),
         most: int = MOST_ROWS,
         lister: str = "to_dict()",
+        folded: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
         """Takes the rows by column name; at most `most` are shown, all are in the data.
 
-        A row may have `parts`, rows of the same columns that it opens to; `lister` shows all of them.
+        A row may have `parts`, rows of the same columns that it opens to; `lister` shows all of them. Rows that
+        are `folded` are in the data alone.
         """
         self.columns, self.rows, self.notes, self._most = tuple(columns), [dict(row) for row in rows], list(notes), most
         self._lister = lister
+        self._unfolded = self.rows if folded is None else [row for row in self.rows if not folded(row)]
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the rows, each a dictionary of plain values, and the notes below them."""
@@ -74,24 +77,27 @@ class Table:
     def __repr__(self) -> str:
         """Returns the table as text."""
         cells = [[column.title for column in self._shown]]
-        for row, shown in zip(self.rows, self._cells(self.rows[: self._most]), strict=False):
+        for row, shown in zip(self._unfolded, self._cells(self._unfolded[: self._most]), strict=False):
             cells += [shown, *self._first_parts(row.get("parts", ()))]
         widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(_padded, row, widths, self._shown)).rstrip() for row in cells] if self.rows else []
+        lines = ["  ".join(map(_padded, row, widths, self._shown)).rstrip() for row in cells] if self._unfolded else []
         return "\n".join([*lines, *self._below()])
 
     def _repr_html_(self) -> str:
         """Returns the table as HTML: no script, no ids, no style but the side on which a column stands."""
         head = "".join(f'<th scope="col"{_side(one)}>{html.escape(one.title)}</th>' for one in self._shown)
-        rows = "".join(map(self._html_row, self.rows, self._cells(self.rows[: self._most])))
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
+        rows = "".join(map(self._html_row, self._unfolded, self._cells(self._unfolded[: self._most])))
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self._unfolded else ""
         return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
 
     @property
     def _shown(self) -> list[Column]:
         """The columns that say something."""
         first, *others = self.columns
-        return [first, *(one for one in others if any(one.shown(row.get(one.name)) != NOTHING for row in self.rows))]
+        return [
+            first,
+            *(one for one in others if any(one.shown(row.get(one.name)) != NOTHING for row in self._unfolded)),
+        ]
 
     def _cells(self, rows: Iterable[Mapping[str, Any]]) -> list[list[str]]:
         return [[one_line(column.shown(row.get(column.name))) for column in self._shown] for row in rows]
@@ -122,7 +128,7 @@ class Table:
         return f"<tr>{''.join(cells)}</tr>"
 
     def _below(self) -> list[str]:
-        more = len(self.rows) - self._most
+        more = len(self._unfolded) - self._most
         return [*([f"… {more:,} more rows: to_dict() has all"] if more > 0 else []), *self.notes]
 
 

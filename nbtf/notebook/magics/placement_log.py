@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def add_log_magic(session: Session, printer: Printer) -> None:
     options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: how many ops, 20 if not said")
     options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, as in '*MatMul'")
     options.add_argument("--device", metavar="SPEC", type=typed(full_name), help="show, table: only this device")
+    options.add_argument("--all", action="store_true", help="show, table: also constants, and copies under 4 KiB")
     options.add_argument("--format", choices=FORMATS, help="export: else the file's ending decides")
     add_line_magic(session, "placement_log", options, lambda chosen: _answer(session, printer, chosen))
 
@@ -71,6 +72,7 @@ def _count(text: str) -> int:
 def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> Table | None:
     if chosen.target is not None and chosen.action != "export":
         raise UsageError(f"%placement_log {chosen.action}: takes no {chosen.target!r}. %placement_log -h says more.")
+    fold = not chosen.all and chosen.op == "*"
     match chosen.action:
         case "on":
             printer.on()
@@ -83,9 +85,9 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
         case "export":
             _export(session, chosen)
         case "table":
-            return grouped(session.recorder.snapshot(0), chosen.op, chosen.device)
+            return grouped(session.recorder.snapshot(0), chosen.op, chosen.device, fold)
         case _:
-            return each(session.recorder.snapshot(), session.code_line, chosen.n, chosen.op, chosen.device)
+            return each(session.recorder.snapshot(), session.code_line, chosen.n, chosen.op, chosen.device, fold)
     return None
 
 
@@ -103,8 +105,9 @@ def each(
     last: int,
     op: str = "*",
     device: str | None = None,
+    fold: bool = False,
 ) -> Table:
-    """Returns a row for each op, the last ones."""
+    """Returns a row for each op, the last ones; constants are folded where `fold` says so."""
     placed = [event for event in snapshot.events if isinstance(event, runtime.OpPlaced)]
     wanted = [one for one in placed if fnmatchcase(one.op, op) and device in (None, one.device)]
     rows = [
@@ -118,14 +121,15 @@ def each(
         for one in wanted[-last:]
     ]
     total = len(wanted) if op != "*" or device is not None else snapshot.placed
-    notes = [f"{_ops(total)}{'' if len(rows) == total else f', the last {len(rows):,} shown'}"]
-    return Table(EACH, rows, notes, most=max(last, 1))
+    notes = [f"{_ops(total)}{'' if len(rows) == total else f', the last {len(rows):,} shown'}", *_folds(rows, fold)]
+    return Table(EACH, rows, notes, most=max(last, 1), folded=_is_folded if fold else None)
 
 
-def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None) -> Table:
+def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None, fold: bool = False) -> Table:
     """Returns a row for each op, device and reason, and one for each way that tensors were copied.
 
-    The copies stand last; first where rows are cut, so that they are always seen.
+    The copies stand last; first where rows are cut, so that they are always seen. `fold` folds constants, and copies
+    under 4 KiB, which have rows of their own then.
     """
     rows: list[dict[str, Any]] = [
         {
@@ -140,19 +144,38 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
     ]
     total = sum(row["count"] for row in rows)
     moves = sorted(snapshot.moves.items()) if op == "*" and device is None else []
-    ways: list[dict[str, Any]] = [
-        {
-            "op": "(copy)",
-            "device": f"{label(source)} → {label(target)}",
-            "count": count,
-            "nbytes": snapshot.moved_bytes[source, target],
-            "why": "input elsewhere",
-        }
-        for (source, target), count in moves
-    ]
-    rows = rows + ways if len(rows) + len(ways) <= MOST_ROWS else ways + rows
+    ways: list[dict[str, Any]] = []
+    for way, count in moves:
+        nbytes = snapshot.moved_bytes[way]
+        small = (snapshot.small_moves.get(way, 0), snapshot.small_moved_bytes.get(way, 0)) if fold else (0, 0)
+        if count > small[0]:
+            ways.append(_copies(way, count - small[0], nbytes - small[1]))
+        if small[0]:
+            ways.append(_copies(way, *small) | {"small": True})
+    shown = sum(not _is_folded(row) for row in rows + ways) if fold else len(rows) + len(ways)
+    rows = rows + ways if shown <= MOST_ROWS else ways + rows
     copies = sum(count for _, count in moves)
-    return Table(GROUPED, rows, [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors"])
+    notes = [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors", *_folds(rows, fold)]
+    return Table(GROUPED, rows, notes, folded=_is_folded if fold else None)
+
+
+def _copies(way: tuple[str, str], count: int, nbytes: int) -> dict[str, Any]:
+    source, target = map(label, way)
+    why = "input elsewhere"
+    return {"op": "(copy)", "device": f"{source} → {target}", "count": count, "nbytes": nbytes, "why": why}
+
+
+def _is_folded(row: Mapping[str, Any]) -> bool:
+    return row["op"] == "_EagerConst" or "small" in row
+
+
+def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
+    """Returns a line that says how many constants and copies are folded; none where none are."""
+    constants = sum([row.get("count", 1) for row in rows if row["op"] == "_EagerConst"])
+    copies = sum([row["count"] for row in rows if "small" in row])
+    texts = [f"{constants:,} {'constant' if constants == 1 else 'constants'}"] if constants else []
+    texts += [f"{copies:,} {'copy' if copies == 1 else 'copies'} < 4 KiB"] if copies else []
+    return [f"folded: {', '.join(texts)} (`--all` shows them)"] if fold and texts else []
 
 
 def _ops(count: int) -> str:

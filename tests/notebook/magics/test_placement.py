@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 from itertools import pairwise
 from pathlib import Path
 
@@ -57,12 +58,72 @@ op           device                                 count  bytes out  why
 AddV2        GPU:1 (simulated)                          1        4 B  asked for by tf.device
 _EagerConst  GPU:0 (simulated)                          1        4 B  lowest-numbered GPU
 (copy)       GPU:0 (simulated) → GPU:1 (simulated)      2        8 B  input elsewhere
-2 ops, 2 copies of tensors""" == repr(shell.run("%placement_log table").result)
+2 ops, 2 copies of tensors""" == repr(shell.run("%placement_log table --all").result)
+
+
+def test_constants_and_small_copies_are_folded(shell: Shell) -> None:
+    shell.run(*MIXED)
+
+    assert """\
+op     device             count  bytes out  why
+AddV2  GPU:1 (simulated)      1        4 B  asked for by tf.device
+2 ops, 2 copies of tensors
+folded: 1 constant, 2 copies < 4 KiB (`--all` shows them)""" == repr(shell.run("%placement_log table").result)
+    assert """\
+op     device             why                     code
+AddV2  GPU:1 (simulated)  asked for by tf.device  cell 1, line 3: b = a + a
+2 ops
+folded: 1 constant (`--all` shows them)""" == repr(shell.run("%placement_log").result)
+
+
+@pytest.mark.parametrize(("length", "folded"), [(1023, 1), (1024, 0)])
+def test_copies_from_4_kib_on_are_not_folded(shell: Shell, length: int, folded: int) -> None:
+    shell.run(f"a = tf.ones([{length}])", "with tf.device('GPU:1'): b = tf.negative(a)")
+
+    shown = repr(shell.run("%placement_log table").result)
+
+    assert (bool(folded), not folded) == ("1 copy < 4 KiB" in shown, "(copy)" in shown)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_folded_and_shown_add_up_to_everything(shell: Shell, seed: int) -> None:
+    order = random.Random(seed)
+    for _ in range(20):
+        length, gpu = order.choice([1, 700, 1023, 1024, 5000]), order.randrange(2)
+        shell.run(f"a = tf.ones([{length}])", f"with tf.device('GPU:{gpu}'): b = tf.negative(a) + 1.0")
+
+    log, whole = (shell.run(f"%placement_log table {option}").result for option in ("", "--all"))
+
+    copies = [row for row in log.rows if row["op"] == "(copy)"]
+    small, constants = (
+        sum(row["count"] for row in log.rows if "small" in row),
+        sum(row["count"] for row in log.rows if row["op"] == "_EagerConst"),
+    )
+    for name in ("count", "nbytes"):
+        assert sum(row[name] for row in log.rows) == sum(row[name] for row in whole.rows)
+    assert all((row["nbytes"] < 4096 * row["count"]) == ("small" in row) for row in copies)
+    assert log.notes[1:] == [
+        f"folded: {constants} constants, {small} {'copy' if small == 1 else 'copies'} < 4 KiB (`--all` shows them)"
+    ]
+
+
+def test_constants_that_are_asked_for_are_not_folded(shell: Shell) -> None:
+    shell.run("c = tf.constant(1.0)")
+
+    for action in ("show", "table"):
+        shown = repr(shell.run(f"%placement_log {action} --op _Eager*").result)
+        assert ("_EagerConst", False) == (shown.splitlines()[1].split()[0], "folded" in shown)
+
+
+def test_folded_constants_and_copies_are_checked(shell: Shell) -> None:
+    error = shell.run("%%placement --expect _EagerConst=GPU:1 --no-copies", *MIXED).error
+
+    assert {"_EagerConst", "copies"} <= set(" ".join(getattr(error, "lines", ())).replace(":", " ").split())
 
 
 def test_copies_are_seen_though_rows_are_cut(shell: Shell) -> None:
     shell.run(
-        "v = tf.ones([2])",
+        "v = tf.ones([2000])",
         "for i in range(70):",
         "    with tf.device(f'GPU:{i + 1}'):",
         "        w = tf.identity(v)",

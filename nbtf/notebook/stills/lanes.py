@@ -172,14 +172,14 @@ def _arrow(copy: Transfer, source: LaneDrawing, target: LaneDrawing) -> Iterator
 
 def _box(copy: Transfer, lane: LaneDrawing, words: Mapping[str, str]) -> Iterator[Mark]:
     x, end = lane.scale.at(copy.start), lane.scale.at(copy.end)
-    said = f"{copy.source} → {copy.target}: {bytes_in_words(copy.nbytes)}, {seconds_in_words(copy.seconds)}"
-    title = said if end - x >= _TITLED else ""
+    sentence = f"{copy.source} → {copy.target}: {bytes_in_words(copy.nbytes)}, {seconds_in_words(copy.seconds)}"
+    title = sentence if end - x >= _TITLED else ""
     yield Rectangle(x, lane.y, end - x, lane.height, "cpyf", "cpy", 0.8, 2, title=title)
     if is_host(lane.device):
         return
     outgoing = lane.device == copy.source
-    other = copy.target if outgoing else copy.source
-    name = words["to" if outgoing else "from"].format(name=words["host"] if is_host(other) else other)
+    partner = copy.target if outgoing else copy.source
+    name = words["to" if outgoing else "from"].format(name=words["host"] if is_host(partner) else partner)
     middle, center = lane.y + lane.height / 2, (x + end) / 2
     size = bytes_in_words(copy.nbytes)
     both = (

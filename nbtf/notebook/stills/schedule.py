@@ -203,8 +203,8 @@ def _lanes(ops: Sequence[Work], copies: Sequence[Transfer]) -> tuple[str, ...]:
 
 
 def _order(name: str) -> tuple[bool, str, int]:
-    kind, _, number = name.rpartition(":")
-    return not is_host(name), kind, int(number) if number.isdigit() else 0
+    prefix, _, number = name.rpartition(":")
+    return not is_host(name), prefix, int(number) if number.isdigit() else 0
 
 
 def is_host(device: str) -> bool:

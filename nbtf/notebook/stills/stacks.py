@@ -111,15 +111,15 @@ def stacked(
     columns = [(column, _levels(shares, height, digits)) for column, shares in sorted(busy.items())]
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
     for (_, levels), run in groupby(enumerate(columns), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
-        same = [column for _, (column, _) in run]
-        x, base = scale.begin + same[0] * step, y + height
+        numbers = [column for _, (column, _) in run]
+        x, base = scale.begin + numbers[0] * step, y + height
         for token, size in levels:
             base -= size
-            boxes[token].append((x, base, min(len(same) * step, scale.end - x), size))
+            boxes[token].append((x, base, min(len(numbers) * step, scale.end - x), size))
     yield from (Boxes(tuple(sides), token) for token, sides in boxes.items())
 
 
 def _levels(shares: dict[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
     """Returns the parts of a column from below, in px; sorted, so that neighbours with the same parts are the same."""
-    parts = [(token, round(height * min(share, 1.0), digits)) for token, share in sorted(shares.items())]
-    return tuple((token, size) for token, size in parts if size > 0)
+    levels = [(token, round(height * min(share, 1.0), digits)) for token, share in sorted(shares.items())]
+    return tuple((token, size) for token, size in levels if size > 0)

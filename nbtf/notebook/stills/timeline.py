@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from math import floor, log10
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
-from nbtf.notebook.code_lines import LONGEST
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.lanes import LaneDrawing, Scale, bytes_in_words, drawn_copies, seconds_in_words, shape_of
 from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
@@ -52,9 +52,8 @@ class _Timeline:
         self._labels = {lane: self._label(lane) for lane in self._lanes}
         columns = [_MARGIN + text.width + 12 for texts in self._labels.values() for text in texts]
         self._right = width - _MARGIN
-        whole = self._whole()
-        left = max([_LABELS, *columns, *(_MARGIN + text.width + 12 for text in whole)])
-        self._scale = Scale(left, self._right, schedule.seconds)
+        columns += [_MARGIN + text.width + 12 for text in self._overview_labels()]
+        self._scale = Scale(max(_LABELS, *columns), self._right, schedule.seconds)
         self._marks: list[Mark] = []
         self._y = 0.0
 
@@ -95,14 +94,14 @@ class _Timeline:
         if self._schedule.copies:
             keys.append(("cpyf", words["copy"]))
         honest = words["simulated" if self._schedule.clock == MODELLED else "real"]
-        rest = begin + state.width + 37
+        honest_x = begin + state.width + 37
         needed = sum(29 + width_of(name, 11) for _, name in keys) - 14
-        if rest + width_of(honest, 12) + 20 + needed <= self._right:
-            self._marks.append(Text(rest, 27, honest, "soft"))
+        if honest_x + width_of(honest, 12) + 20 + needed <= self._right:
+            self._marks.append(Text(honest_x, 27, honest, "soft"))
             self._keys(self._right - needed, keys)
             return
-        if rest + width_of(honest, 12) <= self._right:
-            self._marks.append(Text(rest, 27, honest, "soft"))
+        if honest_x + width_of(honest, 12) <= self._right:
+            self._marks.append(Text(honest_x, 27, honest, "soft"))
         else:
             self._flow([Text(0, 0, honest, "soft")])
         self._y += 20
@@ -121,7 +120,7 @@ class _Timeline:
 
     # Overview
 
-    def _whole(self) -> list[Text]:
+    def _overview_labels(self) -> list[Text]:
         seconds = self._words["span"].format(seconds=seconds_in_words(self._schedule.seconds), clock=self._clock)
         return [Text(_MARGIN, 0, self._words["whole"], "soft", 11), Text(_MARGIN, 0, seconds, size=11, weight=600)]
 
@@ -137,7 +136,7 @@ class _Timeline:
             pieces = [(work.start, work.end, self._colours.of(work)) for work in self._schedule.ops_on(lane)]
             pieces += [(copy.start, copy.end, "cpyf") for copy in self._schedule.copies_of(lane)]
             self._marks += stacked(pieces, scale, y, height, step)
-        first, second = self._whole()
+        first, second = self._overview_labels()
         for text, y in ((first, top + 19), (second, top + 34)):
             self._marks.append(Text(text.x, y, text.words, text.fill, text.size, text.weight))
         self._y = top + _OVERVIEW
@@ -191,9 +190,9 @@ class _Timeline:
         """Returns the seconds between two lines: 1, 2 or 5 of a unit, so that there are at most twelve."""
         if not self._scale.seconds:
             return 0.0
-        least = self._scale.seconds / min(12.0, self._scale.width / 68)
-        unit = 10.0 ** floor(log10(least))
-        return next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= least * 0.999)
+        shortest = self._scale.seconds / min(12.0, self._scale.width / 68)
+        unit = 10.0 ** floor(log10(shortest))
+        return next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= shortest * 0.999)
 
     def _choose(self, drawings: list[LaneDrawing]) -> None:
         longest = self._schedule.longest
@@ -211,12 +210,12 @@ class _Timeline:
         middle, key = tops[host] + _HOST / 2, "allReduce" if len(exchanges) == 1 else "allReduces"
         for exchange in exchanges:
             begin, end = self._scale.at(exchange.start), self._scale.at(exchange.end)
-            percent = round(100 * (exchange.end - exchange.start) / self._schedule.seconds)
-            said = {"n": f"{exchange.copies:,}", "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
-            words = self._words[key].format(**said)
+            percent = round(100 * (exchange.end - exchange.start) / (self._schedule.seconds or 1.0))
+            figures = {"n": f"{exchange.copies:,}", "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
+            words = self._words[key].format(**figures)
             bracket = ((begin + 0.5, middle + 9), (begin + 0.5, middle), (end - 0.5, middle), (end - 0.5, middle + 9))
             marks: list[Mark] = [Path(bracket, stroke="cpy", stroke_width=1.5)]
-            short = self._words["exchange"].format(**said)
+            short = self._words["exchange"].format(**figures)
             tries = (Text((begin + end) / 2, middle + 4, *label, 650, "middle") for label in _labels(words, short))
             text = next((text for text in tries if text.width + 20 < end - begin), None)
             if text is not None:
@@ -250,11 +249,11 @@ class _Timeline:
     def _because(self, work: Work) -> Iterator[Text]:
         if work.reason is not None:
             texts = catalogue.words("reasons")
-            why = texts.get(work.reason.kind, work.reason.kind).format(detail=work.reason.detail or work.op)
-            yield Text(0, 0, self._words["why"].format(why=why))
+            reason = texts.get(work.reason.kind, work.reason.kind).format(detail=work.reason.detail or work.op)
+            yield Text(0, 0, self._words["why"].format(why=reason))
         line = self._code_line(work.site) if work.site is not None else ""
         if line:
-            yield Text(0, 0, line[:LONGEST], "soft", 11, mono=True)
+            yield Text(0, 0, line, "soft", 11, mono=True)
 
     def _folded(self) -> Iterator[str]:
         schedule, words = self._schedule, self._words
@@ -271,17 +270,30 @@ class _Timeline:
             yield words["more"].format(n=len(schedule.lanes) - len(self._lanes))
 
     def _flow(self, texts: list[Text], begin: float = _MARGIN) -> None:
-        """Adds texts on the next line, and on more where they need them."""
+        """Adds texts on the next line, and on more where they need them; one that is longer than a line is broken."""
         self._y += 20
         x = begin
         for text in texts:
-            if x > begin and x + text.width > self._right:
-                self._y += 18
-                x = begin
-            said = fitted(text.words, self._right - x, text.size, text.weight, text.mono)
-            new = Text(x, self._y, said, text.fill, text.size, text.weight, mono=text.mono)
-            self._marks.append(new)
-            x += new.width + 16
+            for number, words in enumerate(_lines(text, self._right - begin)):
+                new = Text(x, self._y, words, text.fill, text.size, text.weight, mono=text.mono)
+                if x > begin and (number or x + new.width > self._right):
+                    self._y += 18
+                    x = begin
+                    new = replace(new, x=x, y=self._y)
+                self._marks.append(new)
+                x += new.width + 16
+
+
+def _lines(text: Text, room: float) -> list[str]:
+    """Returns words as lines that fit: broken at spaces, and cut only where there is none."""
+    lines = [""]
+    for word in text.words.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and replace(text, words=longer).width > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [fitted(line, room, text.size, text.weight, text.mono) for line in lines]
 
 
 def _labels(words: str, short: str) -> Iterator[tuple[str, str, float]]:

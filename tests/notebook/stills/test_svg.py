@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbtf._runtime.phases import HOLDERS, PHASES
 from nbtf.notebook.stills.glyphs import fitted, width_of
-from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text, texts_of
+from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Path, Picture, Rectangle, Text, texts_of
 from nbtf.notebook.stills.palette import FILLS, OF_HOLDER, OF_PHASE, TOKENS, text_on
 from nbtf.notebook.stills.svg import to_svg
 
@@ -65,6 +65,12 @@ def test_every_token_has_its_dark_colour_where_it_is_used(token: str) -> None:
     assert f".f-{token}{{fill:{TOKENS[token].dark}}}" in svg
     assert f".s-{token}{{stroke:{TOKENS[token].dark}}}" in svg
     assert f'class="f-{token} s-{token}" fill="{TOKENS[token].light}" stroke="{TOKENS[token].light}"' in svg
+
+
+def test_boxes_of_a_colour_are_one_element() -> None:
+    shape = named(parsed(Boxes(((1, 2, 3, 4), (5.55, 6, 7, 8)), "bwd")), "path")[0]
+
+    assert ("M1 2h3v4h-3zM5.5 6h7v8h-7z", TOKENS["bwd"].light) == (shape.get("d"), shape.get("fill"))
 
 
 def test_nothing_runs_and_nothing_is_loaded() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
@@ -239,6 +240,24 @@ def test_svg_is_small_and_says_the_shares(record: tf.runtime.Recording) -> None:
     assert root.get("aria-label", "").startswith("Where the time went: ")
 
 
+@pytest.mark.parametrize("width", [480, 640, 960])
+def test_words_of_honesty_are_never_cut(records: dict[str, tf.runtime.Recording], width: int) -> None:
+    said = " ".join(text.words for text in texts_of(drawn(records["step"], width, LONGER).marks))
+
+    assert LONGER["simulated"] in said
+    assert re.search(
+        LONGER["folded"].replace("{constants}", r"\d+").replace("{copies}", r"\d+").format(ops=r"\d+"), said
+    )
+    assert "…" not in said
+
+
+def test_copies_without_a_length_are_no_error() -> None:
+    at: dict[str, Any] = {"seq": 0, "time": 0.0, "phase": "all-reduce", "start": 0.0}
+    copy = tf.runtime.Copied("GPU:0", "CPU:0", 5000, 0.0, True, "move", **at)
+
+    assert "0 ns, modelled" in [text.words for text in texts_of(timeline(schedule_of([copy])).marks)]
+
+
 def test_modelled_and_measured_times_are_never_mixed(records: dict[str, tf.runtime.Recording]) -> None:
     said = {name: " ".join(text.words for text in texts_of(drawn(record).marks)) for name, record in records.items()}
 
@@ -284,7 +303,7 @@ def test_long_recordings_have_small_pictures() -> None:
     for number in range(20_000):
         device, target = CARDS[number % 4], CARDS[(number + 1) % 4]
         seconds, phase = float(random.exponential(1e-5)), ("forward", "backward", "update", "")[number % 7 % 4]
-        common = {"seq": number, "time": 0.0, "phase": phase}
+        common: dict[str, Any] = {"seq": number, "time": 0.0, "phase": phase}
         if number % 10:
             start = free[device]
             events.append(tf.runtime.OpExecuted("Op", device, (), seconds, "modelled", start=start, **common))
@@ -294,7 +313,19 @@ def test_long_recordings_have_small_pictures() -> None:
             free[target] += seconds
         free[device] = start + seconds
 
-    assert len(to_svg(timeline(schedule_of(events)))) < 100_000
+    picture = timeline(schedule_of(events))
+    assert len(to_svg(picture)) < 100_000
+    stacks: dict[tuple[float, float], list[Rectangle]] = {}
+    for lane in CARDS:
+        for piece in pieces(picture, lane):
+            stacks.setdefault((piece.x, piece.width), []).append(piece)
+    hidden = [
+        (low, high)
+        for stack in stacks.values()
+        for high, low in pairwise(sorted(stack, key=lambda piece: piece.y))
+        if high.y + high.height > low.y + 0.01
+    ]
+    assert [] == hidden
 
 
 def test_empty_recording_has_a_picture() -> None:

@@ -98,14 +98,19 @@ def real_card_is_full(
 
 def _reason(need: int, stats: AllocatorStats) -> str:
     """Says why it does not fit where the sum suggests that it does; nothing where the sum says it all."""
-    free = stats.bytes_limit - stats.bytes_in_use
-    if need > stats.bytes_limit:
-        return f" Its limit is {mib(stats.bytes_limit)}; this needs {mib(need)}."
+    return shortage(need, stats.bytes_limit, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_chunk)
+
+
+def shortage(need: int, limit: int, in_use: int, pool: int, largest_free: int) -> str:
+    """Returns the sentence of an error that says why a request does not fit; nothing where the sum says it all."""
+    free = limit - in_use
+    if need > limit:
+        return f" Its limit is {mib(limit)}; this needs {mib(need)}."
     if need > free:
         return ""
-    if need <= stats.bytes_limit - stats.pool_bytes:
-        return f" {gib(stats.pool_bytes)} are mapped; the rest of the card is taken by other logical devices."
-    return f" {gib(free)} are free, but not in one piece: the largest has {gib(stats.largest_free_chunk)}."
+    if need <= limit - pool:
+        return f" {gib(pool)} are mapped; the rest of the card is taken by other logical devices."
+    return f" {gib(free)} are free, but not in one piece: the largest has {gib(largest_free)}."
 
 
 def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:

@@ -66,6 +66,11 @@ class MemoryReplay:
             for number in [number for number, pieces in self._pieces.items() if not pieces]:
                 del self._sizes[number], self._pieces[number]
 
+    @property
+    def region_sizes(self) -> dict[int, int]:
+        """The bytes of each region, by its number."""
+        return dict(self._sizes)
+
     def regions(self) -> tuple[RegionView, ...]:
         """Returns regions and chunks as `memory_map` does."""
         return tuple(

@@ -1,0 +1,99 @@
+"""Where on a picture does a step of a memory history stand, and what is written below?"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+
+from nbtf import runtime
+from nbtf.notebook.stills.glyphs import fitted, width_of
+from nbtf.notebook.stills.marks import Line, Mark, Rectangle, Text
+from nbtf.notebook.stills.memory_history import MemoryHistory, Span
+from nbtf.notebook.stills.palette import OF_PHASE
+
+CodeLine = Callable[[runtime.Site], str]
+
+MARGIN = 16.0
+LEFT = 66.0
+"""Where the axis begins; sizes stand on its left."""
+
+_REFUSAL = 112.0
+"""Px that a refused request has, so that its size can be read."""
+
+COLOURS = {
+    "weights": "wgt",
+    "optimizer slots": "upd",
+    "Python names": "py",
+    "activations": "fwd",
+    "gradients": "bwd",
+    "temporary": "tmp",
+}
+"""What groups of a history are filled with."""
+
+
+class StepAxis:
+    """Columns, all as wide but for those of refusals: one for each step that changes a piece of some size."""
+
+    def __init__(self, history: MemoryHistory, left: float, right: float, least: float, shown: Sequence[int] = ()):
+        """Lays the steps out.
+
+        Args:
+          history: whose steps.
+          left: px at which the first one begins.
+          right: px at which the last one ends.
+          least: bytes; smaller pieces have no columns.
+          shown: steps that have columns whatever they change.
+        """
+        self.left, self.right, steps = left, right, max(history.steps, 1)
+        refused = {refusal.step for refusal in history.refusals}
+        begins = {0, *refused, *(step + 1 for step in refused), *shown}
+        begins |= {step for band in history.bands if band.size >= least for step in (band.birth, band.death)}
+        self.firsts = sorted(step for step in begins if 0 <= step < steps)
+        share = min(_REFUSAL * len(refused) / (right - left), 0.5)
+        ordinary = max(len(self.firsts) - len(refused), 1)
+        weights = [share / len(refused) if step in refused else (1 - share) / ordinary for step in self.firsts]
+        scale = (right - left) / sum(weights)
+        self._edges = [left]
+        for weight in weights:
+            self._edges.append(self._edges[-1] + weight * scale)
+        self._steps = steps
+
+    def x(self, step: int) -> float:
+        """Returns the px at which the column of a step begins; of the number of steps, the end."""
+        if step >= self._steps:
+            return self.right
+        return self._edges[bisect_right(self.firsts, step) - 1]
+
+    def columns(self) -> list[tuple[range, float, float]]:
+        """Returns the steps of each column, and the px where it begins and ends."""
+        ends = [*self.firsts[1:], self._steps]
+        return [
+            (range(first, end), *self._edges[at : at + 2])
+            for at, (first, end) in enumerate(zip(self.firsts, ends, strict=True))
+        ]
+
+    def spans(self, spans: Sequence[Span], y: float, code_line: CodeLine) -> list[Mark]:
+        """Returns phases, or lines of the program, below the axis."""
+        marks: list[Mark] = []
+        merged: list[Span] = []
+        for span in spans:  # what has no width of its own stands with its neighbour
+            if merged and self.x(span.end) - self.x(span.first) < 1:
+                merged[-1] = merged[-1]._replace(end=span.end)
+            elif merged and (span.phase, span.site) == (merged[-1].phase, merged[-1].site):
+                merged[-1] = merged[-1]._replace(end=span.end)
+            else:
+                merged.append(span)
+        for span in merged:
+            begin, end = self.x(span.first), self.x(span.end)
+            if span.phase:
+                marks.append(Rectangle(begin + 0.5, y + 3, end - begin - 1, 4, OF_PHASE[span.phase], radius=2))
+                if width_of(span.phase, 11) <= end - begin - 4:
+                    marks.append(Text((begin + end) / 2, y + 20, span.phase, "soft", 11, anchor="middle"))
+            elif span.site is not None:
+                words = fitted(code_line(span.site), end - begin - 8, 11)
+                marks += [Line(begin, y, begin, y + 8, "line"), *_if_any(Text(begin + 4, y + 20, words, "soft", 11))]
+        return marks
+
+
+def _if_any(text: Text) -> list[Mark]:
+    return [text] if text.words else []

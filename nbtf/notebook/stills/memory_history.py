@@ -1,0 +1,317 @@
+"""What was where in a device's memory, step by step: bands of addresses, holes, refusals, and how much was in use."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nbtf import runtime
+
+WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
+    "weights",
+    "optimizer slots",
+    "Python names",
+    "activations",
+    "gradients",
+    "temporary",
+)
+"""Who holds memory, from what lives longest to what lives shortest."""
+
+Change = runtime.Allocated | runtime.Freed | runtime.Refused
+"""What is a step of a history."""
+
+Addresses = Mapping[tuple[int, int], str]
+"""Names of who holds pieces, by region and offset."""
+
+
+CONSTANT = "_EagerConst"
+"""The op that makes tensors of Python values."""
+
+
+class Band(NamedTuple):
+    """A piece of memory from birth to death, in steps; `death` is the number of steps if it is still in use.
+
+    `start` is its address where regions stand one after another; the rest is as in `Allocated`.
+    """
+
+    start: int
+    size: int
+    requested: int
+    group: str
+    name: str
+    birth: int
+    death: int
+    region: int
+    offset: int
+    label: runtime.Label | None = None
+    event: runtime.Allocated | None = None
+
+
+class Refusal(NamedTuple):
+    """A request that did not fit, and the step at which it came."""
+
+    step: int
+    event: runtime.Refused
+
+
+class Span(NamedTuple):
+    """Steps from `first` up to `end` that belong together: a phase of training, or a line of the program."""
+
+    first: int
+    end: int
+    phase: str
+    site: runtime.Site
+
+
+class Extent(NamedTuple):
+    """Where a region stands among the others, and the steps in which the device has it."""
+
+    region: int
+    start: int
+    size: int
+    birth: int
+    death: int
+
+
+class MemoryHistory:
+    """What a recording tells of one device's memory; its steps are the events that change it, or fail to."""
+
+    def __init__(
+        self,
+        device: str,
+        limit: int,
+        events: Iterable[runtime.Event],
+        regions: Iterable[Any] = (),
+        names: Addresses | None = None,
+        scenes: Iterable[int] = (),
+    ) -> None:
+        """Reads a recording.
+
+        Args:
+          device: a full name.
+          limit: the most bytes that the device may take.
+          events: of all devices, in order.
+          regions: what `tf.runtime.memory_map` returned before the first of them.
+          names: who holds what is still in use at the end.
+          scenes: numbers of events with which cells begin.
+        """
+        self.device, self.limit, self._before, self._names = device, limit, tuple(regions), names or {}
+        heard = list(events)
+        self.changes = [event for event in heard if isinstance(event, Change) and _is_placed(event, device)]
+        self._moves = sorted([*_moves(heard), *scenes])
+        self.in_use, self.pool = _levels(self.changes, self._before)
+        self.refusals = [Refusal(at, each) for at, each in enumerate(self.changes) if isinstance(each, runtime.Refused)]
+        self.extents = _extents(self.regions_by_step(), len(self.changes))
+        self.bands = sorted(self._bands(), key=lambda band: (band.birth, band.start))
+        self.spans = _spans(self.changes)
+
+    @property
+    def short_name(self) -> str:
+        """The device as people call it."""
+        return runtime.short_name(self.device)
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are."""
+        return len(self.changes)
+
+    @property
+    def top(self) -> int:
+        """The highest address that a region reached."""
+        return max((each.start + each.size for each in self.extents), default=0)
+
+    @property
+    def peak(self) -> int:
+        """The step at which most was in use, the first of them."""
+        return max(range(self.steps), key=lambda step: (self.in_use[step], -step), default=0)
+
+    def regions(self, step: int) -> tuple[Any, ...]:
+        """Returns regions and chunks after a step, as `tf.runtime.memory_map` returned them then."""
+        replay = runtime.MemoryReplay(self.device, self._before)
+        for event in self.changes[: step + 1]:
+            replay.take(event)
+        return replay.regions()
+
+    def regions_by_step(self) -> Iterable[Mapping[int, int]]:
+        """Yields sizes of the regions by their numbers, before the first step and then after each."""
+        replay = runtime.MemoryReplay(self.device, self._before)
+        yield replay.region_sizes
+        for event in self.changes:
+            replay.take(event)
+            yield replay.region_sizes
+
+    def holes(self, step: int) -> list[tuple[int, int]]:
+        """Returns addresses and sizes of the free pieces after a step."""
+        starts = self._starts(step)
+        return [
+            (starts[region.region] + chunk.offset, chunk.size)
+            for region in self.regions(step)
+            for chunk in region.chunks
+            if not chunk.in_use
+        ]
+
+    def alive(self, step: int) -> list[Band]:
+        """Returns what is in use after a step, by address."""
+        return sorted((band for band in self.bands if band.birth <= step < band.death), key=lambda band: band.start)
+
+    def group_levels(self) -> list[dict[str, int]]:
+        """Returns the bytes charged to each group, after each step."""
+        changes: list[Counter[str]] = [Counter() for _ in range(self.steps + 1)]
+        for band in self.bands:
+            changes[band.birth][band.group] += band.size
+            changes[band.death][band.group] -= band.size
+        totals = dict.fromkeys(GROUPS, 0)
+        levels: list[dict[str, int]] = []
+        for change in changes[: self.steps]:
+            totals = {group: totals[group] + change[group] for group in GROUPS}
+            levels.append(totals)
+        return levels
+
+    def _starts(self, step: int) -> dict[int, int]:
+        return {each.region: each.start for each in self.extents if each.birth <= step < each.death}
+
+    def _bands(self) -> Iterable[Band]:
+        """Yields all pieces; those from before the recording are born at its first step."""
+        held: dict[tuple[int, int], tuple[int, runtime.Allocated | None, Any]] = {
+            (region.region, chunk.offset): (0, None, chunk)
+            for region in self._before
+            for chunk in region.chunks
+            if chunk.in_use
+        }
+        for step, event in enumerate(self.changes):
+            if isinstance(event, runtime.Allocated):
+                held[event.region, event.offset] = step, event, None
+            elif isinstance(event, runtime.Freed):
+                piece = held.pop((event.region, event.offset))
+                yield self._band((event.region, event.offset), piece, step)
+        for place, piece in held.items():
+            yield self._band(place, piece, self.steps)
+
+    def _band(
+        self,
+        place: tuple[int, int],
+        piece: tuple[int, runtime.Allocated | None, Any],
+        death: int,
+    ) -> Band:
+        birth, event, chunk = piece
+        starts = self._starts(birth) or {each.region: each.start for each in self.extents if each.birth == 0}
+        label = chunk.label if event is None else event.label
+        label = label if isinstance(label, runtime.Label) else None
+        requested = chunk.requested if event is None else event.nbytes
+        size = chunk.size if event is None else event.size
+        group = _group(event, label, event is None or self._outlives(event, death))
+        name = self._names.get(place, "") if death == self.steps else ""
+        text = name or _name(group, event, label)
+        return Band(starts[place[0]] + place[1], size, requested, group, text, birth, death, *place, label, event)
+
+    def _outlives(self, event: runtime.Allocated, death: int) -> bool:
+        """Tells whether a piece lived longer than the line that made it."""
+        if death == self.steps:
+            return True
+        moves = self._moves
+        return bisect_right(moves, event.seq) < bisect_right(moves, self.changes[death].seq)
+
+
+def _is_placed(event: Change, device: str) -> bool:
+    """Tells whether an event is of a device and says where in its memory."""
+    return event.device == device and (isinstance(event, runtime.Refused) or event.region >= 0)
+
+
+def _levels(changes: Sequence[Change], before: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """Returns what was in use and what the device had taken, after each step; exact, whatever is drawn."""
+    used = sum(chunk.size for region in before for chunk in region.chunks if chunk.in_use)
+    in_use: list[int] = []
+    for event in changes:
+        used += event.size if isinstance(event, runtime.Allocated) else 0
+        used -= event.size if isinstance(event, runtime.Freed) else 0
+        in_use.append(used)
+    return in_use, [event.pool for event in changes]
+
+
+def _extents(sizes: Iterable[Mapping[int, int]], steps: int) -> list[Extent]:
+    """Returns where each region stands: at the lowest address where it fits among those that are there."""
+    present: dict[int, Extent] = {}
+    extents: list[Extent] = []
+    for step, now in enumerate(sizes, -1):
+        for number in [number for number in present if number not in now]:
+            extents.append(present.pop(number)._replace(death=max(step, 0)))
+        for number in sorted(now.keys() - present.keys()):
+            start = _gap(sorted((each.start, each.size) for each in present.values()), now[number])
+            present[number] = Extent(number, start, now[number], max(step, 0), steps)
+    return sorted([*extents, *present.values()], key=lambda each: (each.birth, each.start))
+
+
+def _gap(taken: Sequence[tuple[int, int]], size: int) -> int:
+    end = 0
+    for start, length in taken:
+        if start - end >= size:
+            break
+        end = start + length
+    return end
+
+
+def _moves(events: Iterable[runtime.Event]) -> list[int]:
+    """Returns the numbers of the events that another line of the program caused than the one before."""
+    moves: list[int] = []
+    site: runtime.Site = None
+    for event in events:
+        if not isinstance(event, runtime.Freed) and event.site not in (None, site):
+            site = event.site
+            moves.append(event.seq)
+    return moves
+
+
+_HOLDERS = {"input": NAMES}
+"""Groups of what memory is kept for, where they are called differently."""
+
+
+def _group(event: runtime.Allocated | None, label: runtime.Label | None, is_held: bool) -> str:
+    """Returns who holds a piece: what lives longer than the line that made it is held by a name."""
+    holder = "" if event is None else event.holder
+    group = _HOLDERS.get(holder, holder)
+    if group in GROUPS and group != TEMPORARY:
+        return group
+    is_scratch = label is not None and label.op == "scratch"
+    return NAMES if is_held and not is_scratch and (event is None or not event.phase) else TEMPORARY
+
+
+_ALONE = {WEIGHTS: "weight", SLOTS: "optimizer slot"}
+"""What pieces are called that ops say little about."""
+
+
+def _name(group: str, event: runtime.Allocated | None, label: runtime.Label | None) -> str:
+    """Returns what a piece is called while nobody knows a name of it: layer and op."""
+    op = "" if label is None else label.op
+    layer = "" if event is None else event.layer.rpartition("/")[2]
+    if group in _ALONE:
+        return " · ".join(filter(None, (layer, _ALONE[group])))
+    if op == CONSTANT:
+        op = "input" if event is not None and event.holder == "input" else "constant"
+    if group == GRADIENTS and not layer:
+        layer = "gradient"
+    return " · ".join(filter(None, (layer, op))) or "piece"
+
+
+def _spans(changes: Sequence[Change]) -> list[Span]:
+    """Returns the phases; where a program has none, its lines."""
+    has_phases = any(event.phase for event in changes)
+    spans: list[Span] = []
+    for step, event in enumerate(changes):
+        if isinstance(event, runtime.Freed):
+            continue
+        phase, site = (event.phase, None) if has_phases else ("", event.site)
+        if not spans or (spans[-1].phase, spans[-1].site) != (phase, site):
+            spans.append(Span(step, len(changes), phase, site))
+    return [
+        span._replace(end=following.first)
+        for span, following in zip(spans, [*spans[1:], None], strict=True)
+        if following
+    ] + spans[-1:]
+
+
+def rounded_up(size: int) -> int:
+    """Returns a size whose quarters are plain figures."""
+    unit = 1 << max((size - 1).bit_length() - 3, 2)
+    return -(-size // unit) * unit

@@ -1,0 +1,130 @@
+"""Who holds how much at a step? Boxes of groups with boxes of pieces; area is bytes charged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nbtf._devices.sizes import gib
+from nbtf.notebook.stills.glyphs import fitted
+from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.memory_axis import COLOURS, MARGIN
+from nbtf.notebook.stills.memory_history import Band, MemoryHistory
+
+WIDTH, HEIGHT = 960.0, 300.0
+_TOP, _HEAD = 44.0, 22.0
+
+
+class Box(NamedTuple):
+    """A rectangle, in px."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def inset(self, margin: float, head: float = 0.0) -> Box:
+        """Returns what is inside a margin, below a head."""
+        width, height = self.width - 2 * margin, self.height - 2 * margin - head
+        return Box(self.x + margin, self.y + margin + head, max(width, 0.0), max(height, 0.0))
+
+
+def treemap(history: MemoryHistory, width: float = WIDTH, step: int | None = None) -> Picture:
+    """Returns who holds a device's memory after a step.
+
+    Args:
+      history: of the device.
+      width: in px; at least 320 are used.
+      step: the one with the most in use when None.
+    """
+    width, step = max(width, 320.0), history.peak if step is None else step
+    pieces = history.alive(step)
+    groups: dict[str, list[Band]] = {}
+    for band in sorted(pieces, key=lambda band: -band.size):
+        groups.setdefault(band.group, []).append(band)
+    order = sorted(groups, key=lambda group: -_sum(groups[group]))
+    in_use = _sum(pieces)
+    title = Text(MARGIN, 28, f"Who holds {history.short_name}", size=15, weight=650)
+    count = f"{gib(in_use)} in use in {len(pieces)} pieces · area = bytes charged"
+    marks: list[Mark] = [title, Text(title.x + title.width + 12, 28, count, "soft")]
+    whole = Box(MARGIN, _TOP, width - 2 * MARGIN, HEIGHT)
+    for group, box in zip(order, squarified([_sum(groups[group]) for group in order], whole), strict=True):
+        marks += _container(group, groups[group], box)
+    height = _TOP + HEIGHT + 14
+    frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
+    return Picture(width, height, f"Who holds {history.short_name}: {count}", (frame, *marks))
+
+
+def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
+    """Returns boxes in the order of sizes, the largest first, areas as the sizes, each as square as can be.
+
+    Source: Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000.
+    """
+    boxes: list[Box] = []
+    rest, total = list(sizes), sum(sizes)
+    while rest and total and box.width > 0 and box.height > 0:
+        scale, side = box.width * box.height / total, min(box.width, box.height)
+        count = 1
+        while count < len(rest) and _worst(rest[: count + 1], scale, side) <= _worst(rest[:count], scale, side):
+            count += 1
+        row, rest = rest[:count], rest[count:]
+        thickness, at = sum(row) * scale / side, 0.0
+        for size in row:
+            length = size * scale / thickness
+            if box.width <= box.height:
+                boxes.append(Box(box.x + at, box.y, length, thickness))
+            else:
+                boxes.append(Box(box.x, box.y + at, thickness, length))
+            at += length
+        total -= sum(row)
+        if box.width <= box.height:
+            box = Box(box.x, box.y + thickness, box.width, box.height - thickness)
+        else:
+            box = Box(box.x + thickness, box.y, box.width - thickness, box.height)
+    return boxes + [Box(box.x, box.y, 0.0, 0.0)] * len(rest)
+
+
+def _worst(row: Sequence[int], scale: float, side: float) -> float:
+    """Returns the ratio of the sides of the least square box of a row."""
+    area = sum(row) * scale
+    return max(side**2 * row[0] * scale / area**2, area**2 / (side**2 * row[-1] * scale))
+
+
+def _sum(bands: Sequence[Band]) -> int:
+    return sum(band.size for band in bands)
+
+
+def _container(group: str, bands: Sequence[Band], box: Box) -> list[Mark]:
+    """Returns the box of a group, with those of its pieces."""
+    token, has_head = COLOURS[group], box.width > 90 and box.height > 44
+    outer = box.inset(1)
+    title = f"{group}: {gib(_sum(bands))}"
+    marks: list[Mark] = [Rectangle(*outer, stroke=token, stroke_width=1.5, radius=4, title=title)]
+    if has_head:
+        figure = Text(box.x + box.width - 8, box.y + 16, gib(_sum(bands)), "soft", weight=600, anchor="end")
+        words = fitted(group, figure.begin - box.x - 16, 12, 650)
+        marks += [figure, *([Text(box.x + 8, box.y + 16, words, weight=650)] if words else [])]
+    inner = box.inset(3, _HEAD if has_head else 0.0)
+    for band, piece in zip(bands, squarified([band.size for band in bands], inner), strict=True):
+        if min(piece.width, piece.height) >= 1:  # what is smaller is part of the group's own box
+            marks += _piece(band, token, piece)
+    return marks
+
+
+def _piece(band: Band, token: str, box: Box) -> list[Mark]:
+    shape = "" if band.label is None else f"  {list(band.label.shape)}"
+    gap = 1.0 if min(box.width, box.height) > 4 else 0.0
+    inside = box.inset(gap)
+    title = f"{band.name}{shape}: {band.size:,} B"
+    marks: list[Mark] = [Rectangle(*inside, fill=token, radius=min(3.0, inside.width / 4), opacity=0.17, title=title)]
+    if box.width > 8 and box.height > 8:
+        marks.append(Rectangle(inside.x, inside.y, 4, inside.height, token, radius=1.5))
+    lines = [(name, 11.0, 600, True, "ink") for name in band.name.split(" · ")]
+    for at, (words, size, weight, mono, fill) in enumerate(
+        [*lines, (f"{gib(band.requested)}{shape}", 11.0, 400, False, "soft")]
+    ):
+        y = box.y + 16 + 15 * at
+        shown = fitted(words, box.width - 16, size, weight, mono)
+        if shown and y + 4 <= box.y + box.height:
+            marks.append(Text(box.x + 11, y, shown, fill, size, weight, mono=mono))
+    return marks

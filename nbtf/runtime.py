@@ -57,6 +57,7 @@ from nbtf._runtime.recorder import Snapshot as Snapshot
 from nbtf._runtime.replay import MemoryReplay as MemoryReplay
 
 if TYPE_CHECKING:
+    from nbtf._devices.bfc_report import RegionView
     from nbtf._frameworks.base import Arrays as Arrays
     from nbtf._frameworks.base import Card as Card
     from nbtf._frameworks.base import Framework
@@ -451,6 +452,15 @@ class Recording:
             )
         bytes_limit = None if limit is None else size_in_bytes(limit)
         return fit_of_device(snapshot.events, self._maps, without_cuda(device), bytes_limit, without)
+
+    def regions_before(self, device: str = "GPU:0") -> tuple[RegionView, ...]:
+        """Returns what `memory_map` told of a simulated GPU when the recording began; nothing if it was not in use.
+
+        Args:
+          device: a name.
+        """
+        held = [regions for name, (_, regions) in self._maps.items() if short_name(name) == short_name(device)]
+        return tuple(held[0]) if held else ()
 
     def expect(self, *rules: str, no_copies: bool = False, without: Collection[str] = ()) -> None:
         """Checks where ops ran. What other libraries ran is not recorded, so with them in the block the check fails.

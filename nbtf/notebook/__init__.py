@@ -10,15 +10,18 @@ from nbtf.notebook.session import SESSIONS as _SESSIONS
 from nbtf.notebook.session import Session as _Session
 
 if _TYPE_CHECKING:
+    from nbtf.notebook.stills.memory_pictures import memory_picture as memory_picture
     from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
     from nbtf.notebook.views.widgets import MemoryView as MemoryView
 
-__all__ = ["DeviceMap", "MemoryView", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = ["DeviceMap", "MemoryView", "load_ipython_extension", "memory_picture", "unload_ipython_extension"]
 
 
 def __getattr__(name: str) -> Any:
     if name in ("DeviceMap", "MemoryView"):  # late: they need anywidget, the magics do not
         return getattr(_import_module("nbtf.notebook.views.widgets"), name)
+    if name == "memory_picture":  # late: few programs draw
+        return _import_module("nbtf.notebook.stills.memory_pictures").memory_picture
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

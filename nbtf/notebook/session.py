@@ -53,6 +53,7 @@ class Session:
     def start(self) -> None:
         """Starts to record and to listen to the shell."""
         self.began = time.time()
+        self.recording = runtime.Recording(self.recorder)
         default = runtime.get_default_device()
         self.on_stop(lambda: runtime.set_default_device(default))
         self.on_stop(self.monitor.close)

@@ -28,6 +28,10 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     now.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     shown.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
     now.add_argument("--all", action="store_true", help="with --who: each tensor of a list, a model or an optimizer")
+    drawn: Any = {"dest": "picture", "action": "store_const"}
+    shown.add_argument("--plane", **drawn, const="plane", help="a picture: what was where, and what did not fit")
+    shown.add_argument("--stacked", **drawn, const="stacked", help="a picture: how much is held for what, over time")
+    shown.add_argument("--treemap", **drawn, const="treemap", help="a picture: who holds how much at the peak")
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
 
@@ -47,9 +51,9 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.all and not chosen.who:
         raise UsageError("%gpu_memory: --all goes with --who. %gpu_memory -h says what there is.")
-    for name in chosen.spec:
-        require(name, False, "%devices lists them.")
-    names = tuple(short(name) for name in chosen.spec if name is not None)
+    names = _names(chosen)
+    if chosen.picture:
+        return _picture(session, chosen.picture, [gpu.name for gpu in gpus_named(names)])
     if chosen.forget_last_error:
         forget(session)
     if chosen.reset_peak:
@@ -63,6 +67,24 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.live:
         return live(session, "MemoryView", lambda: table(session, names), names, chosen.here)
     return table(session, names)
+
+
+def _names(chosen: argparse.Namespace) -> tuple[str, ...]:
+    """Returns the short names of the GPUs that were asked for, which are here."""
+    for name in chosen.spec:
+        require(name, False, "%devices lists them.")
+    return tuple(short(name) for name in chosen.spec if name is not None)
+
+
+def _picture(session: Session, view: str, names: list[str]) -> Any:
+    """Returns a picture of the memory of a GPU: of several, the one that most happened to."""
+    from nbtf.notebook.stills.memory_pictures import picture_of_session, steps_by_device  # late: few cells draw
+
+    busy = steps_by_device(session)
+    if any(busy[name] for name in names):
+        return picture_of_session(session, max(names, key=lambda name: busy[name]), view)
+    say("No memory of a simulated GPU was taken since the extension was loaded: there is nothing to draw.")
+    return None
 
 
 # Of a cell

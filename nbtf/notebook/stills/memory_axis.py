@@ -66,11 +66,8 @@ class StepAxis:
 
     def columns(self) -> list[tuple[range, float, float]]:
         """Returns the steps of each column, and the px where it begins and ends."""
-        ends = [*self.firsts[1:], self._steps]
-        return [
-            (range(first, end), *self._edges[at : at + 2])
-            for at, (first, end) in enumerate(zip(self.firsts, ends, strict=True))
-        ]
+        edges = zip(self.firsts, [*self.firsts[1:], self._steps], self._edges, self._edges[1:], strict=False)
+        return [(range(first, end), left, right) for first, end, left, right in edges]
 
     def spans(self, spans: Sequence[Span], y: float, code_line: CodeLine) -> list[Mark]:
         """Returns phases, or lines of the program, below the axis."""

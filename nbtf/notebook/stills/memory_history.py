@@ -304,11 +304,8 @@ def _spans(changes: Sequence[Change]) -> list[Span]:
         phase, site = (event.phase, None) if has_phases else ("", event.site)
         if not spans or (spans[-1].phase, spans[-1].site) != (phase, site):
             spans.append(Span(step, len(changes), phase, site))
-    return [
-        span._replace(end=following.first)
-        for span, following in zip(spans, [*spans[1:], None], strict=True)
-        if following
-    ] + spans[-1:]
+    ends = [*(span.first for span in spans[1:]), len(changes)]
+    return [span._replace(end=end) for span, end in zip(spans, ends, strict=True)]
 
 
 def rounded_up(size: int) -> int:

@@ -241,6 +241,8 @@ class _Plane:
         keys = [(COLOURS[group], group) for group in GROUPS if group in groups]
         folded = [band for band in history.bands if band.size < self._least]
         for token, words in [*keys, ("hatch", "free")]:
+            if x + 15 + width_of(words, 11) > self._width - MARGIN:
+                x, y = LEFT, y + 18
             text = Text(x + 15, y, words, "soft", 11)
             stroke = "line" if token == "hatch" else ""
             self._marks += [Rectangle(x, y - 9, 10, 10, token, stroke, radius=2), text]

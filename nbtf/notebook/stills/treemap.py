@@ -119,12 +119,10 @@ def _piece(band: Band, token: str, box: Box) -> list[Mark]:
     marks: list[Mark] = [Rectangle(*inside, fill=token, radius=min(3.0, inside.width / 4), opacity=0.17, title=title)]
     if box.width > 8 and box.height > 8:
         marks.append(Rectangle(inside.x, inside.y, 4, inside.height, token, radius=1.5))
-    lines = [(name, 11.0, 600, True, "ink") for name in band.name.split(" · ")]
-    for at, (words, size, weight, mono, fill) in enumerate(
-        [*lines, (f"{gib(band.requested)}{shape}", 11.0, 400, False, "soft")]
-    ):
-        y = box.y + 16 + 15 * at
-        shown = fitted(words, box.width - 16, size, weight, mono)
+    lines = [(words, True) for words in band.name.split(" · ")] + [(f"{gib(band.requested)}{shape}", False)]
+    for at, (words, is_name) in enumerate(lines):
+        y, weight = box.y + 16 + 15 * at, 600 if is_name else 400
+        shown = fitted(words, box.width - 16, 11, weight, is_name)
         if shown and y + 4 <= box.y + box.height:
-            marks.append(Text(box.x + 11, y, shown, fill, size, weight, mono=mono))
+            marks.append(Text(box.x + 11, y, shown, "ink" if is_name else "soft", 11, weight, mono=is_name))
     return marks

@@ -1,0 +1,150 @@
+"""Which pictures are there of the memory of a recording, or of what a notebook's session has heard?"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from nbtf import runtime
+from nbtf._devices.sites import file_and_line
+from nbtf.notebook.device_names import full_name
+from nbtf.notebook.holders.holders import holder_names
+from nbtf.notebook.session import Session
+from nbtf.notebook.stills.marks import Picture
+from nbtf.notebook.stills.memory_axis import CodeLine
+from nbtf.notebook.stills.memory_history import MemoryHistory
+from nbtf.notebook.stills.memory_plane import Fits, memory_plane
+from nbtf.notebook.stills.memory_stack import memory_stack
+from nbtf.notebook.stills.svg import to_svg
+from nbtf.notebook.stills.treemap import treemap
+
+VIEWS = "plane", "stacked", "treemap"
+_SECONDS = 1.0
+"""How long a search for names may take."""
+
+
+class Still:
+    """A picture that a notebook shows; it prints as the sentence that says what is on it."""
+
+    def __init__(self, picture: Picture) -> None:
+        """Takes the picture."""
+        self.picture = picture
+
+    def __repr__(self) -> str:
+        """Returns what is on it."""
+        return self.picture.title
+
+    def _repr_svg_(self) -> str:
+        """Returns it as SVG."""
+        return to_svg(self.picture)
+
+
+def memory_picture(
+    record: runtime.Recording, device: str = "GPU:0", view: str = "plane", step: int | None = None
+) -> Still:
+    """Returns a picture of what a recording tells of a simulated GPU's memory.
+
+    Args:
+      record: from `tf.runtime.recording()`.
+      device: a name.
+      view: `"plane"`, what was where, by address and step; `"stacked"`, how much each kind of holder has, over time;
+        `"treemap"`, who holds how much.
+      step: whose chunks the plane shows (the last one when None), or whose pieces the treemap (that of the peak). The
+        steps are the events that took or freed memory, or failed to, from 0 on.
+
+    Raises:
+      ValueError: there is no such view or step, or the recording has lost its first events, or none of its events is
+        about such a device.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1, memory="64MiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 64 MiB): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record:
+    ...     x = tf.zeros([2**22])
+    >>> tf.notebook.memory_picture(record)
+    Memory of GPU:0: 16 of 64 MiB in use.
+    """
+    if view not in VIEWS:
+        raise ValueError(f"view is one of {', '.join(map(repr, VIEWS))}. Got {view!r}")
+    snapshot, name = record.snapshot(), runtime.without_cuda(device)
+    full = _checked(snapshot, name)
+    history = MemoryHistory(full, _limit(snapshot.events, full), snapshot.events, record.regions_before(name))
+    if step is not None and not 0 <= step < history.steps:
+        raise ValueError(f"step is 0 to {history.steps - 1}. Got {step}")
+    return _picture(view, history, step, lambda limit: bool(record.fits(limit, device=full)), file_and_line)
+
+
+def _checked(snapshot: runtime.Snapshot, name: str) -> str:
+    """Returns the full name of a device, if events tell all about its memory."""
+    if snapshot.cut:
+        raise ValueError(f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more.")
+    short = runtime.short_name(name)
+    heard = {event.device for event in snapshot.events if isinstance(event, _ABOUT_MEMORY)}
+    full = [device for device in heard if runtime.short_name(device) == short]
+    if not full:
+        raise ValueError(f"Nothing took memory of '{name}' in this recording: only simulated GPUs tell where it is")
+    return full[0]
+
+
+_ABOUT_MEMORY = (runtime.Allocated, runtime.Freed, runtime.Refused)
+
+
+def _limit(events: tuple[runtime.Event, ...], device: str) -> int:
+    """Returns how much a device may take, as it was then if a refusal tells it."""
+    limits = [event.limit for event in events if isinstance(event, runtime.Refused) and event.device == device]
+    short = runtime.short_name(device)
+    limits += [each.memory_limit for each in runtime.devices() if each.name == short and each.memory_limit]
+    return limits[0] if limits else max((event.pool for event in events if isinstance(event, _ABOUT_MEMORY)), default=0)
+
+
+def _picture(view: str, history: MemoryHistory, step: int | None, fits: Fits | None, code_line: CodeLine) -> Still:
+    if view == "plane":
+        return Still(memory_plane(history, step=step, fits=fits, code_line=code_line))
+    return Still(memory_stack(history, code_line=code_line) if view == "stacked" else treemap(history, step=step))
+
+
+# What a session has heard
+
+
+def steps_by_device(session: Session) -> Counter[str]:
+    """Returns how many events are about the memory of each device, by its short name, on the machine of today."""
+    return Counter(
+        runtime.short_name(event.device) for event in _events(session)[0] if isinstance(event, _ABOUT_MEMORY)
+    )
+
+
+def picture_of_session(session: Session, name: str, view: str) -> Still:
+    """Returns a picture of a device's memory; the plane shows the chunks at the last refusal, if there was one.
+
+    Args:
+      session: what it has heard on the machine of today is drawn.
+      name: of a device, short.
+      view: one of `VIEWS`.
+
+    Raises:
+      ValueError: the first events are no longer kept.
+    """
+    cut = session.recorder.snapshot().cut
+    if cut:
+        raise ValueError(
+            f"The first {cut:,} events of the session are no longer kept. Record a cell: "
+            "with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
+        )
+    events, is_first = _events(session)
+    full, record = str(full_name(name)), session.recording
+    names, _ = holder_names(session, _SECONDS)
+    holders = {piece[1:]: text for piece, text in names.items() if piece[0] == name}
+    before = record.regions_before(name) if is_first else ()
+    scenes = [scene.first for scene in session.recorder.scenes]
+    history = MemoryHistory(full, _limit(events, full), events, before, holders, scenes)
+    step = history.refusals[-1].step if history.refusals else None
+    fits: Fits | None = (lambda limit: bool(record.fits(limit, device=full))) if is_first else None
+    return _picture(view, history, step if view == "plane" else None, fits, session.code_line)
+
+
+def _events(session: Session) -> tuple[tuple[runtime.Event, ...], bool]:
+    """Returns the events on the machine of today, and whether that is the first."""
+    events, scenes = session.recorder.snapshot().events, session.recorder.scenes
+    if not scenes or scenes[0].machine == scenes[-1].machine:
+        return events, not scenes or scenes[0].machine == 1
+    first = min(scene.first for scene in scenes if scene.machine == scenes[-1].machine)
+    return tuple(event for event in events if event.seq >= first), False

@@ -1,0 +1,215 @@
+"""Do pictures of memory show the allocator's chunks, with the figures of its errors?"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import nbtf as tf
+from nbtf.notebook.stills.marks import Picture, Rectangle, texts_of
+from nbtf.notebook.stills.memory_history import GROUPS, MemoryHistory
+from nbtf.notebook.stills.memory_pictures import Still, memory_picture
+from nbtf.notebook.stills.memory_plane import HEIGHT, memory_plane
+from nbtf.notebook.stills.memory_stack import memory_stack
+from nbtf.notebook.stills.svg import to_svg
+from nbtf.notebook.stills.treemap import Box, squarified, treemap
+from tests.machines import LOCAL, MIB, machine
+from tests.notebook.conftest import Shell
+
+GPU = f"{LOCAL}GPU:0"
+PLANE_END = 448
+"""Px at which address 0 stands."""
+
+
+def fragments() -> str:
+    """Fifteen tensors of which some go, so that no hole is as large as the next request; returns the error."""
+    held: list[Any] = [tf.zeros([2**8, 2**12]) for _ in range(15)]
+    for number in (4, 6, 8, 10):
+        held[number] = None
+    with pytest.raises(tf.errors.ResourceExhaustedError) as error:
+        tf.zeros([2**9, 2**12])
+    return str(error.value)
+
+
+def at_random(seed: int) -> None:
+    """Takes and frees pieces of any size; some requests are refused."""
+    random, held = Random(seed), list[Any]()
+    for _ in range(60):
+        if held and random.random() < 0.45:
+            held.pop(random.randrange(len(held)))
+        try:
+            held.append(tf.zeros([random.randrange(1, 2 ** random.randrange(4, 21))]))
+        except tf.errors.ResourceExhaustedError:
+            held.clear()
+
+
+def train(steps: int = 3) -> None:
+    layers = [tf.keras.layers.Dense(256, activation="relu", name="hidden"), tf.keras.layers.Dense(10)]
+    model = tf.keras.Sequential([tf.keras.layers.Input([784]), *layers])
+    model.compile(optimizer="adam", loss="mse")
+    for _ in range(steps):
+        model.train_on_batch(np.ones((512, 784), "float32"), np.ones((512, 10), "float32"))
+
+
+def history_of(record: tf.runtime.Recording, limit: int) -> MemoryHistory:
+    return MemoryHistory(GPU, limit, record.events, record.regions_before())
+
+
+def chunks_drawn(picture: Picture, limit: int) -> list[tuple[int, int, bool]]:
+    """Returns address and size of what the cross-section has, and whether it is in use."""
+    chunks: list[tuple[int, int, bool]] = []
+    for mark in picture.marks:
+        if isinstance(mark, Rectangle) and (match := re.search(r": ([\d,]+) B$", mark.title)):
+            nbytes = int(match[1].replace(",", ""))
+            assert mark.height == pytest.approx(nbytes / limit * HEIGHT, abs=1e-6)
+            chunks.append(
+                (round((PLANE_END - mark.y - mark.height) / HEIGHT * limit), nbytes, mark.title[:5] != "free:")
+            )
+    return sorted(chunks)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("growth", ["mapped at once", "grown"])
+def test_cross_section_of_every_step_is_the_allocators_chunk_list(seed: int, growth: str) -> None:
+    with machine(1, memory="8MiB", TF_FORCE_GPU_ALLOW_GROWTH=str(growth == "grown").lower()):
+        looks: dict[int, Any] = {}
+        with tf.runtime.recording() as record:
+            random, held = Random(seed), list[Any]()
+            for _ in range(40):
+                if held and random.random() < 0.45:
+                    held.pop(random.randrange(len(held)))
+                try:
+                    held.append(tf.zeros([random.randrange(1, 2 ** random.randrange(4, 20))]))
+                except tf.errors.ResourceExhaustedError:
+                    held.clear()
+                regions = tf.runtime.memory_map("GPU:0")
+                looks[history_of(record, 8 * MIB).steps - 1] = regions
+            with pytest.raises(tf.errors.ResourceExhaustedError):
+                tf.zeros([9 * MIB])  # so the plane goes up to the limit
+        history = history_of(record, 8 * MIB)
+    assert len(looks) > 20
+    for step, regions in looks.items():
+        assert history.regions(step) == regions
+    for step in range(history.steps):
+        starts = {each.region: each.start for each in history.extents if each.birth <= step < each.death}
+        expected = [
+            (starts[region.region] + chunk.offset, chunk.size, chunk.in_use)
+            for region in history.regions(step)
+            for chunk in region.chunks
+        ]
+        assert sorted(expected) == chunks_drawn(memory_plane(history, step=step), max(8 * MIB, history.top))
+        assert sum(size for _, size, _ in expected) == history.pool[step]
+        assert sum(size for _, size, used in expected if used) == history.in_use[step]
+        assert sum(history.group_levels()[step].values()) == history.in_use[step]
+
+
+def test_figures_of_a_refusal_are_those_of_the_error() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            error = fragments()
+        history = history_of(record, 64 * MIB)
+        step = history.refusals[-1].step
+        picture = memory_plane(history, step=step, fits=lambda limit: bool(record.fits(limit)))
+    words = [text.words for text in texts_of(picture.marks)]
+    sentence = "8 MiB asked for, in use 48 of 64 MiB. 16 MiB are free, but not in one piece: the largest has 4 MiB."
+    assert sentence in error
+    assert any(sentence in text for text in words)
+    assert {"48 MiB", "free 16 MiB, largest 4 MiB", "8 MiB asked for", "out of memory"} <= set(words)
+    assert any(re.fullmatch(r"would fit from \d+ MiB \(\d+ MiB: no\)", text) for text in words)
+    holes = [size for _, size in history.holes(step)]
+    assert (max(holes), sum(holes)) == (history.refusals[-1].event.largest_free, 64 * MIB - history.in_use[step])
+
+
+def test_limit_that_would_do_is_tried() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            fragments()
+        still = memory_picture(record)
+        words = next(text.words for text in texts_of(still.picture.marks) if text.words.startswith("would fit"))
+        enough, short = map(int, re.findall(r"(\d+) MiB", words))
+        assert (bool(record.fits(enough * MIB)), bool(record.fits(short * MIB))) == (True, False)
+
+
+@pytest.mark.parametrize("width", [560, 640, 960])
+@pytest.mark.parametrize("scene", [fragments, train, lambda: at_random(5)], ids=["fragments", "training", "random"])
+def test_pictures_parse_and_cut_no_name_short(scene: Any, width: int) -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            scene()
+        history = history_of(record, 64 * MIB)
+    for picture in (memory_plane(history, width), memory_stack(history, width), treemap(history, width)):
+        ElementTree.fromstring(to_svg(picture))
+        for text in texts_of(picture.marks):
+            assert text.size >= 11
+            assert "…" not in text.words or len(text.words) >= 5
+            assert -0.5 <= text.begin
+            assert text.begin + text.width <= picture.width + 0.5
+
+
+def test_bands_are_as_high_as_their_bytes() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            fragments()
+        history = history_of(record, 64 * MIB)
+    picture = memory_plane(history)
+    heights = [mark.height for mark in picture.marks if isinstance(mark, Rectangle) and "charged" in mark.title]
+    sizes = [band.size for band in history.bands if band.size * HEIGHT >= 64 * MIB]
+    assert len(heights) == len(sizes) >= 15
+    assert heights == pytest.approx([size * HEIGHT / (64 * MIB) for size in sizes])
+
+
+def test_training_is_told_by_kind_of_holder() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            train()
+        history = history_of(record, 64 * MIB)
+    totals = history.group_levels()[history.peak]
+    assert sum(totals.values()) == max(history.in_use)
+    assert all(totals[group] > 0 for group in GROUPS if group != "temporary")
+    assert totals["weights"] >= 4 * (784 * 256 + 256 * 10)
+    assert totals["optimizer slots"] >= 2 * totals["weights"] - MIB
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_boxes_of_a_treemap_cover_it_in_proportion(seed: int) -> None:
+    random = Random(seed)
+    sizes = sorted((random.randrange(1, 10**6) for _ in range(40)), reverse=True)
+    boxes = squarified(sizes, Box(10, 20, 300, 200))
+    areas = [box.width * box.height for box in boxes]
+    assert areas == pytest.approx([size * 60_000 / sum(sizes) for size in sizes])
+    for number, box in enumerate(boxes):
+        assert 10 - 1e-6 <= box.x <= box.x + box.width <= 310 + 1e-6
+        for other in boxes[:number]:
+            apart = min(box.x + box.width, other.x + other.width) - max(box.x, other.x) < 1e-6
+            assert apart or min(box.y + box.height, other.y + other.height) - max(box.y, other.y) < 1e-6
+
+
+def test_wrong_requests_are_refused() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            held = tf.zeros([2**20])
+        del held
+        with pytest.raises(ValueError, match="view is one of"):
+            memory_picture(record, view="lane")
+        with pytest.raises(ValueError, match="step is 0 to"):
+            memory_picture(record, step=10**6)
+        with pytest.raises(ValueError, match="Nothing took memory of 'GPU:3'"):
+            memory_picture(record, "GPU:3")
+
+
+@pytest.mark.parametrize("view", ["plane", "stacked", "treemap"])
+def test_magic_returns_a_picture_with_names_of_the_program(shell: Shell, view: str) -> None:
+    assert "nothing to draw" in shell.run(f"%gpu_memory --{view}").out
+    shell.run("import nbtf as tf")
+    shell.run("held = [tf.zeros([2**20]) for _ in range(3)]")
+    ran = shell.run(f"%gpu_memory --{view}")
+    assert ran.error is None
+    assert isinstance(ran.result, Still)
+    formats, _ = shell.ip.display_formatter.format(ran.result)
+    assert {"image/svg+xml", "text/plain"} <= formats.keys()
+    assert view == "stacked" or "held[1]" in formats["image/svg+xml"]

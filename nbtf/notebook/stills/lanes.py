@@ -35,11 +35,11 @@ class _Span(NamedTuple):
 class LaneDrawing:
     """A device's lane, at a height in the picture."""
 
-    def __init__(self, schedule: Schedule, device: str, y: float, height: float, scale: Scale) -> None:
-        """Takes what ran, and where the lane is, in px."""
+    def __init__(self, schedule: Schedule, device: str, y: float, height: float, scale: Scale, step: float) -> None:
+        """Takes what ran, and where the lane is and how wide its columns are, in px."""
         self.device, self.y, self.height, self.scale = device, y, height, scale
         self._ops = schedule.ops_on(device)
-        self._step = column_width(_short_pieces(schedule, scale), scale.width * len(schedule.lanes))
+        self._step = step
         self._copies = schedule.copies_of(device)
 
     def ground(self) -> Rectangle:
@@ -128,8 +128,17 @@ def has_block(piece: Work | Transfer, scale: Scale) -> bool:
     return not piece.folded and scale.at(piece.end) - scale.at(piece.start) >= _OWN_BLOCK
 
 
-def _short_pieces(schedule: Schedule, scale: Scale) -> int:
-    return sum(not has_block(piece, scale) for piece in (*schedule.ops, *schedule.copies))
+def density_width(schedule: Schedule, scale: Scale) -> float:
+    """Returns how wide the columns are that show pieces without a block, in px."""
+    devices = ((work, (work.device,)) for work in schedule.ops)
+    ends = ((copy, (copy.source, copy.target)) for copy in schedule.copies)
+    columns = {
+        (device, int(scale.at(piece.start)))
+        for piece, names in (*devices, *ends)
+        if piece.seconds and not has_block(piece, scale)
+        for device in names
+    }
+    return column_width(len(columns), scale.width * len(schedule.lanes))
 
 
 # Copies

@@ -79,13 +79,13 @@ _MOST_COLUMNS = 640
 """Columns that a picture has at most where many pieces are short; each is then some px wide."""
 
 
-def column_width(short: int, width: float) -> float:
-    """Returns how wide columns are, in px, for so many short pieces in lanes that are so long together.
+def column_width(columns: int, width: float) -> float:
+    """Returns how wide columns are, in px, where so many of 1 px are needed and all lanes together are so long.
 
-    >>> column_width(300, 3200), column_width(100_000, 3200)
+    >>> column_width(300, 3200), column_width(2900, 3200)
     (1.0, 5.0)
     """
-    return 1.0 if short <= _MOST_COLUMNS else float(max(1, ceil(width / _MOST_COLUMNS)))
+    return 1.0 if columns <= _MOST_COLUMNS else float(max(1, ceil(width / _MOST_COLUMNS)))
 
 
 def stacked(

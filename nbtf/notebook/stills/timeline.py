@@ -9,10 +9,18 @@ from math import floor, log10
 from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.glyphs import fitted, width_of
-from nbtf.notebook.stills.lanes import LaneDrawing, Scale, bytes_in_words, drawn_copies, seconds_in_words, shape_of
+from nbtf.notebook.stills.lanes import (
+    LaneDrawing,
+    Scale,
+    bytes_in_words,
+    density_width,
+    drawn_copies,
+    seconds_in_words,
+    shape_of,
+)
 from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.schedule import CONSTANT, MODELLED, Schedule, Work, is_host
-from nbtf.notebook.stills.stacks import colouring, column_width, stacked
+from nbtf.notebook.stills.stacks import colouring, stacked
 
 WIDTH = 960.0
 _MARGIN = 16.0
@@ -128,8 +136,7 @@ class _Timeline:
         top, scale = self._y + 18, self._scale
         self._marks.append(Rectangle(scale.begin, top, scale.width, _OVERVIEW, "tint", radius=4))
         cards = [lane for lane in self._lanes if not is_host(lane)] or list(self._lanes)
-        columns = len(self._schedule.ops) + len(self._schedule.copies), scale.width * len(cards)
-        step = max(2.0, column_width(*columns))
+        step = max(2.0, density_width(self._schedule, scale))
         row = (_OVERVIEW - 8) / max(len(cards), 1)
         for number, lane in enumerate(cards):
             y, height = top + 4 + number * row, max(row - 1, 1.0)
@@ -151,7 +158,9 @@ class _Timeline:
             y += _HOST + _BELOW_HOST if is_host(lane) else _LANE + _BELOW_LANE
         bottom = y - 8
         self._axis(top, bottom)
-        drawings = [LaneDrawing(self._schedule, lane, tops[lane], _height(lane), self._scale) for lane in self._lanes]
+        schedule, scale = self._schedule, self._scale
+        step = density_width(schedule, scale)
+        drawings = [LaneDrawing(schedule, lane, tops[lane], _height(lane), scale, step) for lane in self._lanes]
         for drawing in drawings:
             self._marks.append(drawing.ground())
             for text, below in zip(self._labels[drawing.device], (15, 31, 45), strict=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -90,9 +91,9 @@ class Table:
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self._unfolded else ""
         return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
 
-    @property
+    @cached_property
     def _shown(self) -> list[Column]:
-        """The columns that say something."""
+        """The columns that say something: looked for once, as a table may have 100,000 rows."""
         first, *others = self.columns
         return [
             first,

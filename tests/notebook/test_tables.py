@@ -157,6 +157,16 @@ def test_sizes_are_short(nbytes: int | None, shown: str) -> None:
     assert shown == size(nbytes)
 
 
+@pytest.mark.parametrize("form", ["__repr__", "_repr_html_"])
+def test_an_empty_column_is_looked_at_once_for_all_rows(form: str) -> None:
+    asked: list[object] = []
+    empty = Column("none", "none", lambda value: asked.append(value) or "–")  # type: ignore[func-returns-value]
+
+    getattr(Table([Column("n", "n"), empty], [{"n": number} for number in range(50)]), form)()
+
+    assert 50 == len(asked)
+
+
 def test_columns_line_up_with_wide_characters() -> None:
     lines = repr(Table([Column("a", "a"), Column("b", "b")], [{"a": "図", "b": 1}, {"a": "xyz", "b": 2}])).splitlines()
 

@@ -70,6 +70,8 @@ def _after(
     except BaseException as other:  # whatever comes instead of the interrupt is a finding
         wrong.append(f"{type(other).__name__}: {other}")
     end_cell()
+    if sys.exc_info()[1] is not None:
+        wrong.append("an error is handled for good")
     scope, levels = usual
     if SCOPE() is not scope:
         wrong.append("a scope is open")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -40,6 +42,16 @@ def _counts(code: CodeType) -> bool:
     return code.co_filename.startswith((_PACKAGE, _LANES)) or code.co_name.startswith(_ACTION)
 
 
+@cache
+def _handler_edges(code: CodeType) -> frozenset[int]:
+    """Where the handlers of errors begin and end, in instructions at which Python looks for no signal.
+
+    An error that a tracer raises there leaves the one that is handled in the thread for good: `sys.exc_info()` has it.
+    """
+    edges = ("PUSH_EXC_INFO", "POP_EXCEPT")
+    return frozenset(each.offset for each in dis.get_instructions(code) if each.opname in edges)
+
+
 @contextmanager
 def _traced(interrupter: Interrupter, by_line: bool) -> Generator[None]:
     """Tells an interrupter of the points of this thread, by `sys.settrace`."""
@@ -52,7 +64,7 @@ def _traced(interrupter: Interrupter, by_line: bool) -> Generator[None]:
         return step
 
     def step(frame: FrameType, event: str, _: object) -> Any:
-        if event in ("line", "opcode"):
+        if event == "line" or (event == "opcode" and frame.f_lasti not in _handler_edges(frame.f_code)):
             interrupter.pass_point(frame.f_code, frame.f_lineno)
         return step
 
@@ -74,7 +86,7 @@ if sys.version_info >= (3, 12):
         monitoring, thread = sys.monitoring, threading.get_ident()
 
         def step(code: CodeType, position: int) -> Any:
-            if not _counts(code):
+            if not _counts(code) or (not by_line and position in _handler_edges(code)):
                 return monitoring.DISABLE
             if threading.get_ident() == thread:
                 interrupter.pass_point(code, position if by_line else code.co_firstlineno)

@@ -78,11 +78,20 @@ def _checked(snapshot: runtime.Snapshot, name: str) -> str:
     if snapshot.cut:
         raise ValueError(f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more.")
     short = runtime.short_name(name)
-    heard = {event.device for event in snapshot.events if isinstance(event, _ABOUT_MEMORY)}
-    full = [device for device in heard if runtime.short_name(device) == short]
+    full = [device for device in _devices(snapshot.events) if runtime.short_name(device) == short]
     if not full:
         raise ValueError(f"Nothing took memory of '{name}' in this recording: only simulated GPUs tell where it is")
     return full[0]
+
+
+def _devices(events: tuple[runtime.Event, ...]) -> Counter[str]:
+    """Returns how many events say where in the memory of each device something changed; real GPUs' do not."""
+    return Counter(
+        event.device
+        for event in events
+        if isinstance(event, runtime.Refused)
+        or (isinstance(event, runtime.Allocated | runtime.Freed) and event.region >= 0)
+    )
 
 
 _ABOUT_MEMORY = (runtime.Allocated, runtime.Freed, runtime.Refused)
@@ -107,9 +116,7 @@ def _picture(view: str, history: MemoryHistory, step: int | None, fits: Fits | N
 
 def steps_by_device(session: Session) -> Counter[str]:
     """Returns how many events are about the memory of each device, by its short name, on the machine of today."""
-    return Counter(
-        runtime.short_name(event.device) for event in _events(session)[0] if isinstance(event, _ABOUT_MEMORY)
-    )
+    return Counter({runtime.short_name(name): count for name, count in _devices(_events(session)[0]).items()})
 
 
 def picture_of_session(session: Session, name: str, view: str) -> Still:

@@ -263,7 +263,7 @@ class _Plane:
         would = self._would_fit(event.limit)
         rows = [("OutOfMemory", 13.0, 650), *((row, 12.0, 400) for row in _wrapped(asked + self._why(), inner))]
         if line:
-            rows.append((fitted(f"line {line}", inner, 11), 11.0, 400))
+            rows.append((fitted(line, inner, 11), 11.0, 400))
         if would:
             rows.append((would, 11.0, 600))
         self._marks.append(Line(MARGIN, y, self._width - MARGIN, y))

@@ -86,6 +86,7 @@ class Names:
         self._ways: dict[int, dict[int, list[Way]]] = {}
         self._roots: dict[int, dict[int, list[str]]] = {}
         self._above: dict[tuple[int, int], list[Place]] = {}
+        self._nouns: dict[type, str] = {}
 
     def of(self, number: int) -> list[Place]:
         """Returns the names of an object, those first that a user knows best."""
@@ -116,8 +117,20 @@ class Names:
             other = others(thing)
             known = self._of(parent, place).get(id(self.graph.objects[child]))
             for way in known or ([] if other is None else [other]):
-                found.append((_below(place, thing, way)._replace(via=(*place.via[-32:], parent)), way))
+                found.append(
+                    (
+                        _below(place, thing, way, self._noun(kind_of(thing)))._replace(via=(*place.via[-32:], parent)),
+                        way,
+                    )
+                )
         return found
+
+    def _noun(self, kind: type[Any]) -> str:
+        """Returns what tensors are to an object of a class; looked for once, as a list may have 100,000 of them."""
+        if kind not in self._nouns:
+            bases = {class_name(base) for base in mro_of(kind) if module_of(base).startswith(("nbtf.", "torch."))}
+            self._nouns[kind] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
+        return self._nouns[kind]
 
     def below_root(self, root: int, number: int) -> list[Place]:
         """Returns the places of an object that a root lists."""
@@ -172,7 +185,7 @@ class Names:
         return known
 
 
-def _below(place: Place, thing: Any, way: Way) -> Place:
+def _below(place: Place, thing: Any, way: Way, noun: str) -> Place:
     """Returns the place of what an object at a place refers to."""
     if place.seal:
         return place._replace(code=None, role=way.role, names=way.names)
@@ -184,7 +197,7 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
         rank = INNER if way.local_of.startswith(OURS) else PLAIN
         after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
         return Place(way.shown, None, "local `", after, way.shown, rank, origin)
-    root, noun = _container(place, kind)
+    root, noun = _container(place, kind, noun)
     owner = place.owner or (place.text if way.hidden or module_of(kind).startswith("nbtf.") else "")
     seal = "optimizer slot" if way.role == "slots" else ""
     if owner and class_name(kind) == "GradientTape":
@@ -201,10 +214,8 @@ def _below(place: Place, thing: Any, way: Way) -> Place:
     )
 
 
-def _container(place: Place, kind: type[Any]) -> tuple[str, str]:
+def _container(place: Place, kind: type[Any], noun: str) -> tuple[str, str]:
     """Returns the container of what an object of a class at a place refers to, and what that is to the container."""
-    bases = {class_name(base) for base in mro_of(kind) if module_of(base).startswith(("nbtf.", "torch."))}
-    noun = next((noun for base, noun in _NOUNS.items() if base in bases), "")
     if noun and noun != WEIGHTS:  # also inside of a model
         return place.body, noun
     if issubclass(kind, ModuleType):

@@ -116,13 +116,9 @@ class Names:
         for place in places:
             other = others(thing)
             known = self._of(parent, place).get(id(self.graph.objects[child]))
+            via = *place.via[-32:], parent
             for way in known or ([] if other is None else [other]):
-                found.append(
-                    (
-                        _below(place, thing, way, self._noun(kind_of(thing)))._replace(via=(*place.via[-32:], parent)),
-                        way,
-                    )
-                )
+                found.append((_below(place, thing, way, self._noun(kind_of(thing)), via), way))
         return found
 
     def _noun(self, kind: type[Any]) -> str:
@@ -185,10 +181,10 @@ class Names:
         return known
 
 
-def _below(place: Place, thing: Any, way: Way, noun: str) -> Place:
-    """Returns the place of what an object at a place refers to."""
+def _below(place: Place, thing: Any, way: Way, noun: str, via: tuple[int, ...]) -> Place:
+    """Returns the place of what an object at a place refers to, and the objects on the way there."""
     if place.seal:
-        return place._replace(code=None, role=way.role, names=way.names)
+        return place._replace(code=None, role=way.role, names=way.names, via=via)
     kind = kind_of(thing)
     origin = place.origin
     if not origin and (way.local_of or not way.shown):
@@ -196,21 +192,28 @@ def _below(place: Place, thing: Any, way: Way, noun: str) -> Place:
     if way.local_of:
         rank = INNER if way.local_of.startswith(OURS) else PLAIN
         after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
-        return Place(way.shown, None, "local `", after, way.shown, rank, origin)
+        return Place(way.shown, None, "local `", after, way.shown, rank, origin, via=via)
     root, noun = _container(place, kind, noun)
     owner = place.owner or (place.text if way.hidden or module_of(kind).startswith("nbtf.") else "")
     seal = "optimizer slot" if way.role == "slots" else ""
     if owner and class_name(kind) == "GradientTape":
         seal = "GradientTape"
-    below = place._replace(role=way.role, names=way.names, owner=owner, root=root, noun=noun)
-    if seal:
-        return below._replace(code=None, seal=seal)
-    return below._replace(
-        body=place.body + way.shown,
-        code=None if place.code is None or way.code is None else place.code + way.code,
-        pattern=place.pattern + (way.shown if way.pattern is None else way.pattern),
-        origin=origin,
-        rank=max(place.rank, HIDDEN) if way.hidden else place.rank,
+    return Place(
+        place.body if seal else place.body + way.shown,
+        None if seal or place.code is None or way.code is None else place.code + way.code,
+        place.before,
+        place.after,
+        place.pattern if seal else place.pattern + (way.shown if way.pattern is None else way.pattern),
+        max(place.rank, HIDDEN) if way.hidden and not seal else place.rank,
+        place.origin if seal else origin,
+        place.needs,
+        way.role,
+        way.names,
+        via,
+        owner,
+        seal,
+        root,
+        noun,
     )
 
 

@@ -11,7 +11,11 @@ _SVG = "image/svg+xml"
 def add_recording_display(session: Session) -> None:
     """Has the shell draw recordings until the session stops; what drew them before does so again then."""
     formatter = session.shell.display_formatter.formatters[_SVG]
-    before = formatter.for_type(runtime.Recording, lambda record: _drawn(record, session))
+
+    def draw(record: runtime.Recording) -> str | None:
+        return _drawn(record, session)
+
+    before = formatter.for_type(runtime.Recording, draw)
 
     def undo() -> None:
         if before is None:

@@ -45,6 +45,7 @@ class Session:
         self._undo: list[Undo] = []
         self._running: list[Any] = []
         self._endings: list[tuple[Any, Ending]] = []
+        self.magic_words: dict[str, tuple[str, ...]] = {}  # what may be typed after each of our magics
         self.cell_devices: list[str | None] = []
         self.began = 0.0  # seconds since the epoch
         self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # the first event that a cell can have, its name

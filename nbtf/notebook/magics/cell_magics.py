@@ -43,9 +43,8 @@ class CellMagics:
                 raise UsageError(f"%%{name}: {above if other.startswith('%%') else 'run it as a cell, by run_cell.'}")
             begin(chosen)
 
-        magic.__doc__ = options.format_help()
         self._names.append(name)
-        register(self._session, magic, "cell", name)
+        _register(self._session, options, magic, "cell", name)
 
     def _transform(self, lines: list[str]) -> list[str]:
         ours = rf"%%({'|'.join(self._names)})(?:\s+(.*?))?\s*$"
@@ -75,9 +74,11 @@ class _Transform:
         return self._transform(lines)
 
 
-def register(session: Session, magic: Callable[..., object], kind: str, name: str) -> None:
+def _register(session: Session, options: Options, magic: Callable[..., object], kind: str, name: str) -> None:
     """Adds a magic function to the shell until the session stops; `kind` is `line` or `cell`."""
     manager = session.shell.magics_manager
+    magic.__doc__ = options.format_help()
+    session.magic_words[options.prog] = options.words
     manager.register_function(magic, magic_kind=kind, magic_name=name)
     session.on_stop(lambda: manager.magics[kind].pop(name, None))
 
@@ -89,5 +90,4 @@ def add_line_magic(session: Session, name: str, options: Options, answer: Callab
         chosen = options.read(line)
         return None if chosen is None else answer(chosen)
 
-    magic.__doc__ = options.format_help()
-    register(session, magic, "line", name)
+    _register(session, options, magic, "line", name)

@@ -13,27 +13,16 @@ from nbtf.notebook.magics.export import FORMATS
 from nbtf.notebook.magics.placement_log import ACTIONS
 from nbtf.notebook.session import Session
 
-OPTIONS = {
-    "%%device": ("--soft", "--hard", "--log", "--summary", "--also", "--help"),
-    "%device": ("--help",),
-    "%devices": ("--physical", "--live", "--help"),
-    "%placement_log": (*ACTIONS, "-n", "--op", "--device", "--format", "--help"),
-    "%gpu_memory": ("--live", "--who", "--all", "--forget-last-error", "--reset-peak", "--help"),
-    "%%gpu_memory": ("--at-most", "--kept", "--without", "--help"),
-    "%%placement": ("--table", "--diff", "--expect", "--no-copies", "--without", "--help"),
-}
-"""The words of each magic, beside devices."""
-
 
 def add_completion(session: Session) -> None:
     """Adds the matcher to the shell's completer until the session stops."""
 
     def matcher(context: Any) -> Any:
-        hits = words(context.line_with_cursor[: context.cursor_position])
+        hits = words(session, context.line_with_cursor[: context.cursor_position])
         return {"completions": [completer.SimpleCompletion(text=word) for word in hits], "suppress": bool(hits)}
 
     def text_matcher(text: str) -> list[str]:
-        return words(session.shell.Completer.text_until_cursor)
+        return words(session, session.shell.Completer.text_until_cursor)
 
     context_matcher: Any = getattr(completer, "context_matcher", None)  # IPython 7 has none
     decorated = context_matcher(identifier="nbtf.magics")(matcher) if context_matcher else text_matcher
@@ -42,16 +31,17 @@ def add_completion(session: Session) -> None:
     session.on_stop(lambda: matchers.remove(decorated))
 
 
-def words(line: str) -> list[str]:
+def words(session: Session, line: str) -> list[str]:
     """Returns what may stand at the end of a line, given what is typed of it."""
-    found = re.match(r"\s*(%%?\w+)\s+(?:(.*)\s)?(\S*)$", line)
-    if found is None or found[1] not in OPTIONS:
+    match = re.match(r"\s*(%%?\w+)\s+(?:(.*)\s)?(\S*)$", line)
+    if match is None or match[1] not in session.magic_words:
         return []
-    magic, before, typed = found[1], (found[2] or "").split(), found[3].lower()
-    return [word for word in _fitting(magic, before) if word.lower().startswith(typed) and word not in before]
+    before, typed = (match[2] or "").split(), match[3].lower()
+    fitting = _fitting(match[1], before, session.magic_words[match[1]])
+    return [word for word in fitting if word.lower().startswith(typed) and word not in before]
 
 
-def _fitting(magic: str, before: list[str]) -> list[str]:
+def _fitting(magic: str, before: list[str], options: tuple[str, ...]) -> list[str]:
     devices = [device.name for device in runtime.devices()]
     last = before[-1] if before else ""
     if magic == "%placement_log":
@@ -60,9 +50,9 @@ def _fitting(magic: str, before: list[str]) -> list[str]:
         if last in ("export", "--format"):
             return list(FORMATS)
         actions = ACTIONS if set(before) & set(ACTIONS) else ()
-        return [word for word in OPTIONS[magic] if word not in actions]
+        return [word for word in options if word not in actions]
     if magic in ("%%device", "%device"):
         named = any(not word.startswith("-") for word in before)
-        return [*([] if named else [*devices, AUTO]), *OPTIONS[magic]]
+        return [*([] if named else [*devices, AUTO]), *options]
     gpus = [name for name in devices if name.startswith("GPU")]
-    return [*(gpus if magic == "%gpu_memory" else []), *OPTIONS[magic]]
+    return [*(gpus if magic == "%gpu_memory" else []), *options]

@@ -26,6 +26,12 @@ class Options(argparse.ArgumentParser):
         self.color = False  # Python 3.14 colours help; a notebook's output is compared as text
         self.add_argument("-h", "--help", action="store_true", help="show this text")
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that may be typed: the choices of arguments, and options by their long names."""
+        first, *others = self._actions  # the help comes last
+        return tuple(str(word) for each in (*others, first) for word in each.option_strings[-1:] or each.choices or ())
+
     def error(self, message: str) -> NoReturn:
         """Raises instead of ending the process."""
         raise UsageError(f"{self.prog}: {message}. {self.prog} -h says what there is.")

@@ -9,10 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from IPython.core.completer import provisionalcompleter
 
 import nbtf as tf
-from nbtf.notebook.magics.completion import words
 from nbtf.notebook.magics.placement_log import grouped
 from tests.machines import LOCAL, machine
 from tests.notebook.conftest import Shell
@@ -318,35 +316,6 @@ def test_trace_marks_ops_that_did_not_finish(shell: Shell) -> None:
     events = json.loads(Path("placement_trace.json").read_text(encoding="utf-8"))["traceEvents"]
 
     assert ["Fill did not finish"] == [one["name"] for one in events if one["ph"] == "i"]
-
-
-# Completion
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("%%device g", ["GPU:0", "GPU:1"]),
-        ("%%device GPU:1 --s", ["--soft", "--summary"]),
-        ("%device a", ["auto"]),
-        ("%placement_log e", ["export"]),
-        ("%placement_log export ", ["csv", "json", "chrome"]),
-        ("%placement_log show --device C", ["CPU:0"]),
-        ("%gpu_memory --", ["--live", "--who", "--all", "--forget-last-error", "--reset-peak", "--help"]),
-        ("%gpu_memory --live G", ["GPU:0", "GPU:1"]),
-        ("%timeit ", []),
-        ("x = 1", []),
-    ],
-)
-def test_only_words_that_fit_are_offered(shell: Shell, line: str, expected: list[str]) -> None:
-    assert expected == words(line)
-
-
-def test_shell_offers_nothing_else(shell: Shell) -> None:
-    with provisionalcompleter():
-        offered = list(shell.ip.Completer.completions("%placement_log o", 16))
-
-    assert ["off", "on"] == [one.text for one in offered]
 
 
 def test_device_names_are_short(shell: Shell) -> None:

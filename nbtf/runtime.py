@@ -378,7 +378,8 @@ class Recording:
     def __repr__(self) -> str:
         """Returns how much was taken down; a notebook with the extension draws a timeline."""
         totals = self._recorder.snapshot(0)
-        return f"Recording: {totals.executed:,} ops, {sum(totals.copies.values()):,} copies"
+        ops, copies = totals.executed, sum(totals.copies.values())
+        return f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
 
     def finish(self) -> None:
         """Notes what is in use now: `memory` stays as it is when the block is over."""

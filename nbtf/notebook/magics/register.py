@@ -9,7 +9,7 @@ from nbtf.notebook.magics.devices import add_devices_magic
 from nbtf.notebook.magics.gpu_memory import add_memory_magics
 from nbtf.notebook.magics.placement import add_placement_magic
 from nbtf.notebook.magics.placement_log import Printer, add_log_magic
-from nbtf.notebook.magics.recordings import add_recording_display
+from nbtf.notebook.magics.rich_display import add_rich_display
 from nbtf.notebook.session import Session
 
 
@@ -22,5 +22,5 @@ def add_magics(session: Session) -> None:
     add_log_magic(session, printer)
     add_placement_magic(session, cells)
     add_memory_magics(session, cells)
-    add_recording_display(session)
+    add_rich_display(session)
     add_completion(session)

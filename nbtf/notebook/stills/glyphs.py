@@ -43,12 +43,13 @@ def fitted(words: str, width: float, size: float = 12.0, weight: int = 400, mono
 
 
 def _width(letter: str) -> float:
-    return _WIDTH_OF.get(letter) or (_WIDE if _is_wide(letter) else _OTHER)
+    return _WIDTH_OF.get(letter) or (_WIDE if is_wide(letter) else _OTHER)
 
 
 def _mono_width(letter: str) -> float:
-    return _WIDE if _is_wide(letter) else _MONO
+    return _WIDE if is_wide(letter) else _MONO
 
 
-def _is_wide(letter: str) -> bool:
+def is_wide(letter: str) -> bool:
+    """Tells whether a letter is as wide as it is high, as Chinese ones are."""
     return unicodedata.east_asian_width(letter) in "WF"

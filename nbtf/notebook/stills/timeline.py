@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from math import floor, log10
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
-from nbtf.notebook.stills.glyphs import fitted, width_of
+from nbtf.notebook.stills.decision import reason_in_words
+from nbtf.notebook.stills.flow import flowed
+from nbtf.notebook.stills.glyphs import width_of
 from nbtf.notebook.stills.lanes import (
     LaneDrawing,
     Scale,
@@ -257,8 +258,7 @@ class _Timeline:
 
     def _because(self, work: Work) -> Iterator[Text]:
         if work.reason is not None:
-            texts = catalogue.words("reasons")
-            reason = texts.get(work.reason.kind, work.reason.kind).format(detail=work.reason.detail or work.op)
+            reason = reason_in_words(work.reason, work.op)
             yield Text(0, 0, self._words["why"].format(why=reason))
         line = self._code_line(work.site) if work.site is not None else ""
         if line:
@@ -279,30 +279,9 @@ class _Timeline:
             yield words["more"].format(n=len(schedule.lanes) - len(self._lanes))
 
     def _flow(self, texts: list[Text], begin: float = _MARGIN) -> None:
-        """Adds texts on the next line, and on more where they need them; one that is longer than a line is broken."""
-        self._y += 20
-        x = begin
-        for text in texts:
-            for number, words in enumerate(_lines(text, self._right - begin)):
-                new = Text(x, self._y, words, text.fill, text.size, text.weight, mono=text.mono)
-                if x > begin and (number or x + new.width > self._right):
-                    self._y += 18
-                    x = begin
-                    new = replace(new, x=x, y=self._y)
-                self._marks.append(new)
-                x += new.width + 16
-
-
-def _lines(text: Text, room: float) -> list[str]:
-    """Returns words as lines that fit: broken at spaces, and cut only where there is none."""
-    lines = [""]
-    for word in text.words.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and replace(text, words=longer).width > room:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return [fitted(line, room, text.size, text.weight, text.mono) for line in lines]
+        """Adds texts on the next line, and on more where they need them."""
+        marks, self._y = flowed(texts, begin, self._right, self._y + 20)
+        self._marks += marks
 
 
 def _labels(words: str, short: str) -> Iterator[tuple[str, str, float]]:

@@ -1,0 +1,179 @@
+"""How did an op come to its device? A box for each rule of placement that was tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.flow import flowed
+from nbtf.notebook.stills.glyphs import fitted
+from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
+
+WIDTH = 960.0
+_MARGIN, _INSIDE = 16.0, 12.0
+_HEIGHT, _BESIDE, _BELOW = 50.0, 26.0, 18.0
+"""Of a box, and of the arrow to the next one beside or below it, in px."""
+
+Words = Mapping[str, str]
+
+_QUESTIONS = {
+    "tf.device": "byScope",
+    "%%device": "byCell",
+    "default device": "byDefault",
+    "strategy": "byStrategy",
+    "machine": "here",
+    "soft placement": "softPlacement",
+    "lowest-numbered GPU": "lowest",
+    "CPU": "cpu",
+    "kernel": "kernel",
+    "variable": "variable",
+    "dtype": "dtype",
+}
+"""How each rule reads; a rule that is not known yet reads as it is."""
+
+_ASKED_BY = ("tf.device", "%%device", "default device", "strategy")
+_ABOUT = re.compile(r"(?:Has|Where is) (\S+) ")
+"""The op or the dtype that a question is about."""
+
+
+class Step(NamedTuple):
+    """A rule in words; `colour` is the token of its answer: `hot` where it said no, `ok` where it decided."""
+
+    question: str
+    answer: str
+    colour: str
+
+    @property
+    def width(self) -> float:
+        """How wide its box has to be, in px."""
+        return max(text.width for text in _texts(self, 0, 0)) + 2 * _INSIDE
+
+
+def steps_of(path: Sequence[runtime.Rule], words: Words | None = None) -> list[Step]:
+    """Returns the rules that were tried, in words.
+
+    Args:
+      path: of a reason.
+      words: the texts of the section `decision`; those of the environment's language when None.
+    """
+    words = words or catalogue.words("decision")
+    colours = ["hot" if rule.answer.partition(":")[0] == "no" else "ink" for rule in path]
+    if colours:
+        colours[-1] = "ok"
+    return [
+        Step(_question(rule, words), _answer(rule, words), colour) for rule, colour in zip(path, colours, strict=True)
+    ]
+
+
+def reason_in_words(reason: runtime.Reason, op: str) -> str:
+    """Returns why an op is where it is, in the environment's language."""
+    texts = catalogue.words("reasons")
+    return texts.get(reason.kind, reason.kind).format(detail=reason.detail or op)
+
+
+def is_as_asked(reason: runtime.Reason, device: str) -> bool:
+    """Tells whether an op is on the device that was asked for, if any was."""
+    asked = [rule.answer for rule in reason.path if rule.rule in _ASKED_BY]
+    return reason.kind != "soft placement" and all(name == runtime.short_name(device) for name in asked)
+
+
+def drawn_way(steps: Sequence[Step], x: float, y: float, width: float) -> tuple[list[Mark], float]:
+    """Returns a box for each step, side by side where all texts have room, else below one another; and where they end.
+
+    Args:
+      steps: from `steps_of`.
+      x: where the first box begins, in px.
+      y: likewise.
+      width: of all.
+    """
+    free = width - sum(step.width for step in steps) - _BESIDE * (len(steps) - 1)
+    marks: list[Mark] = []
+    for number, step in enumerate(steps):
+        across = step.width + free / len(steps) if free >= 0 else width
+        marks += _box(step, x, y, across)
+        last = number == len(steps) - 1
+        if free >= 0:
+            middle, x = y + _HEIGHT / 2, x + across + _BESIDE
+            marks += [] if last else [Line(x - _BESIDE + 3, middle, x - 3, middle, "soft", 1.4, arrow=True)]
+        elif not last:
+            y += _HEIGHT + _BELOW
+            marks.append(Line(x + 24, y - _BELOW + 2, x + 24, y - 2, "soft", 1.4, arrow=True))
+    return marks, y + _HEIGHT
+
+
+def decision(
+    explanation: runtime.Explanation,
+    width: float = WIDTH,
+    words: Words | None = None,
+    code_line: Callable[[runtime.Site], str] = str,
+) -> Picture:
+    """Returns what is known of a tensor's place, and the way to it.
+
+    Args:
+      explanation: one with a reason, from `tf.runtime.explain_placement`.
+      width: in px; at least 240 are used.
+      words: the texts of the section `decision`; those of the environment's language when None.
+      code_line: says a line of the program in words.
+    """
+    width, words = max(width, 240.0), words or catalogue.words("decision")
+    op, reason = explanation.op or "", explanation.reason or runtime.Reason("")
+    device, _, model = explanation.label.partition(" (simulated ")
+    why = reason_in_words(reason, op)
+    head = [
+        Text(0, 0, device, size=15, weight=650),
+        Text(0, 0, why, "soft" if is_as_asked(reason, explanation.device) else "hot", 13, 600),
+    ]
+    facts = [
+        Text(0, 0, op, weight=600, mono=True),
+        Text(0, 0, f"{list(explanation.shape)} {explanation.dtype}"),
+        Text(0, 0, words["simulated"].format(model=model.removesuffix(")")) if model else "", "soft"),
+    ]
+    right, steps = width - _MARGIN, steps_of(explanation.path, words)
+    marks, y = flowed(head, _MARGIN, right, 28)
+    below, y = flowed([fact for fact in facts if fact.words], _MARGIN, right, y + 20)
+    boxes, y = drawn_way(steps, _MARGIN, y + 14, right - _MARGIN)
+    line = code_line(explanation.site) if explanation.site else ""
+    foot, y = flowed([Text(0, 0, line, "soft", 11, mono=True)], _MARGIN, right, y + 20) if line else ([], y)
+    way = " → ".join(f"{step.question} {step.answer}" for step in steps)
+    frame = Rectangle(0.5, 0.5, width - 1, y + 13, stroke="hair", radius=8)
+    return Picture(width, y + 14, f"{device}: {why}. {way}", (frame, *marks, *below, *boxes, *foot))
+
+
+def _question(rule: runtime.Rule, words: Words) -> str:
+    if rule.rule == "lowest-numbered GPU" and rule.answer == "no":
+        return words["anyGpu"]
+    key = _QUESTIONS.get(rule.rule)
+    if key is None:
+        return f"{rule.rule}: {rule.question}"
+    about = _ABOUT.match(rule.question)
+    return words[key].format(name=about[1] if about else "")
+
+
+def _answer(rule: runtime.Rule, words: Words) -> str:
+    if rule.rule == "soft placement":
+        return words["on"]
+    answer, _, devices = rule.answer.partition(": ")
+    if answer == "no" and devices:
+        first, _, last = devices.partition(" to ")
+        names = words["devices"].format(first=first, last=last) if last else words.get(devices, devices)
+        return words["notHere"].format(names=names)
+    return words[rule.answer] if rule.answer in ("yes", "no", "host") else rule.answer
+
+
+def _texts(step: Step, x: float, y: float) -> tuple[Text, Text]:
+    return Text(x, y + 20, step.question, "soft", 11), Text(x, y + 38, step.answer, step.colour, 13, 650)
+
+
+def _box(step: Step, x: float, y: float, width: float) -> list[Mark]:
+    stroke = {"hot": "hot", "ok": "ok"}.get(step.colour, "hair2")
+    pen = 1.6 if step.colour == "ok" else 1.0
+    marks: list[Mark] = [
+        Rectangle(x + 0.5, y + 0.5, width - 1, _HEIGHT - 1, "", stroke, pen, 8, 1.0, step.colour == "hot")
+    ]
+    for text in _texts(step, x + _INSIDE, y):
+        words = fitted(text.words, width - 2 * _INSIDE + 0.5, text.size, text.weight)
+        marks.append(Text(text.x, text.y, words, text.fill, text.size, text.weight))
+    return marks

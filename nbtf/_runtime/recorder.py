@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from time import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbtf._devices.journal import Box
 from nbtf._devices.sites import NOWHERE, Part
@@ -28,6 +28,9 @@ SMALL_COPY = 4096
 
 _SCENES = 1000
 """Scenes that are remembered."""
+
+_BEGINNINGS = 100
+"""Scenes of which it is remembered what was heard before them."""
 
 _THREADS = 32
 """Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
@@ -72,6 +75,22 @@ class Snapshot(NamedTuple):
     def cut(self) -> int:
         """How many of the events heard are no longer in `events`."""
         return self.heard - len(self.events)
+
+    def since(self, beginning: Snapshot) -> Snapshot:
+        """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all."""
+        differences = {
+            name: _difference(value, getattr(beginning, name))
+            for name, value in self._asdict().items()
+            if name not in ("events", "peaks")
+        }
+        return self._replace(**differences)
+
+
+def _difference(total: Any, before: Any) -> Any:
+    """Returns what was added to a total, or to each of them; those to which nothing was added are left out."""
+    if isinstance(total, int):
+        return total - before
+    return {key: value - before.get(key, 0) for key, value in total.items() if value != before.get(key, 0)}
 
 
 class _Totals:
@@ -144,6 +163,25 @@ class _Totals:
             if event.nbytes < SMALL_COPY:
                 self.small_moves[way] += times
                 self.small_moved_bytes[way] += times * event.nbytes
+
+    def snapshot(self, events: tuple[Event, ...]) -> Snapshot:
+        """Returns the totals with some events."""
+        return Snapshot(
+            self.heard,
+            events,
+            dict(self.ops),
+            self.executed,
+            dict(self.copies),
+            dict(self.copied_bytes),
+            dict(self.allocations),
+            dict(self.moves),
+            dict(self.moved_bytes),
+            dict(self.nbytes),
+            dict(self.peaks),
+            dict(self.modelled),
+            dict(self.small_moves),
+            dict(self.small_moved_bytes),
+        )
 
     def _reach(self, device: str, in_use: int) -> None:
         if in_use > self.peaks.get(device, -1):
@@ -264,6 +302,8 @@ class Recorder:
         self._clock = Clock()  # after the last batch that somebody has looked at
         self._looked = False
         self._scenes: deque[Scene] = deque(maxlen=_SCENES)
+        self._beginnings: deque[tuple[int, _Totals]] = deque(maxlen=_BEGINNINGS)
+        self._before_machine = self._totals
         self._machine = 1
 
     # Scenes
@@ -280,11 +320,22 @@ class Recorder:
           cell: what is run, in words.
         """
         self.end_scene()
+        totals, _ = self._look()
         number = next_number()
         scene = Scene(self._scenes[-1].id + 1 if self._scenes else 1, self._machine, cell, number)
         self.taken.append((SCENE, number, time(), None, 0, NOWHERE, 0, 0.0, None, None, None))
+        self._beginnings.append((scene.id, totals))
         self._scenes.append(scene)
         return scene
+
+    def totals_before(self, scene: Scene) -> Snapshot | None:
+        """Returns the totals of what was heard before a scene began, without events; None if they are forgotten."""
+        totals = dict(self._beginnings).get(scene.id)
+        return None if totals is None else totals.snapshot(())
+
+    def totals_before_machine(self) -> Snapshot:
+        """Returns the totals of what was heard before the last restart, without events."""
+        return self._before_machine.snapshot(())
 
     def end_scene(self) -> None:
         """Ends the scene that runs, if any does; what memory it has freed is told before."""
@@ -295,6 +346,7 @@ class Recorder:
     def begin_machine(self) -> None:
         """Is told of a restart: what runs from now on is on another machine."""
         self._machine += 1
+        self._before_machine = self._look()[0]
         if self._scenes and self._scenes[-1].last is None:
             self.begin_scene(self._scenes[-1].cell)
 
@@ -358,22 +410,7 @@ class Recorder:
         """Returns the totals and the last events, all that are kept or at most `last` of them."""
         totals, batches = self._look()
         wanted = self._capacity if last is None else min(last, self._capacity)
-        return Snapshot(
-            totals.heard,
-            _last_events(batches, wanted),
-            dict(totals.ops),
-            totals.executed,
-            dict(totals.copies),
-            dict(totals.copied_bytes),
-            dict(totals.allocations),
-            dict(totals.moves),
-            dict(totals.moved_bytes),
-            dict(totals.nbytes),
-            dict(totals.peaks),
-            dict(totals.modelled),
-            dict(totals.small_moves),
-            dict(totals.small_moved_bytes),
-        )
+        return totals.snapshot(_last_events(batches, wanted))
 
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
@@ -402,7 +439,9 @@ class Recorder:
         with self._lock:
             totals: _Totals = _Totals()
             kept: deque[_Batch] = deque()
+            beginnings: deque[tuple[int, _Totals]] = deque(maxlen=_BEGINNINGS)
             self.taken[:], self.pieces[:], self._kept, self._kept_events, self._totals = (), (), kept, 0, totals
+            self._beginnings, self._before_machine = beginnings, totals
 
 
 def _last_events(batches: list[_Batch], wanted: int) -> tuple[Event, ...]:

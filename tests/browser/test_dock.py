@@ -206,3 +206,18 @@ def test_asked_for_here_a_view_stays_in_its_cell(new_lab: Callable[..., Any]) ->
     lab.wait_for_more(".nbtf-map", than=0)
 
     assert (0, 1) == (lab.page.locator(PANEL).count(), lab.output(1).locator(".nbtf-stage").count())
+
+
+def test_a_view_shows_the_last_cell_or_all_as_its_reader_chooses(docked: Lab) -> None:
+    view = docked.page.locator(f"{PANEL} .nbtf-map")
+    docked.page.evaluate("() => jupyterapp.commands.execute('notebook:insert-cell-below')")
+    cell = f"{NOTEBOOK}.content.activeCell.model.sharedModel"
+    docked.page.evaluate(f"() => {cell}.setSource('y = tf.reduce_sum(tf.ones([9]))')")
+    docked.run(3)
+
+    for scope, said in (("cell", "cell 4, "), ("here", "cell 2, "), ("all", "")):
+        view.get_by_role("combobox", name="What is shown").select_option(scope)
+        docked.wait(f"/^{said}\\d/.test(document.querySelector('{PANEL} .nbtf-map .nbtf-total').textContent)")
+
+    assert [] == docked.unreadable(".nbtf-map")
+    assert [] == docked.axe(".nbtf-map")

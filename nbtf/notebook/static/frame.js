@@ -15,7 +15,7 @@
 // The root element carries `data-width`, `data-mode` ("live" or "replay") and `data-dock` ("right" or "down", in a panel) for CSS.
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
-// [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
+// [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-scope, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
 // .nbtf-back, .nbtf-play, .nbtf-step, .nbtf-scrub, .nbtf-place, .nbtf-speed, .nbtf-live; .nbtf-line (the step in
 // words); .nbtf-body (the view), .nbtf-tables with .nbtf-table; .nbtf-status (role=status, visually hidden).
 // Device map: .nbtf-stage; .nbtf-room[data-device="GPU:0"][data-kind][data-now: a step is shown here][data-empty] with
@@ -29,7 +29,7 @@ import { dock } from "./dock.js";
 import { attr, clock, h, put } from "./dom.js";
 import { replay } from "./replay.js";
 import { table } from "./table.js";
-import { WORDS, fill, useWords } from "./words.js";
+import { WORDS, fill, translated, useWords } from "./words.js";
 
 const NARROW = 640;
 const MEDIUM = 880;
@@ -111,14 +111,19 @@ function build(self) {
     self.tabled = 0;
     self.dirty();
   } }, said.table);
+  const names = { all: said.all, here: said.hereOn, cell: said.thisCell };
+  const scope = h("select", { class: "nbtf-scope", "aria-label": said.scope, title: said.scopeHint, onchange: () => {
+    self.scope = scope.value;
+    send(self.model, { kind: "scope", name: scope.value });
+  } }, Object.entries(names).map(([value, name]) => h("option", { value }, name)));
   const body = h("div", { class: "nbtf-body" });
   const tables = h("div", { class: "nbtf-tables" });
   const status = h("span", { class: "nbtf-status", role: "status" });
   const title = h("span", { class: "nbtf-title" }, view.title);
-  const head = h("div", { class: "nbtf-head" }, title, badge, total, pause, tabular);
+  const head = h("div", { class: "nbtf-head" }, title, badge, total, scope, pause, tabular);
   const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
     head, player.bar, player.line, body, tables, status);
-  return { root, title, badge, total, pause, tabular, body, tables, status };
+  return { root, title, badge, total, scope, pause, tabular, body, tables, status };
 }
 
 // Plain keys belong to the view: a notebook would take "b" for a new cell and the arrows for a walk through its cells.
@@ -191,6 +196,7 @@ function draw(self) {
   attr(parts.tabular, "aria-pressed", String(self.tables));
   attr(parts.pause, "aria-pressed", String(Boolean(self.held)));
   put(parts.total, events(state));
+  showScope(self, state);
   if (self.tables) showTables(self, state);
   else view.update(state, player.position);
   showBadge(self);
@@ -199,7 +205,14 @@ function draw(self) {
 
 function events(state) {
   const said = WORDS.frame;
-  return state.heard === 1 ? said.event : state.heard ? fill(said.events, { n: state.heard }) : said.noEvents;
+  const count = state.heard === 1 ? said.event : state.heard ? fill(said.events, { n: state.heard }) : said.noEvents;
+  return state.from ? `${translated("places", state.from)}${said.comma}${count}` : count;
+}
+
+// What was chosen holds until the kernel has answered, which it does when its cell is over.
+function showScope(self, state) {
+  if (self.scope === state.scope) self.scope = null;
+  self.parts.scope.value = self.scope ?? state.scope ?? "all";
 }
 
 function showTables(self, state) {
@@ -219,6 +232,7 @@ function showBadge(self) {
   put(parts.badge, fill(WORDS.frame[kind], { time, device: newest.compiling }));
   attr(parts.badge, "data-state", kind);
   parts.root.classList.toggle("nbtf-stale", stale && player.position === null);
+  parts.scope.disabled = stale || Boolean(newest.ended) || player.position !== null;
   speak(self, kind);
 }
 

@@ -16,7 +16,7 @@ from nbtf.notebook.device_names import kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import one_line
-from nbtf.notebook.views import chunks, history
+from nbtf.notebook.views import chunks, history, scopes
 from nbtf.notebook.views.steps import COLUMNS, EVENTS, REMEMBERED, Words, reason_in_words, steps
 
 SCHEMA = "nbtf-view/1"
@@ -51,7 +51,7 @@ class Feed:
         self._heard_until = 0
         self._histories: dict[str, history.History] = {}
         self._code_line = lru_cache(REMEMBERED)(session.code_line)
-        self._words = Words()
+        self._moment: tuple[runtime.Snapshot, list[runtime.DeviceInfo]] | None = None
         self._maps: dict[str, tuple[Sequence[Any], float]] = {}
         self._holders: dict[tuple[str, int, int], tuple[object, str | None]] = {}
         self._holders_again = 0.0
@@ -80,9 +80,7 @@ class Feed:
         self._seen = self._look(snapshot.heard, found, busy)
         self._rev += 1
         self._note(snapshot.events, found, now)
-        self._words = words = Words()
-        rows = steps(snapshot.events, words, self._code_line, self._session.began)
-        counts, uses = _counts(snapshot), self._session.cards.of(found)
+        self._moment = snapshot, found
         told: State = {
             "schema": SCHEMA,
             "rev": self._rev,
@@ -91,6 +89,27 @@ class Feed:
             "lang": self._language,
             "busy": busy,
             "ended": ended,
+            "since": self._session.began,
+            "columns": COLUMNS,
+        }
+        told |= self._of_scope(scopes.ALL, None)
+        where = _compiling()
+        return told | {"compiling": where} if where else told
+
+    def of_scope(self, state: State, scope: str, shown_in: runtime.Scene | None) -> State:
+        """Returns the newest state with what ran in a scope; see `scopes.beginning`."""
+        return state if scope == scopes.ALL else state | self._of_scope(scope, shown_in)
+
+    def _of_scope(self, scope: str, shown_in: runtime.Scene | None) -> State:
+        if self._moment is None:
+            return {}
+        begin, (whole, found) = scopes.beginning(self._session.recorder, scope, shown_in), self._moment
+        snapshot, words = begin.rest(whole), Words()
+        rows = steps(snapshot.events, words, self._code_line, self._session.began)
+        counts, uses = _counts(snapshot), self._session.cards.of(found)
+        return {
+            "scope": scope,
+            "from": begin.cell,
             "heard": snapshot.heard,
             "ops": snapshot.placed,
             "devices": [
@@ -98,18 +117,14 @@ class Feed:
                 | _work(counts.get(device.name, []), snapshot, device.name)
                 for device in found
             ],
-            "since": self._session.began,
             "copies": [
                 [short(source), short(target), count, snapshot.copied_bytes[source, target]]
                 for (source, target), count in sorted(snapshot.copies.items())
             ],
-            "columns": COLUMNS,
             "words": list(words.all),
             "steps": rows,
             "cells": self._cells(rows),
         }
-        where = _compiling()
-        return told | {"compiling": where} if where else told
 
     def _device(
         self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
@@ -176,10 +191,11 @@ class Feed:
         shown = [device for device in state["devices"] if not only or device["name"] in only]
         maps = self._look_at_maps([device["name"] for device in shown if device["memory"] is not None], fresh)
         most = chunks.share(len(maps))
-        devices = [device | self._map(device["name"], maps.get(device["name"]), most) for device in shown]
-        return state | {"devices": devices, "words": list(self._words.all), "only": list(only)}
+        words = Words(state["words"])
+        devices = [device | self._map(device["name"], maps.get(device["name"]), most, words) for device in shown]
+        return state | {"devices": devices, "words": list(words.all), "only": list(only)}
 
-    def _map(self, name: str, regions: Sequence[Any] | None, most: int) -> State:
+    def _map(self, name: str, regions: Sequence[Any] | None, most: int, words: Words) -> State:
         if regions is None:
             return {}
 
@@ -187,7 +203,7 @@ class Feed:
             label, names = self._holders.get((name, region, chunk.offset), (None, ""))
             return names if label == chunk.label else ""  # another tensor is there by now: nobody has looked yet
 
-        return chunks.told(regions, most, self._words, self._code_line, holder)
+        return chunks.told(regions, most, words, self._code_line, holder)
 
     def _look_at_maps(self, names: list[str], fresh: bool) -> dict[str, Sequence[Any]]:
         """Returns the maps of devices that keep one; not the newest where that takes long, unless it must be fresh."""

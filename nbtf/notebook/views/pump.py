@@ -45,6 +45,10 @@ class Model(Protocol):
     """Whether it shows memory maps, and who holds the memory."""
     only: tuple[str, ...]
     """The devices that it shows; all when empty."""
+    scope: str
+    """From when on it shows what ran: one of `scopes.SCOPES`."""
+    shown_in: runtime.Scene | None
+    """The run of the cell that has shown it last."""
     state: State
     """Setting it sends it."""
 
@@ -103,7 +107,7 @@ class Pump:
         """Returns the state of this moment, for a model that is about to be made."""
         with self._lock:
             self._state = self.feed.state(self.busy, self._stopped)
-            return self._for(maps, only, fresh=True)
+            return self.feed.with_maps(self._state, only, fresh=True) if maps else self._state
 
     def feeds(self, model: Model) -> None:
         """Feeds one more model from now on."""
@@ -114,6 +118,8 @@ class Pump:
     def shown(self, model: Model) -> None:
         """Takes down that a model was put into a cell's output, and tells it what there is."""
         model.audience.shown()
+        scenes = self.session.recorder.scenes
+        model.shown_in = scenes[-1] if scenes else None
         self._audience_changed()
         self.tick(wait=True)
 
@@ -123,6 +129,11 @@ class Pump:
         self._audience_changed()
         if self.mode == "inline" and not self.busy:  # there may be no next op for long
             self.tick()
+
+    def choose(self, model: Model, scope: str) -> None:
+        """Shows a model what ran in a scope from now on."""
+        model.scope, model.audience.told = scope, 0
+        self.tick(wait=True)
 
     def _audience_changed(self) -> None:
         """Begins to feed, or stops, as someone looks or nobody does."""
@@ -200,11 +211,9 @@ class Pump:
         self._due = now + pause if looked_at else NEVER
 
     def _tell(self, model: Model, fresh: bool) -> None:
-        model.state = self._for(model.maps, model.only, fresh)
+        state = self.feed.of_scope(self._state, model.scope, model.shown_in)
+        model.state = self.feed.with_maps(state, model.only, fresh) if model.maps else state
         model.audience.told = self._state["rev"]
-
-    def _for(self, maps: bool, only: tuple[str, ...], fresh: bool) -> State:
-        return self.feed.with_maps(self._state, only, fresh) if maps else self._state
 
     # The thread
 

@@ -45,10 +45,10 @@ REMEMBERED = 4096
 class Words:
     """Texts by number, each held once and cut to what a view shows."""
 
-    def __init__(self) -> None:
-        """Starts empty."""
-        self.all: list[str] = []
-        self._numbers: dict[str, int] = {}
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        """Starts with some texts, which keep their order."""
+        self.all = list(texts)
+        self._numbers = {text: number for number, text in enumerate(self.all)}
 
     def of(self, text: str | None) -> int:
         """Returns the number of a text; -1 for none."""

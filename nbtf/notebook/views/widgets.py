@@ -14,11 +14,12 @@ except ModuleNotFoundError as error:
         f'The live views need {error.name}, which is not installed: pip install "nbtf[lab]"', name=error.name
     ) from error
 
+from nbtf import runtime
 from nbtf.notebook import catalogue, device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.tables import Table
-from nbtf.notebook.views import esm
+from nbtf.notebook.views import esm, scopes
 from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.pump import Pump, pump_of
 
@@ -55,6 +56,8 @@ class View(anywidget.AnyWidget):
         self.session = session
         self.audience = Audience()
         self.only = only
+        self.scope = scopes.ALL
+        self.shown_in: runtime.Scene | None = None
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
         state = self._pump.add(self.maps, only)
@@ -88,6 +91,8 @@ class View(anywidget.AnyWidget):
                     getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
             case {"kind": "language", "name": str(name)}:
                 self._speak(name)
+            case {"kind": "scope", "name": str(name)} if name in scopes.SCOPES:
+                self._pump.choose(self, name)
             case _:
                 pass
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import pytest
@@ -203,10 +203,10 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "devices": state["devices"],
         "wall": state["wall"],
     }
-    assert (
-        "schema rev wall hb lang busy ended heard ops devices since copies columns words steps cells only".split()
-        == list(state)
+    of_all = (
+        "schema rev wall hb lang busy ended since columns scope from heard ops devices copies words steps cells only"
     )
+    assert of_all.split() == list(state)
     of_device = "name label kind model card bus_id card_memory memory ops counts more history real work op last".split()
     assert [*of_device, "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 
@@ -260,6 +260,68 @@ def test_restart_goes_on_with_the_new_devices(shell: Shell, feed: Feed) -> None:
 
     assert ["CPU:0", "GPU:0", "GPU:1", "GPU:2"] == [one["name"] for one in state["devices"]]
     assert (None, False) == (device(state, "GPU:0")["memory"], "map" in device(state, "GPU:0"))
+
+
+# Scopes
+
+
+@pytest.fixture
+def three_cells(shell: Shell, feed: Feed) -> Feed:
+    for cell in ("a = tf.ones([2])", "b = tf.negative(a)", "with tf.device('GPU:1'): c = tf.negative(b)", "pass"):
+        shell.run(cell)
+    feed.state(busy=False)
+    return feed
+
+
+def ran(state: dict[str, Any]) -> tuple[str, int, list[str], list[list[Any]]]:
+    return state["from"], state["ops"], [one["op"] for one in steps(state)], state["copies"]
+
+
+def test_a_view_shows_all_the_last_cell_or_what_ran_since_it_was_shown(three_cells: Feed) -> None:
+    second = three_cells._session.recorder.scenes[1]
+    whole = three_cells.state(busy=False)
+
+    last, since = (three_cells.of_scope(whole, scope, second) for scope in ("cell", "here"))
+
+    copy = ["GPU:0", "GPU:1", 1, 8]
+    assert ("cell 3", 1, ["copy", "Neg"], [copy]) == ran(last)
+    assert ("cell 2", 2, ["Neg", "copy", "Neg"], [copy]) == ran(since)
+    assert ("", "all", whole["ops"]) == (
+        whole["from"],
+        whole["scope"],
+        len([one for one in steps(whole) if one["kind"] == 0]),
+    )
+    assert [0, 1] == [device(last, name)["ops"] for name in ("GPU:0", "GPU:1")]
+    assert [1, 1] == [device(since, name)["ops"] for name in ("GPU:0", "GPU:1")]
+
+
+def test_scopes_of_all_cells_add_up(three_cells: Feed) -> None:
+    recorder, whole = three_cells._session.recorder, three_cells.state(busy=False)
+    since = [three_cells.of_scope(whole, "here", scene) for scene in recorder.scenes]
+
+    of_cells = [before["heard"] - after["heard"] for before, after in pairwise(since)] + [since[-1]["heard"]]
+    assert [len(recorder.events_of(scene)) for scene in recorder.scenes] == of_cells
+    assert (whole["heard"], whole["ops"]) == (since[0]["heard"], since[0]["ops"])
+
+
+@pytest.mark.parametrize("scope", ["cell", "here", "all"])
+def test_a_restart_begins_every_scope_anew(shell: Shell, three_cells: Feed, scope: str) -> None:
+    before = three_cells._session.recorder.scenes[0]
+    shell.run("tf.runtime.restart()", "d = tf.ones([3])")
+
+    state = three_cells.of_scope(three_cells.state(busy=False), scope, before)
+
+    assert {"Fill"} == {one["op"] for one in steps(state)} - {"_EagerConst", "copy"}
+    assert state["ops"] == sum(one["kind"] == 0 for one in steps(state))
+
+
+def test_scopes_of_a_log_that_was_cleared_hold_what_came_after(shell: Shell, three_cells: Feed) -> None:
+    before = three_cells._session.recorder.scenes[0]
+    shell.run("%placement_log clear", "d = tf.negative(c)")
+
+    whole = three_cells.state(busy=False)
+
+    assert [1, 1] == [three_cells.of_scope(whole, scope, before)["ops"] for scope in ("cell", "here")]
 
 
 # Memory over time

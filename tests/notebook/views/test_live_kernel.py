@@ -206,7 +206,7 @@ def test_names_are_data(kernel: Kernel) -> None:
     )
     ran = kernel.run(
         f"for name in {names}:",
-        "    recorder(tf.runtime.OpPlaced(name, where, tf.runtime.Reason('cell'), 10**6, time.time()))",
+        "    recorder(tf.runtime.OpPlaced(name, where, tf.runtime.Reason('cell'), 10**12, time.time()))",
         "%devices --live",
     )
 

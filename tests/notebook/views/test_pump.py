@@ -27,6 +27,7 @@ class Model:
 
     def __init__(self, pump: Pump, maps: bool = False) -> None:
         self.audience, self.maps, self.gone = Audience(), maps, False
+        self.scope, self.shown_in = "all", None
         self.only: tuple[str, ...] = ()
         self.told: list[dict[str, Any]] = []
         self.missing = 0

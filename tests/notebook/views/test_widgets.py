@@ -115,6 +115,22 @@ def test_memory_view_of_a_missing_device_is_refused(inline: Shell) -> None:
     assert isinstance(inline.run("tf.notebook.MemoryView('banana')").error, ValueError)
 
 
+def test_reader_chooses_what_is_shown(inline: Shell) -> None:
+    inline.run("a = tf.ones([2])")
+    widget = inline.run("%devices --live").result
+    inline.run("b = tf.negative(a)")
+    whole = widget.state
+
+    states: list[dict[str, Any]] = []
+    for name in ("here", "cell", "all", "no such scope"):
+        widget._handle_custom_msg({"kind": "scope", "name": name}, [])
+        states.append(widget.state)
+
+    assert [("here", 1), ("cell", 1), ("all", whole["ops"]), ("all", whole["ops"])] == [
+        (state["scope"], state["ops"]) for state in states
+    ]
+
+
 def test_front_end_is_counted(inline: Shell, sent: list[Message]) -> None:
     widget = inline.run("%devices --live").result
     for content in ({"kind": "view", "n": 1}, {"kind": "view", "n": 1}, {"kind": "view", "n": -1}):

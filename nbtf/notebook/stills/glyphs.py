@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
+from functools import cache
+from itertools import groupby
 
 _WIDTHS = {
     0.28: " !'|.,:;ijlI·`",
@@ -53,3 +56,17 @@ def _mono_width(letter: str) -> float:
 def is_wide(letter: str) -> bool:
     """Tells whether a letter is as wide as it is high, as Chinese ones are."""
     return unicodedata.east_asian_width(letter) in "WF"
+
+
+_LAST_WIDE = 0x3FFFD
+"""No letter behind it is wide."""
+
+
+@cache
+def module() -> str:
+    """Returns these widths as a module of the views: a page measures texts as Python does."""
+    wide = (code for code in range(0x1100, _LAST_WIDE + 1) if is_wide(chr(code)))
+    runs = (list(run) for _, run in groupby(enumerate(wide), lambda entry: entry[1] - entry[0]))
+    ranges = [(run[0][1], run[-1][1]) for run in runs]
+    names = {"LETTERS": _WIDTH_OF, "OTHER_LETTER": _OTHER, "WIDE_LETTERS": ranges}
+    return "".join(f"export const {name} = {json.dumps(value, ensure_ascii=False)};\n" for name, value in names.items())

@@ -78,3 +78,14 @@ def text_on(fill: str) -> str:
     ('on-fwd', 'ink')
     """
     return f"on-{fill}" if f"on-{fill}" in TOKENS else "ink"
+
+
+def style_sheet() -> str:
+    """Returns the colours as properties of the pictures in a page, which follow its theme, else the reader's wish."""
+    colours = "".join(f"--nbtf-{token}:light-dark({colour.light},{colour.dark});" for token, colour in TOKENS.items())
+    return (
+        f".nbtf-picture{{color-scheme:light dark;{colours}}}\n"
+        '[data-jp-theme-light="true"] .nbtf-picture,.vscode-light .nbtf-picture{color-scheme:light}\n'
+        '[data-jp-theme-light="false"] .nbtf-picture,.vscode-dark .nbtf-picture{color-scheme:dark}\n'
+        ".nbtf-picture text{white-space:pre;font-variant-numeric:tabular-nums}\n"
+    )

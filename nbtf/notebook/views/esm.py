@@ -3,7 +3,8 @@
 They stay valid ES modules of their own, which node and editors can check. A widget gets them joined: what is imported
 comes first, and neither `import` nor `export` is left. So top-level names must differ over all files. A notebook is
 saved with the text of its widgets: comments and indentation are left out, a sixth of it, and no text of a program may
-have several lines. One module has no file: that of the words, which are data (see catalogue.py).
+have several lines. Some modules have no file: words (see catalogue.py) and the widths of letters, which are data that
+Python and the page share, as they share the colours (see the stills).
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills import glyphs, palette
 
-CATALOGUE = "catalogue"
-"""The module without a file."""
+CATALOGUE, LETTERS, PICTURE = "catalogue", "letters", "picture"
+WITHOUT_FILE = (CATALOGUE, LETTERS)
 
 IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./(\w+)\.js";[ \t]*\n?', re.MULTILINE)
 EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function|class|const|let)\b)", re.MULTILINE)
@@ -33,18 +35,27 @@ def script(name: str, view: str) -> str:
       name: the file in `static/` that has the view, without its ending.
       view: the view that it exports.
     """
-    modules = in_order(name)
-    sections = catalogue.sections_in("".join([_read(f"{one}.js") for one in modules if one != CATALOGUE]))
-    texts = {one: catalogue.module(sections) if one == CATALOGUE else _read(f"{one}.js") for one in modules}
-    parts = [f"// {one}.js\n{_bare(text)}" for one, text in texts.items()]
-    return "\n".join([*parts, f"export default {{ render: (context) => frame(context, {view}) }};\n"])
+    return f"{joined(in_order(name))}\nexport default {{ render: (context) => frame(context, {view}) }};\n"
+
+
+def joined(modules: list[str]) -> str:
+    """Returns the programs of some modules, which need no other."""
+    texts = {module: _program(module) for module in modules if module != CATALOGUE}
+    english = catalogue.module(catalogue.sections_in("".join(texts.values())))
+    return "\n".join([f"// {module}.js\n{_bare(texts.get(module, english))}" for module in modules])
 
 
 @cache
 def style(name: str) -> str:
     """Returns the style sheet of a widget: those of its modules that have one."""
-    styles = [_read(f"{one}.css") for one in in_order(name) if (_static() / f"{one}.css").is_file()]
-    return "".join([NEEDLESS_IN_STYLE.sub("", text) for text in styles])
+    return joined_styles(in_order(name))
+
+
+def joined_styles(modules: list[str]) -> str:
+    """Returns the style sheets of those modules that have one."""
+    styles = [_read(f"{module}.css") for module in modules if (_static() / f"{module}.css").is_file()]
+    colours = [palette.style_sheet()] if PICTURE in modules else []
+    return "".join([NEEDLESS_IN_STYLE.sub("", text) for text in [*colours, *styles]])
 
 
 def _bare(text: str) -> str:
@@ -53,21 +64,25 @@ def _bare(text: str) -> str:
     return text
 
 
-def in_order(name: str) -> list[str]:
+def in_order(name: str, first: str = "frame") -> list[str]:
     """Returns a module, after everything that it imports, directly or not, and after what frames every view."""
-    found: list[str] = []
-    _add("frame", found, ())
-    _add(name, found, ())
-    return found
+    modules: list[str] = []
+    _add(first, modules, ())
+    _add(name, modules, ())
+    return modules
 
 
-def _add(name: str, found: list[str], importers: tuple[str, ...]) -> None:
+def _add(name: str, modules: list[str], importers: tuple[str, ...]) -> None:
     if name in importers:
         raise ValueError(f"modules that import each other: {' -> '.join((*importers, name))}")
-    if name not in found:
-        for imported in IMPORT.findall("" if name == CATALOGUE else _read(f"{name}.js")):
-            _add(imported, found, (*importers, name))
-        found.append(name)
+    if name not in modules:
+        for imported in IMPORT.findall("" if name in WITHOUT_FILE else _read(f"{name}.js")):
+            _add(imported, modules, (*importers, name))
+        modules.append(name)
+
+
+def _program(module: str) -> str:
+    return glyphs.module() if module == LETTERS else _read(f"{module}.js")
 
 
 def _read(file: str) -> str:

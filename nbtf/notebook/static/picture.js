@@ -1,0 +1,167 @@
+// How do marks become SVG in the page? What stills/marks.py and stills/svg.py are for Python; colours are tokens of the palette.
+//
+// A mark is a plain object whose `mark` says what it is, with the fields of its class in marks.py:
+//   {mark: "rectangle", x, y, width, height, fill, stroke, strokeWidth, radius, opacity, dashed, title}
+//   {mark: "boxes", sides: [[x, y, width, height]], fill}
+//   {mark: "line", x1, y1, x2, y2, stroke, width, dashed, arrow}
+//   {mark: "path", points: [[x, y]], fill, stroke, strokeWidth, opacity, closed, dashed, title}
+//   {mark: "text", x, y, words, fill, size, weight, anchor, mono, halo}
+//   {mark: "group", marks, title}
+// and a picture is {width, height, title, marks}. A `data` of a mark becomes data-* attributes of its element.
+
+import { s } from "./dom.js";
+import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
+
+const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+const MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
+const HEAD = 6;
+const MONO_LETTER = 0.6;
+const BOLD_LETTERS = 1.05;
+
+const MARKS = { rectangle: rectangleElements, boxes: boxesElements, line: lineElements, path: pathElements, text: textElements, group: groupElements };
+let drawings = 0;
+
+export function rectangle(x, y, width, height, fill = "", rest = {}) {
+  return { mark: "rectangle", x, y, width, height, fill, ...rest };
+}
+
+export function line(x1, y1, x2, y2, rest = {}) {
+  return { mark: "line", x1, y1, x2, y2, stroke: "hair", width: 1, ...rest };
+}
+
+export function path(points, rest = {}) {
+  return { mark: "path", points, ...rest };
+}
+
+export function text(x, y, words, rest = {}) {
+  return { mark: "text", x, y, words, fill: "ink", size: 12, weight: 400, anchor: "start", ...rest };
+}
+
+// How wide words are drawn, in px, where no font can be asked.
+export function widthOf(words, size = 12, weight = 400, mono = false) {
+  let ems = 0;
+  for (const letter of words) ems += isWide(letter) ? 1 : mono ? MONO_LETTER : (LETTERS[letter] ?? OTHER_LETTER);
+  return ems * size * (weight > 500 && !mono ? BOLD_LETTERS : 1);
+}
+
+export function widthOfText({ words, size, weight, mono }) {
+  return widthOf(words, size, weight, mono);
+}
+
+// Where a text begins, in px.
+export function beginOfText(mark) {
+  return mark.x - widthOfText(mark) * { start: 0, middle: 0.5, end: 1 }[mark.anchor];
+}
+
+// As much of a text as `width` px hold, with an ellipsis after at least four letters; else nothing.
+export function fitted(words, width, size = 12, weight = 400, mono = false) {
+  if (widthOf(words, size, weight, mono) <= width) return words;
+  const letters = [...words];
+  for (let end = letters.length - 1; end > 3; end--) {
+    const part = letters.slice(0, end).join("") + "…";
+    if (widthOf(part, size, weight, mono) <= width) return part;
+  }
+  return "";
+}
+
+export function isWide(letter) {
+  const code = letter.codePointAt(0);
+  return code >= WIDE_LETTERS[0][0] && WIDE_LETTERS.some(([first, last]) => first <= code && code <= last);
+}
+
+// The token of a text on an area.
+export function textOn(fill) {
+  return ["fwd", "bwd", "upd", "wgt", "py", "tmp", "cpyf"].includes(fill) ? `on-${fill}` : "ink";
+}
+
+// An empty drawing: what `drawPicture` fills. Marks are not read out; what surrounds them says what they show.
+export function drawing() {
+  const hatch = `nbtf-hatch-${++drawings}`;
+  return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": hatch });
+}
+
+// Draws a picture into what `drawing` made, instead of what was there.
+export function drawPicture(svg, picture) {
+  const { width, height, marks } = picture;
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, value);
+  const hatch = svg.dataset.hatch;
+  const paper = rectangle(0, 0, width, height, "paper");
+  svg.replaceChildren(hatchOf(hatch), ...[paper, ...marks].flatMap((mark) => elementsOf(mark, hatch)));
+}
+
+function hatchOf(id) {
+  const stripe = s("path", { d: "M0 0V6", "stroke-width": 1.6, fill: "none", stroke: colour("line") });
+  const pattern = { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  return s("defs", null, s("pattern", pattern, stripe));
+}
+
+function elementsOf(mark, hatch) {
+  const elements = MARKS[mark.mark](mark, hatch);
+  for (const [name, value] of Object.entries(mark.data || {})) elements[0].dataset[name] = value;
+  return elements;
+}
+
+function rectangleElements(mark, hatch) {
+  const sides = { x: px(mark.x), y: px(mark.y), width: px(Math.max(mark.width, 0)), height: px(Math.max(mark.height, 0)) };
+  return [s("rect", { ...sides, rx: mark.radius || null, ...paint(mark, hatch) }, titleOf(mark))];
+}
+
+function boxesElements(mark, hatch) {
+  const shape = mark.sides.map(([x, y, width, height]) => `M${px(x)} ${px(y)}h${px(width)}v${px(height)}h-${px(width)}z`);
+  return [s("path", { d: shape.join(""), ...paint(mark, hatch) })];
+}
+
+function lineElements(mark, hatch) {
+  const { x1, y1, x2, y2, stroke, width, dashed } = mark;
+  const ends = { x1: px(x1), y1: px(y1), x2: px(x2), y2: px(y2) };
+  const element = s("line", { ...ends, ...paint({ stroke, strokeWidth: width, dashed }, hatch) });
+  return mark.arrow ? [element, ...pathElements(headOf(mark), hatch)] : [element];
+}
+
+function headOf({ x1, y1, x2, y2, stroke }) {
+  const angle = Math.atan2(y2 - y1, x2 - x1);
+  const side = (turn) => [x2 - HEAD * Math.cos(angle + turn), y2 - HEAD * Math.sin(angle + turn)];
+  return path([[x2, y2], side(-Math.PI / 7), side(Math.PI / 7)], { fill: stroke, closed: true });
+}
+
+function pathElements(mark, hatch) {
+  const points = mark.points.map(([x, y]) => `${px(x)} ${px(y)}`).join("L");
+  return [s("path", { d: `M${points}${mark.closed ? "Z" : ""}`, ...paint(mark, hatch) }, titleOf(mark))];
+}
+
+function textElements(mark, hatch) {
+  const { x, y, words, size, weight, anchor, mono, halo, fill } = mark;
+  const letters = { "font-size": size, "font-weight": weight === 400 ? null : weight, "font-family": mono ? MONO : null };
+  const room = words ? { textLength: px(widthOfText(mark)), lengthAdjust: "spacingAndGlyphs" } : {};
+  const edge = halo ? { "paint-order": "stroke", "stroke-linejoin": "round" } : {};
+  const ink = paint(halo ? { fill, stroke: "paper", strokeWidth: 4 } : { fill }, hatch);
+  const where = { x: px(x), y: px(y), "text-anchor": anchor === "start" ? null : anchor };
+  return [s("text", { ...where, ...letters, ...room, ...ink, ...edge }, words)];
+}
+
+function groupElements(mark, hatch) {
+  return [s("g", null, titleOf(mark), ...mark.marks.flatMap((inner) => elementsOf(inner, hatch)))];
+}
+
+function paint({ fill, stroke, strokeWidth, opacity, dashed }, hatch) {
+  return {
+    fill: fill === "hatch" ? `url(#${hatch})` : fill ? colour(fill) : "none",
+    stroke: stroke ? colour(stroke) : null,
+    "stroke-width": stroke && strokeWidth !== 1 ? (strokeWidth ?? null) : null,
+    "stroke-dasharray": stroke && dashed ? "4 3" : null,
+    opacity: opacity === 1 ? null : (opacity ?? null),
+  };
+}
+
+function colour(token) {
+  return `var(--nbtf-${token})`;
+}
+
+function titleOf({ title }) {
+  return title ? s("title", null, title) : null;
+}
+
+function px(number) {
+  if (!Number.isFinite(number)) throw new RangeError(`A coordinate is a number, got ${number}`);
+  return Math.round(number * 10) / 10;
+}

@@ -45,6 +45,7 @@ from nbtf._runtime.fitting import fit_of_device, started_maps
 from nbtf._runtime.holding import Holding as Holding
 from nbtf._runtime.holding import holding as holding
 from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
+from nbtf._runtime.inventory import MemoryMap as MemoryMap
 from nbtf._runtime.inventory import devices as devices
 from nbtf._runtime.inventory import memory_map as memory_map
 from nbtf._runtime.inventory import memory_pieces as memory_pieces
@@ -78,6 +79,7 @@ __all__ = [
     "Freed",
     "Holding",
     "Label",
+    "MemoryMap",
     "MemoryReplay",
     "MemoryUse",
     "OpExecuted",

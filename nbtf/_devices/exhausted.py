@@ -9,7 +9,7 @@ from nbtf._devices.base import Label, MemoryStats, told
 from nbtf._devices.bfc import AllocatorStats, BFCAllocator
 from nbtf._devices.bfc_chunks import rounded
 from nbtf._devices.sites import WORDING
-from nbtf._devices.sizes import gib, mib, part_of
+from nbtf._devices.sizes import gib, mib, part_of, told_apart
 
 _ROWS = 8
 
@@ -49,11 +49,13 @@ def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes
       card_bytes: all memory of the card, of which the allocator may have a part.
     """
     stats, need = allocator.stats(), rounded(request.nbytes)
+    figures = stats.bytes_limit, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_chunk
+    short = shortage(request.nbytes, *figures)
+    sentences = f"{ASKED} {SHORTAGES[short.reason]}".rstrip().format(**short.sizes)
     return "\n".join(
         (
             in_tensorflows_words(request, allocator.name),
-            f"{who}: {gib(request.nbytes)} asked for, in use {part_of(stats.bytes_in_use, stats.bytes_limit)}."
-            f"{_reason(need, stats)} {_advice(need, stats, card_bytes)}",
+            f"{who}: {sentences} {_advice(need, stats, card_bytes)}",
             *_holders(allocator),
         )
     )
@@ -77,16 +79,18 @@ def real_card_is_full(
       free: bytes that nobody has taken on the card; None where it does not say.
       holders: what is in use, each label with its bytes.
     """
-    asked = f"{gib(request.nbytes)} asked for, " if request.nbytes else ""
-    inside = stats.limit - stats.in_use
+    size, inside = gib(request.nbytes), stats.limit - stats.in_use
     if request.nbytes > stats.limit:
-        why, do = f" Its limit is {gib(stats.limit)}.", "Use a smaller tensor, or raise the limit"
+        size, limit = told_apart(request.nbytes, stats.limit)
+        why, do = f" Its limit is {limit}.", "Use a smaller tensor, or raise the limit"
     elif free is not None and free < request.nbytes and stats.limit - stats.pool >= request.nbytes:
-        why, do = f" The card has {gib(free)} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
+        size, left = told_apart(request.nbytes, free)
+        why, do = f" The card has {left} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
     elif request.nbytes and inside >= request.nbytes:
         why, do = f" {gib(inside)} are free, but not in one piece, or a kernel needed more meanwhile.", "Free a tensor"
     else:
         why, do = "", "Free a tensor"
+    asked = f"{size} asked for, " if request.nbytes else ""
     return "\n".join(
         (
             in_tensorflows_words(request, allocator),
@@ -96,21 +100,42 @@ def real_card_is_full(
     )
 
 
-def _reason(need: int, stats: AllocatorStats) -> str:
-    """Says why it does not fit where the sum suggests that it does; nothing where the sum says it all."""
-    return shortage(need, stats.bytes_limit, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_chunk)
+ASKED = "{asked} asked for, in use {used}."
+SHORTAGES = {
+    "sum": "",
+    "too large": "Its limit is {limit}; this needs {need}.",
+    "mapped": "{pool} are mapped; the rest of the card is taken by other logical devices.",
+    "in pieces": "{free} are free, but not in one piece: the largest has {largest}.",
+}
+"""Why a request does not fit; where the sum of what is in use says it all, nothing more."""
 
 
-def shortage(need: int, limit: int, in_use: int, pool: int, largest_free: int) -> str:
-    """Returns the sentence of an error that says why a request does not fit; nothing where the sum says it all."""
-    free = limit - in_use
+class Shortage(NamedTuple):
+    """Why a request does not fit, a key of `SHORTAGES`, and the sizes that `ASKED` and its sentence name."""
+
+    reason: str
+    sizes: dict[str, str]
+
+
+def shortage(nbytes: int, limit: int, in_use: int, pool: int, largest_free: int) -> Shortage:
+    """Returns what an error says of a request that does not fit; all in bytes.
+
+    >>> shortage(8 << 20, 64 << 20, 48 << 20, 64 << 20, 4 << 20).reason
+    'in pieces'
+    """
+    need, free, asked = rounded(nbytes), limit - in_use, gib(nbytes)
+    sizes = {"used": part_of(in_use, limit)}
     if need > limit:
-        return f" Its limit is {mib(limit)}; this needs {mib(need)}."
-    if need > free:
-        return ""
-    if need <= limit - pool:
-        return f" {gib(pool)} are mapped; the rest of the card is taken by other logical devices."
-    return f" {gib(free)} are free, but not in one piece: the largest has {gib(largest_free)}."
+        reason = "too large"
+        sizes["limit"], sizes["need"] = told_apart(limit, need, write=mib)
+    elif need > free:
+        reason = "sum"
+    elif need <= limit - pool:
+        reason, sizes["pool"] = "mapped", gib(pool)
+    else:
+        reason, sizes["free"] = "in pieces", gib(free)
+        asked, sizes["largest"] = told_apart(nbytes, largest_free)
+    return Shortage(reason, {"asked": asked, **sizes})
 
 
 def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 _GIB = 1 << 30
 _MIB = 1 << 20
 
@@ -43,6 +45,16 @@ def mib(nbytes: int) -> str:
     ('15334 MiB', '0.5 MiB')
     """
     return f"{_decimal(nbytes / _MIB)} MiB"
+
+
+def told_apart(*sizes: int, write: Callable[[int], str] = gib) -> list[str]:
+    """Returns sizes for a sentence that compares them: in bytes, where different ones would read alike.
+
+    >>> told_apart(8 << 20, 4 << 20), told_apart((8 << 20) + 256, 8 << 20)
+    (['8 MiB', '4 MiB'], ['8,388,864 bytes', '8,388,608 bytes'])
+    """
+    words = [write(nbytes) for nbytes in sizes]
+    return words if len({*words}) == len({*sizes}) else [f"{nbytes:,} bytes" for nbytes in sizes]
 
 
 def part_of(nbytes: int, whole: int) -> str:

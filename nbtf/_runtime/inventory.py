@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
 
 from nbtf._devices.base import Device, Label, Piece
+from nbtf._devices.bfc_report import RegionView
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._runtime.context import CURRENT, Context
 
@@ -129,7 +131,27 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
     return DeviceInfo(name, device_type, **known, **memory)
 
 
-def memory_map(device: str) -> Any:
+class MemoryMap(tuple[RegionView, ...]):
+    """The regions of a device as they were when somebody looked; a notebook with the extension draws them.
+
+    `device` is its full name, and `limit` the most bytes that it may take.
+    """
+
+    device: str
+    limit: int
+
+    def __new__(cls, regions: Iterable[RegionView], device: str, limit: int) -> Self:
+        """Takes the regions of a device."""
+        self = super().__new__(cls, regions)
+        self.device, self.limit = device, limit
+        return self
+
+    def __getnewargs__(self) -> tuple[tuple[RegionView, ...], str, int]:
+        """Returns what a copy is made of."""
+        return tuple(self), self.device, self.limit
+
+
+def memory_map(device: str) -> MemoryMap:
     """Returns the regions a device got from its card, and the chunks in them.
 
     Args:
@@ -143,12 +165,13 @@ def memory_map(device: str) -> Any:
       ValueError: no such device, or one whose allocator has no map.
     """
     known = _started(device)
-    found = None if known.memory is None else known.memory.map()
-    if found is None:
+    memory = known.memory
+    regions = None if memory is None else memory.map()
+    if memory is None or regions is None:
         raise ValueError(
             f"{device} has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc"
         )
-    return found
+    return MemoryMap(regions, known.name, memory.stats().limit)
 
 
 def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:

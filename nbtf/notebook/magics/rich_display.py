@@ -1,4 +1,7 @@
-"""How does a notebook show a recording, and why a tensor is where it is? As pictures, which a saved notebook keeps."""
+"""How does a notebook show a recording, a map of memory, and why a tensor is where it is?
+
+As pictures, which a saved notebook keeps.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ _SVG, _HTML = "image/svg+xml", "text/html"
 
 
 def add_rich_display(session: Session) -> None:
-    """Has the shell draw recordings and explanations until the session stops; what drew them before does so then."""
+    """Has the shell draw such results until the session stops; what drew them before does so then."""
     _draw(session, _SVG, runtime.Recording, lambda record: _timeline(record, session))
     _draw(session, _SVG, runtime.Explanation, lambda explanation: _decision(explanation, session))
+    _draw(session, _SVG, runtime.MemoryMap, lambda regions: _chunks(regions, session))
     # Front ends take HTML where there are both.
     _draw(session, _HTML, runtime.Explanation, lambda explanation: None if explanation.path else _table(explanation))
 
@@ -49,6 +53,13 @@ def _decision(explanation: runtime.Explanation, session: Session) -> str | None:
     from nbtf.notebook.stills.svg import to_svg
 
     return to_svg(decision(explanation, code_line=session.code_line)) if explanation.path else None
+
+
+def _chunks(regions: runtime.MemoryMap, session: Session) -> str | None:
+    """Returns the chunks of a device; None where it has taken nothing."""
+    from nbtf.notebook.stills.memory_pictures import picture_of_map  # late: few cells draw
+
+    return picture_of_map(regions, session)._repr_svg_() if regions else None
 
 
 def _table(explanation: runtime.Explanation) -> str:

@@ -8,27 +8,14 @@ from collections.abc import Callable, Sequence
 from nbtf import runtime
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Line, Mark, Rectangle, Text
+from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.stills.memory_history import MemoryHistory, Span
 from nbtf.notebook.stills.palette import OF_PHASE
 
 CodeLine = Callable[[runtime.Site], str]
 
-MARGIN = 16.0
-LEFT = 66.0
-"""Where the axis begins; sizes stand on its left."""
-
 _REFUSAL = 112.0
 """Px that a refused request has, so that its size can be read."""
-
-COLOURS = {
-    "weights": "wgt",
-    "optimizer slots": "upd",
-    "Python names": "py",
-    "activations": "fwd",
-    "gradients": "bwd",
-    "temporary": "tmp",
-}
-"""What groups of a history are filled with."""
 
 
 class StepAxis:
@@ -69,7 +56,7 @@ class StepAxis:
         edges = zip(self.firsts, [*self.firsts[1:], self._steps], self._edges, self._edges[1:], strict=False)
         return [(range(first, end), left, right) for first, end, left, right in edges]
 
-    def spans(self, spans: Sequence[Span], y: float, code_line: CodeLine) -> list[Mark]:
+    def spans(self, spans: Sequence[Span], y: float, words: Words, code_line: CodeLine) -> list[Mark]:
         """Returns phases, or lines of the program, below the axis."""
         marks: list[Mark] = []
         merged: list[Span] = []
@@ -84,11 +71,11 @@ class StepAxis:
             begin, end = self.x(span.first), self.x(span.end)
             if span.phase:
                 marks.append(Rectangle(begin + 0.5, y + 3, end - begin - 1, 4, OF_PHASE[span.phase], radius=2))
-                if width_of(span.phase, 11) <= end - begin - 4:
-                    marks.append(Text((begin + end) / 2, y + 20, span.phase, "soft", 11, anchor="middle"))
+                if width_of(words[span.phase], 11) <= end - begin - 4:
+                    marks.append(Text((begin + end) / 2, y + 20, words[span.phase], "soft", 11, anchor="middle"))
             elif span.site is not None:
-                words = fitted(code_line(span.site), end - begin - 8, 11)
-                marks += [Line(begin, y, begin, y + 8, "line"), *_if_any(Text(begin + 4, y + 20, words, "soft", 11))]
+                line = fitted(code_line(span.site), end - begin - 8, 11)
+                marks += [Line(begin, y, begin, y + 8, "line"), *_if_any(Text(begin + 4, y + 20, line, "soft", 11))]
         return marks
 
 

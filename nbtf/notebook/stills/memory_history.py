@@ -8,45 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import runtime
-
-WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
-    "weights",
-    "optimizer slots",
-    "Python names",
-    "activations",
-    "gradients",
-    "temporary",
-)
-"""Who holds memory, from what lives longest to what lives shortest."""
+from nbtf.notebook.stills.memory_bands import GROUPS, Band, group_of
 
 Change = runtime.Allocated | runtime.Freed | runtime.Refused
 """What is a step of a history."""
 
 Addresses = Mapping[tuple[int, int], str]
 """Names of who holds pieces, by region and offset."""
-
-
-CONSTANT = "_EagerConst"
-"""The op that makes tensors of Python values."""
-
-
-class Band(NamedTuple):
-    """A piece of memory from birth to death, in steps; `death` is the number of steps if it is still in use.
-
-    `start` is its address where regions stand one after another; the rest is as in `Allocated`.
-    """
-
-    start: int
-    size: int
-    requested: int
-    group: str
-    name: str
-    birth: int
-    death: int
-    region: int
-    offset: int
-    label: runtime.Label | None = None
-    event: runtime.Allocated | None = None
 
 
 class Refusal(NamedTuple):
@@ -76,7 +44,10 @@ class Extent(NamedTuple):
 
 
 class MemoryHistory:
-    """What a recording tells of one device's memory; its steps are the events that change it, or fail to."""
+    """What a recording tells of one device's memory; its steps are the events that change it, or fail to.
+
+    Where there is no such event there is a step all the same: what was there before.
+    """
 
     def __init__(
         self,
@@ -102,8 +73,9 @@ class MemoryHistory:
         self.changes = [event for event in heard if isinstance(event, Change) and _is_placed(event, device)]
         self._moves = sorted([*_moves(heard), *scenes])
         self.in_use, self.pool = _levels(self.changes, self._before)
+        self.steps = len(self.in_use)
         self.refusals = [Refusal(at, each) for at, each in enumerate(self.changes) if isinstance(each, runtime.Refused)]
-        self.extents = _extents(self.regions_by_step(), len(self.changes))
+        self.extents = _extents(self.regions_by_step(), self.steps)
         self.bands = sorted(self._bands(), key=lambda band: (band.birth, band.start))
         self.spans = _spans(self.changes)
 
@@ -113,11 +85,6 @@ class MemoryHistory:
         return runtime.short_name(self.device)
 
     @property
-    def steps(self) -> int:
-        """How many steps there are."""
-        return len(self.changes)
-
-    @property
     def top(self) -> int:
         """The highest address that a region reached."""
         return max((each.start + each.size for each in self.extents), default=0)
@@ -125,7 +92,7 @@ class MemoryHistory:
     @property
     def peak(self) -> int:
         """The step at which most was in use, the first of them."""
-        return max(range(self.steps), key=lambda step: (self.in_use[step], -step), default=0)
+        return max(range(self.steps), key=lambda step: (self.in_use[step], -step))
 
     def regions(self, step: int) -> tuple[Any, ...]:
         """Returns regions and chunks after a step, as `tf.runtime.memory_map` returned them then."""
@@ -170,7 +137,10 @@ class MemoryHistory:
         return levels
 
     def _starts(self, step: int) -> dict[int, int]:
-        return {each.region: each.start for each in self.extents if each.birth <= step < each.death}
+        """Returns where regions stand after a step, and those that came or went with it."""
+        return {
+            each.region: each.start for each in self.extents if each.birth <= step < max(each.death, each.birth + 1)
+        }
 
     def _bands(self) -> Iterable[Band]:
         """Yields all pieces; those from before the recording are born at its first step."""
@@ -196,15 +166,14 @@ class MemoryHistory:
         death: int,
     ) -> Band:
         birth, event, chunk = piece
-        starts = self._starts(birth) or {each.region: each.start for each in self.extents if each.birth == 0}
+        starts = self._starts(birth)
         label = chunk.label if event is None else event.label
         label = label if isinstance(label, runtime.Label) else None
         requested = chunk.requested if event is None else event.nbytes
         size = chunk.size if event is None else event.size
-        group = _group(event, label, event is None or self._outlives(event, death))
+        group = group_of(event, label, event is None or self._outlives(event, death))
         name = self._names.get(place, "") if death == self.steps else ""
-        text = name or _name(group, event, label)
-        return Band(starts[place[0]] + place[1], size, requested, group, text, birth, death, *place, label, event)
+        return Band(starts[place[0]] + place[1], size, requested, group, name, birth, death, *place, label, event)
 
     def _outlives(self, event: runtime.Allocated, death: int) -> bool:
         """Tells whether a piece lived longer than the line that made it."""
@@ -221,13 +190,19 @@ def _is_placed(event: Change, device: str) -> bool:
 
 def _levels(changes: Sequence[Change], before: Sequence[Any]) -> tuple[list[int], list[int]]:
     """Returns what was in use and what the device had taken, after each step; exact, whatever is drawn."""
-    used = sum(chunk.size for region in before for chunk in region.chunks if chunk.in_use)
+    if not changes:
+        return [_used(before)], [sum(region.size for region in before)]
+    used = _used(before)
     in_use: list[int] = []
     for event in changes:
         used += event.size if isinstance(event, runtime.Allocated) else 0
         used -= event.size if isinstance(event, runtime.Freed) else 0
         in_use.append(used)
     return in_use, [event.pool for event in changes]
+
+
+def _used(regions: Iterable[Any]) -> int:
+    return sum(chunk.size for region in regions for chunk in region.chunks if chunk.in_use)
 
 
 def _extents(sizes: Iterable[Mapping[int, int]], steps: int) -> list[Extent]:
@@ -263,37 +238,6 @@ def _moves(events: Iterable[runtime.Event]) -> list[int]:
     return moves
 
 
-_HOLDERS = {"input": NAMES}
-"""Groups of what memory is kept for, where they are called differently."""
-
-
-def _group(event: runtime.Allocated | None, label: runtime.Label | None, is_held: bool) -> str:
-    """Returns who holds a piece: what lives longer than the line that made it is held by a name."""
-    holder = "" if event is None else event.holder
-    group = _HOLDERS.get(holder, holder)
-    if group in GROUPS and group != TEMPORARY:
-        return group
-    is_scratch = label is not None and label.op == "scratch"
-    return NAMES if is_held and not is_scratch and (event is None or not event.phase) else TEMPORARY
-
-
-_ALONE = {WEIGHTS: "weight", SLOTS: "optimizer slot"}
-"""What pieces are called that ops say little about."""
-
-
-def _name(group: str, event: runtime.Allocated | None, label: runtime.Label | None) -> str:
-    """Returns what a piece is called while nobody knows a name of it: layer and op."""
-    op = "" if label is None else label.op
-    layer = "" if event is None else event.layer.rpartition("/")[2]
-    if group in _ALONE:
-        return " · ".join(filter(None, (layer, _ALONE[group])))
-    if op == CONSTANT:
-        op = "input" if event is not None and event.holder == "input" else "constant"
-    if group == GRADIENTS and not layer:
-        layer = "gradient"
-    return " · ".join(filter(None, (layer, op))) or "piece"
-
-
 def _spans(changes: Sequence[Change]) -> list[Span]:
     """Returns the phases; where a program has none, its lines."""
     has_phases = any(event.phase for event in changes)
@@ -305,7 +249,7 @@ def _spans(changes: Sequence[Change]) -> list[Span]:
         if not spans or (spans[-1].phase, spans[-1].site) != (phase, site):
             spans.append(Span(step, len(changes), phase, site))
     ends = [*(span.first for span in spans[1:]), len(changes)]
-    return [span._replace(end=end) for span, end in zip(spans, ends, strict=True)]
+    return [span._replace(end=end) for span, end in zip(spans, ends, strict=False)]
 
 
 def rounded_up(size: int) -> int:

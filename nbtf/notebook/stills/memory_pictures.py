@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from nbtf import runtime
 from nbtf._devices.sites import file_and_line
@@ -11,8 +12,11 @@ from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_axis import CodeLine
-from nbtf.notebook.stills.memory_history import MemoryHistory
-from nbtf.notebook.stills.memory_plane import Fits, memory_plane
+from nbtf.notebook.stills.memory_bands import Words
+from nbtf.notebook.stills.memory_chunks import memory_chunks
+from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
+from nbtf.notebook.stills.memory_plane import memory_plane
+from nbtf.notebook.stills.memory_refusal import Fits
 from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.treemap import treemap
@@ -39,7 +43,11 @@ class Still:
 
 
 def memory_picture(
-    record: runtime.Recording, device: str = "GPU:0", view: str = "plane", step: int | None = None
+    record: runtime.Recording,
+    device: str = "GPU:0",
+    view: str = "plane",
+    step: int | None = None,
+    words: Words | None = None,
 ) -> Still:
     """Returns a picture of what a recording tells of a simulated GPU's memory.
 
@@ -50,6 +58,8 @@ def memory_picture(
         `"treemap"`, who holds how much.
       step: whose chunks the plane shows (the last one when None), or whose pieces the treemap (that of the peak). The
         steps are the events that took or freed memory, or failed to, from 0 on.
+      words: the texts, of the catalogue's sections `timeline` and `memoryPicture`; those of the environment's language
+        (`NBTF_LANG`) when None.
 
     Raises:
       ValueError: there is no such view or step, or the recording has lost its first events, or none of its events is
@@ -70,7 +80,7 @@ def memory_picture(
     history = MemoryHistory(full, _limit(snapshot.events, full), snapshot.events, record.regions_before(name))
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"step is 0 to {history.steps - 1}. Got {step}")
-    return _picture(view, history, step, lambda limit: bool(record.fits(limit, device=full)), file_and_line)
+    return _picture(view, history, step, _fits(record, full), file_and_line, words)
 
 
 def _checked(snapshot: runtime.Snapshot, name: str) -> str:
@@ -105,10 +115,26 @@ def _limit(events: tuple[runtime.Event, ...], device: str) -> int:
     return limits[0] if limits else max((event.pool for event in events if isinstance(event, _ABOUT_MEMORY)), default=0)
 
 
-def _picture(view: str, history: MemoryHistory, step: int | None, fits: Fits | None, code_line: CodeLine) -> Still:
+def _fits(record: runtime.Recording, device: str) -> Fits | None:
+    """Returns what tries a recording's requests on a device; nothing where that is no longer there."""
+    short = runtime.short_name(device)
+    is_here = any(each.name == short and each.simulated for each in runtime.devices())
+    return partial(record.fits, device=device) if is_here else None
+
+
+def _picture(
+    view: str,
+    history: MemoryHistory,
+    step: int | None,
+    fits: Fits | None,
+    code_line: CodeLine,
+    words: Words | None = None,
+) -> Still:
     if view == "plane":
-        return Still(memory_plane(history, step=step, fits=fits, code_line=code_line))
-    return Still(memory_stack(history, code_line=code_line) if view == "stacked" else treemap(history, step=step))
+        return Still(memory_plane(history, step=step, fits=fits, words=words, code_line=code_line))
+    if view == "stacked":
+        return Still(memory_stack(history, words=words, code_line=code_line))
+    return Still(treemap(history, step=step, words=words))
 
 
 # What a session has heard
@@ -138,14 +164,32 @@ def picture_of_session(session: Session, name: str, view: str) -> Still:
         )
     events, is_first = _events(session)
     full, record = str(full_name(name)), session.recording
-    names, _ = holder_names(session, _SECONDS)
-    holders = {piece[1:]: text for piece, text in names.items() if piece[0] == name}
+    holders = _names_on(session, name)
     before = record.regions_before(name) if is_first else ()
     scenes = [scene.first for scene in session.recorder.scenes]
     history = MemoryHistory(full, _limit(events, full), events, before, holders, scenes)
     step = history.refusals[-1].step if history.refusals else None
-    fits: Fits | None = (lambda limit: bool(record.fits(limit, device=full))) if is_first else None
+    fits = _fits(record, full) if is_first else None
     return _picture(view, history, step if view == "plane" else None, fits, session.code_line)
+
+
+def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:
+    """Returns a picture of the chunks of a device; names are those of this moment, where nothing has changed since.
+
+    Args:
+      regions: from `tf.runtime.memory_map`.
+      session: whose program has names.
+    """
+    short = runtime.short_name(regions.device)
+    is_here = any(each.name == short and each.simulated for each in runtime.devices())
+    names: Addresses = _names_on(session, short) if is_here and runtime.memory_map(short) == regions else {}
+    return Still(memory_chunks(MemoryHistory(regions.device, regions.limit, (), regions, names)))
+
+
+def _names_on(session: Session, name: str) -> Addresses:
+    """Returns who holds the pieces of a device, by region and offset."""
+    names, _ = holder_names(session, _SECONDS)
+    return {piece[1:]: text for piece, text in names.items() if piece[0] == name}
 
 
 def _events(session: Session) -> tuple[tuple[runtime.Event, ...], bool]:

@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nbtf._devices.sites import file_and_line
 from nbtf._devices.sizes import gib
 from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
-from nbtf.notebook.stills.memory_axis import COLOURS, LEFT, MARGIN, CodeLine, StepAxis
-from nbtf.notebook.stills.memory_history import GROUPS, MemoryHistory, rounded_up
+from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
+from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Words, picture_words
+from nbtf.notebook.stills.memory_history import MemoryHistory, rounded_up
 
 WIDTH, HEIGHT = 960.0, 240.0
 _SIDE = 198.0
 _TOP = 60.0
 
 
-def memory_stack(history: MemoryHistory, width: float = WIDTH, code_line: CodeLine = file_and_line) -> Picture:
+def memory_stack(
+    history: MemoryHistory,
+    width: float = WIDTH,
+    words: Words | None = None,
+    code_line: CodeLine = file_and_line,
+) -> Picture:
     """Returns the bytes of each group, one above the other, and the list of them at the peak.
 
     Args:
       history: of one device.
       width: in px; at least 480 are used.
+      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
       code_line: says a line of the program in words.
     """
-    width = max(width, 480.0)
-    totals, right, peak = history.group_levels(), width - _SIDE - MARGIN, history.peak
-    in_use = history.in_use[peak] if history.steps else 0
-    high = rounded_up(max(in_use, 1))
+    width, words, peak = max(width, 480.0), words or picture_words(), history.peak
+    totals, in_use = history.group_levels(), history.in_use[peak]
+    composition = _composition(totals[peak], in_use, words)
+    side = max(_SIDE, *(46 + name.width + figure.width for _, name, figure in composition))
+    right, high = width - side - MARGIN, rounded_up(max(in_use, 1))
     axis = StepAxis(history, LEFT, right, high / HEIGHT, [peak])
-    marks = [Text(MARGIN, 28, f"Who holds {history.short_name}, over time", size=15, weight=650)]
-    marks += _scale(high, right) + _areas(history, totals, axis, high)
-    marks += axis.spans(history.spans, _TOP + HEIGHT, code_line)
+    title = Text(MARGIN, 28, words["whoOverTime"].format(name=history.short_name), size=15, weight=650)
+    marks: list[Mark] = [title, *_scale(high, right), *_areas(history, totals, axis, high, words)]
+    marks += axis.spans(history.spans, _TOP + HEIGHT, words, code_line)
     begin = axis.x(peak)
-    words = Text(begin, _TOP - 12, f"peak {gib(in_use)}", size=12, weight=650)
-    x = min(max(begin - words.width / 2, LEFT), right - words.width)
-    marks += [Line(begin, _TOP - 8, begin, _TOP + HEIGHT, "ink", 1.3), Text(x, _TOP - 12, words.words, weight=650)]
-    marks += _list(totals[peak] if totals else {}, in_use, right + 20, width - MARGIN)
+    top = Text(0, _TOP - 12, words["peak"].format(size=gib(in_use)), weight=650)
+    x = min(max(begin - top.width / 2, LEFT), right - top.width)
+    marks += [Line(begin, _TOP - 8, begin, _TOP + HEIGHT, "ink", 1.3), replace(top, x=x)]
+    marks += _list(composition, words, right + 20, width - MARGIN)
     height = _TOP + HEIGHT + 36
     frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
-    return Picture(width, height, f"{history.short_name}: at most {gib(in_use)} in use", (frame, *marks))
+    about = words["stackAbout"].format(name=history.short_name, size=gib(in_use))
+    return Picture(width, height, about, (frame, *marks))
 
 
 def _scale(high: int, right: float) -> list[Mark]:
@@ -48,10 +59,9 @@ def _scale(high: int, right: float) -> list[Mark]:
     return marks
 
 
-def _areas(history: MemoryHistory, totals: list[dict[str, int]], axis: StepAxis, high: int) -> list[Mark]:
+def _areas(history: MemoryHistory, totals: list[dict[str, int]], axis: StepAxis, high: int, words: Words) -> list[Mark]:
     """Returns an area for each group; a column shows its step of the highest use."""
-    columns = axis.columns() if totals else []
-    tops = [(max(steps, key=lambda step: history.in_use[step]), begin, end) for steps, begin, end in columns]
+    tops = [(max(steps, key=lambda step: history.in_use[step]), begin, end) for steps, begin, end in axis.columns()]
     base = [0] * len(tops)
     marks: list[Mark] = []
     for group in GROUPS:
@@ -65,17 +75,27 @@ def _areas(history: MemoryHistory, totals: list[dict[str, int]], axis: StepAxis,
             y = _TOP + HEIGHT * (1 - nbytes / high)
             upper += [(begin, y), (end, y)]
             lower += [(begin, bottom), (end, bottom)]
-        marks.append(Path((*upper, *reversed(lower)), COLOURS[group], closed=True, title=group))
+        marks.append(Path((*upper, *reversed(lower)), COLOURS[group], closed=True, title=words[group]))
     return marks
 
 
-def _list(totals: dict[str, int], in_use: int, left: float, right: float) -> list[Mark]:
+def _composition(totals: dict[str, int], in_use: int, words: Words) -> list[tuple[str, Text, Text]]:
+    """Returns token, name and figure of each group, and of all together."""
+    rows = [(COLOURS[group], Text(0, 0, words[group]), totals[group]) for group in reversed(GROUPS)]
+    rows.append(("", Text(0, 0, words["inUse"], weight=650), in_use))
+    return [(token, name, Text(0, 0, gib(nbytes), weight=600, anchor="end")) for token, name, nbytes in rows]
+
+
+def _list(composition: list[tuple[str, Text, Text]], words: Words, left: float, right: float) -> list[Mark]:
     """Returns what the groups hold at the peak."""
     y = _TOP + 6
-    marks: list[Mark] = [Text(left, y, "at the peak", "soft", 11)]
-    for group in reversed(GROUPS):
+    marks: list[Mark] = [Text(left, y, words["atPeak"], "soft", 11)]
+    for token, name, figure in composition:
         y += 22
-        figure = Text(right, y, gib(totals.get(group, 0)), weight=600, anchor="end")
-        marks += [Rectangle(left, y - 9, 10, 10, COLOURS[group], radius=2), Text(left + 16, y, group), figure]
-    total = Text(right, y + 26, gib(in_use), weight=650, anchor="end")
-    return [*marks, Line(left, y + 8, right, y + 8), Text(left, y + 26, "in use"), total]
+        if token:
+            marks.append(Rectangle(left, y - 9, 10, 10, token, radius=2))
+        else:
+            marks.append(Line(left, y - 14, right, y - 14))
+            y += 4
+        marks += [replace(name, x=left + (16 if token else 0), y=y), replace(figure, x=right, y=y)]
+    return marks

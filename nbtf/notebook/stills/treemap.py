@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from nbtf._devices.sizes import gib
+from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
-from nbtf.notebook.stills.memory_axis import COLOURS, MARGIN
-from nbtf.notebook.stills.memory_history import Band, MemoryHistory
+from nbtf.notebook.stills.memory_bands import COLOURS, MARGIN, Band, Words, picture_words
+from nbtf.notebook.stills.memory_history import MemoryHistory
 
 WIDTH, HEIGHT = 960.0, 300.0
-_TOP, _HEAD = 44.0, 22.0
+_HEAD = 22.0
 
 
 class Box(NamedTuple):
@@ -29,14 +31,18 @@ class Box(NamedTuple):
         return Box(self.x + margin, self.y + margin + head, max(width, 0.0), max(height, 0.0))
 
 
-def treemap(history: MemoryHistory, width: float = WIDTH, step: int | None = None) -> Picture:
+def treemap(
+    history: MemoryHistory, width: float = WIDTH, step: int | None = None, words: Words | None = None
+) -> Picture:
     """Returns who holds a device's memory after a step.
 
     Args:
       history: of the device.
       width: in px; at least 320 are used.
       step: the one with the most in use when None.
+      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
     """
+    words = words or picture_words()
     width, step = max(width, 320.0), history.peak if step is None else step
     pieces = history.alive(step)
     groups: dict[str, list[Band]] = {}
@@ -44,15 +50,17 @@ def treemap(history: MemoryHistory, width: float = WIDTH, step: int | None = Non
         groups.setdefault(band.group, []).append(band)
     order = sorted(groups, key=lambda group: -_sum(groups[group]))
     in_use = _sum(pieces)
-    title = Text(MARGIN, 28, f"Who holds {history.short_name}", size=15, weight=650)
-    count = f"{gib(in_use)} in use in {len(pieces)} pieces · area = bytes charged"
-    marks: list[Mark] = [title, Text(title.x + title.width + 12, 28, count, "soft")]
-    whole = Box(MARGIN, _TOP, width - 2 * MARGIN, HEIGHT)
+    title = words["whoHolds"].format(name=history.short_name)
+    count = words["treemapCount"].format(size=gib(in_use), n=len(pieces))
+    heads = [Text(0, 0, title, size=15, weight=650), Text(0, 0, count, "soft")]
+    head, y = flowed(heads, MARGIN, width - MARGIN, 28)
+    marks: list[Mark] = [*head]
+    whole = Box(MARGIN, y + 16, width - 2 * MARGIN, HEIGHT)
     for group, box in zip(order, squarified([_sum(groups[group]) for group in order], whole), strict=True):
-        marks += _container(group, groups[group], box)
-    height = _TOP + HEIGHT + 14
+        marks += _container(group, groups[group], box, words)
+    height = whole.y + HEIGHT + 14
     frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
-    return Picture(width, height, f"Who holds {history.short_name}: {count}", (frame, *marks))
+    return Picture(width, height, f"{title}: {count}", (frame, *marks))
 
 
 def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
@@ -94,35 +102,39 @@ def _sum(bands: Sequence[Band]) -> int:
     return sum(band.size for band in bands)
 
 
-def _container(group: str, bands: Sequence[Band], box: Box) -> list[Mark]:
+def _container(group: str, bands: Sequence[Band], box: Box, words: Words) -> list[Mark]:
     """Returns the box of a group, with those of its pieces."""
     token, has_head = COLOURS[group], box.width > 90 and box.height > 44
     outer = box.inset(1)
-    title = f"{group}: {gib(_sum(bands))}"
-    marks: list[Mark] = [Rectangle(*outer, stroke=token, stroke_width=1.5, radius=4, title=title)]
+    name, size = words[group], gib(_sum(bands))
+    marks: list[Mark] = [Rectangle(*outer, stroke=token, stroke_width=1.5, radius=4, title=f"{name}: {size}")]
     if has_head:
-        figure = Text(box.x + box.width - 8, box.y + 16, gib(_sum(bands)), "soft", weight=600, anchor="end")
-        words = fitted(group, figure.begin - box.x - 16, 12, 650)
-        marks += [figure, *([Text(box.x + 8, box.y + 16, words, weight=650)] if words else [])]
+        figure = Text(box.x + box.width - 8, box.y + 16, size, "soft", weight=600, anchor="end")
+        head = Text(box.x + 8, box.y + 16, name, weight=650)
+        marks += [figure, head] if head.width + 8 <= figure.begin - head.x else [figure]
     inner = box.inset(3, _HEAD if has_head else 0.0)
     for band, piece in zip(bands, squarified([band.size for band in bands], inner), strict=True):
         if min(piece.width, piece.height) >= 1:  # what is smaller is part of the group's own box
-            marks += _piece(band, token, piece)
+            marks += _piece(band, token, piece, words)
     return marks
 
 
-def _piece(band: Band, token: str, box: Box) -> list[Mark]:
-    shape = "" if band.label is None else f"  {list(band.label.shape)}"
+def _piece(band: Band, token: str, box: Box, words: Words) -> list[Mark]:
+    name = band.title(words)
     gap = 1.0 if min(box.width, box.height) > 4 else 0.0
     inside = box.inset(gap)
-    title = f"{band.name}{shape}: {band.size:,} B"
+    title = f"{f'{name} {band.shape}'.rstrip()}: {band.size:,} B"
     marks: list[Mark] = [Rectangle(*inside, fill=token, radius=min(3.0, inside.width / 4), opacity=0.17, title=title)]
     if box.width > 8 and box.height > 8:
         marks.append(Rectangle(inside.x, inside.y, 4, inside.height, token, radius=1.5))
-    lines = [(words, True) for words in band.name.split(" · ")] + [(f"{gib(band.requested)}{shape}", False)]
-    for at, (words, is_name) in enumerate(lines):
-        y, weight = box.y + 16 + 15 * at, 600 if is_name else 400
-        shown = fitted(words, box.width - 16, 11, weight, is_name)
-        if shown and y + 4 <= box.y + box.height:
-            marks.append(Text(box.x + 11, y, shown, "ink" if is_name else "soft", 11, weight, mono=is_name))
+    size, room = gib(band.requested), box.width - 16
+    figures = [Text(0, 0, words, "soft", 11) for words in (f"{size}  {band.shape}".rstrip(), size)]
+    lines = [
+        Text(0, 0, fitted(part, room, 11, mono=True), size=11, weight=600, mono=True) for part in name.split(" · ")
+    ]
+    lines += [figure for figure in figures if figure.width <= room][:1]  # a figure is never cut
+    for at, line in enumerate(lines):
+        y = box.y + 16 + 15 * at
+        if line.words and y + 4 <= box.y + box.height:
+            marks.append(replace(line, x=box.x + 11, y=y))
     return marks

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+from contextlib import suppress
 from random import Random
 from typing import Any
 from xml.etree import ElementTree
@@ -11,10 +13,15 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._devices.exhausted import ASKED, SHORTAGES
+from nbtf.notebook import catalogue
 from nbtf.notebook.stills.marks import Picture, Rectangle, texts_of
-from nbtf.notebook.stills.memory_history import GROUPS, MemoryHistory
+from nbtf.notebook.stills.memory_bands import GROUPS, picture_words
+from nbtf.notebook.stills.memory_chunks import memory_chunks
+from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.notebook.stills.memory_pictures import Still, memory_picture
 from nbtf.notebook.stills.memory_plane import HEIGHT, memory_plane
+from nbtf.notebook.stills.memory_refusal import held_before, hints
 from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.treemap import Box, squarified, treemap
@@ -22,6 +29,7 @@ from tests.machines import LOCAL, MIB, machine
 from tests.notebook.conftest import Shell
 
 GPU = f"{LOCAL}GPU:0"
+WORDS = picture_words()
 PLANE_END = 448
 """Px at which address 0 stands."""
 
@@ -46,6 +54,19 @@ def at_random(seed: int) -> None:
             held.append(tf.zeros([random.randrange(1, 2 ** random.randrange(4, 21))]))
         except tf.errors.ResourceExhaustedError:
             held.clear()
+
+
+def keep_at_random(seed: int) -> None:
+    """Fills a card with pieces, frees some, and asks on other lines for more than the holes have."""
+    random, held = Random(seed), list[Any]()
+    with suppress(tf.errors.ResourceExhaustedError):
+        while True:
+            held.append(tf.zeros([random.randrange(2**8, 2**17)]))
+    for _ in range(len(held) // 3):
+        held.pop(random.randrange(len(held)))
+    for power in (17, 18, 19):
+        with suppress(tf.errors.ResourceExhaustedError):
+            held.append(tf.zeros([2**power]))
 
 
 def train(steps: int = 3) -> None:
@@ -114,7 +135,7 @@ def test_figures_of_a_refusal_are_those_of_the_error() -> None:
             error = fragments()
         history = history_of(record, 64 * MIB)
         step = history.refusals[-1].step
-        picture = memory_plane(history, step=step, fits=lambda limit: bool(record.fits(limit)))
+        picture = memory_plane(history, step=step, fits=record.fits)
     words = [text.words for text in texts_of(picture.marks)]
     sentence = "8 MiB asked for, in use 48 of 64 MiB. 16 MiB are free, but not in one piece: the largest has 4 MiB."
     assert sentence in error
@@ -130,9 +151,136 @@ def test_limit_that_would_do_is_tried() -> None:
         with tf.runtime.recording() as record:
             fragments()
         still = memory_picture(record)
-        words = next(text.words for text in texts_of(still.picture.marks) if text.words.startswith("would fit"))
+        words = next(text.words for text in texts_of(still.picture.marks) if text.words.startswith("would fit from"))
         enough, short = map(int, re.findall(r"(\d+) MiB", words))
         assert (bool(record.fits(enough * MIB)), bool(record.fits(short * MIB))) == (True, False)
+
+
+def test_deletion_that_would_do_is_tried() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            fragments()
+        history = history_of(record, 64 * MIB)
+        (refusal,) = history.refusals
+        said = hints(history, refusal, record.fits, WORDS)
+        tried = [
+            band for band in held_before(history, refusal) if f"{band.title(WORDS)} {band.shape}, 4 MiB" in said[1]
+        ]
+        assert said[0] == "still held from before: 11 × Fill [256, 4096], 48 MiB"
+        assert said[1] == "would fit without Fill [256, 4096], 4 MiB"
+        assert any(record.fits(64 * MIB, {band.event: refusal.event.seq}) for band in tried if band.event)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_hint_is_shown_that_the_allocator_denies(seed: int) -> None:
+    """Names are given at random; what a hint says is done to the recorded requests."""
+    with machine(1, memory="4MiB"):
+        with tf.runtime.recording() as record:
+            keep_at_random(seed)
+        history = history_of(record, 4 * MIB)
+        history.bands = [band._replace(name=f"kept[{at}]") for at, band in enumerate(history.bands)]
+        statements = 0
+        for refusal in history.refusals:
+            said = hints(history, refusal, record.fits, WORDS)
+            names = [words.removeprefix("would fit after: del ") for words in said if " del " in words]
+            for name in names:
+                bands = [band for band in history.alive(refusal.step) if band.name == name or name == "kept"]
+                without = {band.event: refusal.event.seq for band in bands if band.event}
+                assert refusal.event not in record.fits(4 * MIB, without).refused
+            statements += len(names)
+            assert [words for words in said if words.startswith("would fit from")] == said[-1:] or "either" in said[-1]
+    assert statements > 0
+
+
+def test_another_machine_gives_no_hints() -> None:
+    with machine(1, memory="64MiB"), tf.runtime.recording() as record:
+        fragments()
+    with machine(1, memory="2GiB"):
+        history = history_of(record, 64 * MIB)
+        assert [words for words in hints(history, history.refusals[0], None, WORDS) if "would" in words] == []
+    with machine(0):
+        assert "out of memory" in [text.words for text in texts_of(memory_picture(record).picture.marks)]
+
+
+def test_sizes_that_read_alike_are_told_in_bytes() -> None:
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            held: list[Any] = [tf.zeros([2**21]) for _ in range(7)]
+            held[2] = held[4] = None
+            with pytest.raises(tf.errors.ResourceExhaustedError) as error:
+                tf.zeros([2**21 + 64])
+        history = history_of(record, 64 * MIB)
+    said = [text.words for text in texts_of(memory_plane(history).marks)]
+    told = re.search(r"(8,388,864 bytes) asked for, .* the largest has 8,388,608 bytes\.", str(error.value))
+    assert told is not None
+    assert told[0] in " ".join(said)
+    assert told[1] in " ".join(said[: said.index("free")])  # in the picture of the request too
+
+
+def test_sentences_of_a_shortage_are_those_of_the_error() -> None:
+    sentences = [WORDS["tooLarge"], WORDS["mapped"], WORDS["fragmented"]]
+    assert [WORDS["sentence"], "", *sentences] == [ASKED, *SHORTAGES.values()]
+
+
+@pytest.fixture(scope="module")
+def histories() -> dict[str, MemoryHistory]:
+    """Of scenes of all kinds."""
+    histories: dict[str, MemoryHistory] = {}
+    for name, scene in {"fragments": fragments, "training": train, "random": lambda: at_random(5)}.items():
+        with machine(1, memory="64MiB"):
+            with tf.runtime.recording() as record:
+                scene()
+            histories[name] = history_of(record, 64 * MIB)
+    return histories
+
+
+def words_in(language: str) -> dict[str, str]:
+    """The words of a language, or English ones that are 40 % longer."""
+    if language == "longer":
+        return {key: text + "x" * round(0.4 * len(text)) for key, text in WORDS.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(catalogue.VARIABLE, language)
+        return {**picture_words()}
+
+
+def on_another(picture: Picture) -> list[tuple[str, str]]:
+    """Texts that stand on another; what a request lies upon is painted over."""
+    texts = [text for text in texts_of(picture.marks) if text.words and text.fill != "hot" and not text.mono]
+    return [
+        (text.words, other.words)
+        for index, text in enumerate(texts)
+        for other in texts[index + 1 :]
+        if abs(text.y - other.y) < 10
+        and text.begin < other.begin + other.width
+        and other.begin < text.begin + text.width
+    ]
+
+
+@pytest.mark.parametrize("width", [560, 700, 960])
+@pytest.mark.parametrize("language", ["en", *catalogue.LANGUAGES, "longer"])
+@pytest.mark.parametrize("scene", ["fragments", "training", "random"])
+def test_no_word_is_cut_or_stands_on_another(
+    histories: dict[str, MemoryHistory], scene: str, language: str, width: int
+) -> None:
+    history, words = histories[scene], words_in(language)
+    kinds: list[Picture] = [
+        memory_plane(history, width, words=words),
+        memory_stack(history, width, words),
+        treemap(history, width, words=words),
+        memory_chunks(history, words),
+    ]
+    assert language == "en" or words["memoryOf"] != WORDS["memoryOf"]
+    for picture in kinds:
+        texts = [text for text in texts_of(picture.marks) if text.words]
+        assert [] == [
+            text.words
+            for text in texts
+            if text.begin < 0 or text.begin + text.width > picture.width or text.y > picture.height - 4
+        ]
+        assert [] == on_another(picture)
+        cut = [text.words for text in texts if "…" in text.words and not text.mono]
+        assert [] == [words for words in cut if not re.match("test_mem", words)]  # lines of code are
+        assert "{" not in " ".join(text.words for text in texts)
 
 
 @pytest.mark.parametrize("width", [560, 640, 960])
@@ -213,3 +361,18 @@ def test_magic_returns_a_picture_with_names_of_the_program(shell: Shell, view: s
     formats, _ = shell.ip.display_formatter.format(ran.result)
     assert {"image/svg+xml", "text/plain"} <= formats.keys()
     assert view == "stacked" or "held[1]" in formats["image/svg+xml"]
+
+
+def test_map_of_memory_is_drawn(shell: Shell) -> None:
+    """The drawn chunks are those of the map, named as the program names them."""
+    shell.run("held = [tf.zeros([2**20]) for _ in range(3)]; held[1] = None")
+    ran = shell.run("tf.runtime.memory_map('GPU:0')")
+    formats, _ = shell.ip.display_formatter.format(ran.result)
+    svg = formats["image/svg+xml"]
+    chunks = [chunk for region in ran.result for chunk in region.chunks]
+    drawn = re.findall(r"<title>[^<]*: ([\d,]+) B</title>", svg)
+    assert sorted(int(size.replace(",", "")) for size in drawn) == sorted(chunk.size for chunk in chunks)
+    assert "held[2]" in svg
+    assert "held[1]" not in svg
+    assert formats["text/plain"] == repr(tuple(ran.result)) or formats["text/plain"].startswith("(RegionView(")
+    assert pickle.loads(pickle.dumps(ran.result)) == ran.result

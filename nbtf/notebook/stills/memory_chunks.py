@@ -1,0 +1,112 @@
+"""What is where in a device's memory after a step? Its chunks by address, holes included, with names and sizes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from nbtf._devices.sizes import gib, part_of
+from nbtf.notebook.stills.flow import flowed
+from nbtf.notebook.stills.glyphs import fitted
+from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.memory_bands import COLOURS, LEFT, MARGIN, Band, Words, picture_words
+from nbtf.notebook.stills.memory_history import MemoryHistory
+
+WIDTH, HEIGHT = 460.0, 330.0
+_BAR = 46.0
+
+
+class Scale:
+    """Where an address is drawn: the px of the lowest, and bytes of all the `HEIGHT` px."""
+
+    def __init__(self, bottom: float, nbytes: int) -> None:
+        """Takes the px of address 0, and the bytes up to the upper edge."""
+        self.bottom, self.top, self.nbytes = bottom, bottom - HEIGHT, nbytes
+        self.least = nbytes / HEIGHT
+
+    def y(self, address: float) -> float:
+        """Returns the px of an address."""
+        return self.bottom - address / self.nbytes * HEIGHT
+
+    def sides(self, band: Band) -> tuple[float, float, float]:
+        """Returns the px where a piece ends, where what was asked for ends, and where it begins."""
+        asked = min(band.requested, band.size)
+        return self.y(band.start + band.size), self.y(band.start + asked), self.y(band.start)
+
+
+def drawn_chunks(
+    history: MemoryHistory, step: int, scale: Scale, left: float, right: float, words: Words
+) -> list[Mark]:
+    """Returns every chunk of a step, from `left` to `right` in px, and the names of those that have room for it."""
+    marks: list[Mark] = []
+    labels: list[tuple[float, float, str, str, str]] = []
+    for start, size in history.holes(step):
+        top, low = max(scale.y(start + size), scale.top), scale.y(start)
+        title = f"{words['free']}: {size:,} B"
+        marks.append(Rectangle(left, top, _BAR, low - top, "hatch", opacity=0.45, title=title))
+        labels.append(((top + low) / 2, low - top, words["free"], gib(size), "soft"))
+    for band in history.alive(step):
+        top, middle, low = scale.sides(band)
+        marks.append(Rectangle(left, top, _BAR, low - top, "paper", title=f"{band.about(words)}: {band.size:,} B"))
+        if middle - top >= 1:
+            marks.append(Rectangle(left, top, _BAR, middle - top, COLOURS[band.group], opacity=0.35))
+        gap = 0.4 if low - middle > 2 else 0.0
+        marks.append(Rectangle(left, middle + gap, _BAR, low - middle - 2 * gap, COLOURS[band.group]))
+        labels.append(((middle + low) / 2, low - middle, band.title(words), gib(band.requested), "ink"))
+    marks.append(Rectangle(left, scale.top, _BAR, HEIGHT, stroke="line"))
+    return marks + _names(labels, left + _BAR + 7, right)
+
+
+def _names(labels: list[tuple[float, float, str, str, str]], left: float, right: float) -> list[Mark]:
+    """Returns names and sizes; of two that are too close, those of the larger."""
+    marks: list[Mark] = []
+    taken: list[float] = []
+    for y, height, name, size, token in sorted(labels, key=lambda label: -label[1]):
+        if height < 4 or any(abs(y - other) < 13 for other in taken):
+            continue
+        taken.append(y)
+        figure = Text(right, y + 4, size, "soft", 11, anchor="end")
+        shown = shortened(name, figure.begin - 8 - left)
+        marks += [figure, Text(left, y + 4, shown, token, 11, 400 if token == "soft" else 500, mono=True)]
+    return [mark for mark in marks if not isinstance(mark, Text) or mark.words]
+
+
+def shortened(name: str, width: float) -> str:
+    """Returns a name, or the first part of it that fits; an ellipsis comes after four letters at least."""
+    fit = partial(fitted, width=width, size=11, weight=600, mono=True)
+    first = name.split(" · ")[0]
+    return name if fit(name) == name else first if fit(first) == first else fit(name)
+
+
+def addresses(scale: Scale, right: float) -> list[Mark]:
+    """Returns the figures beside a scale, which end at some px."""
+    quarters = [scale.nbytes * quarter // 4 for quarter in range(5)]
+    return [Text(right, scale.y(each) + 4, gib(each) if each else "0 B", "soft", 11, anchor="end") for each in quarters]
+
+
+def free_in_words(history: MemoryHistory, step: int, words: Words) -> str:
+    """Returns how much is free in what the device has taken, and in how large a piece."""
+    sizes = [size for _, size in history.holes(step)]
+    return words["holes"].format(size=gib(sum(sizes)), largest=gib(max(sizes))) if sizes else words["full"]
+
+
+def memory_chunks(history: MemoryHistory, words: Words | None = None) -> Picture:
+    """Returns what is where after the last step of a history.
+
+    Args:
+      history: of one device.
+      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
+    """
+    words, step, right = words or picture_words(), history.steps - 1, WIDTH - MARGIN
+    regions = history.regions(step)
+    count = words["chunks"].format(regions=len(regions), n=sum(len(region.chunks) for region in regions))
+    used = part_of(history.in_use[step], max(history.limit, history.top))
+    about = words["about"].format(name=history.short_name, used=used)
+    title = Text(0, 0, words["memoryOf"].format(name=history.short_name), size=15, weight=650)
+    head, y = flowed([title, Text(0, 0, count, "soft")], MARGIN, right, 28)
+    texts = [Text(0, 0, said, "soft", 11) for said in (about, free_in_words(history, step, words))]
+    facts, y = flowed(texts, MARGIN, right, y + 20)
+    scale = Scale(y + 16 + HEIGHT, max(history.top, 1))
+    marks = [*addresses(scale, LEFT - 8), *drawn_chunks(history, step, scale, LEFT, right, words)]
+    height = scale.bottom + MARGIN
+    frame = Rectangle(0.5, 0.5, WIDTH - 1, height - 1, stroke="hair", radius=8)
+    return Picture(WIDTH, height, about, (frame, *head, *facts, *marks))

@@ -103,3 +103,28 @@ def test_a_hundred_thousand_ops_are_few_messages_and_no_page_that_hangs(lab: Lab
     assert 0 < messages <= MOST_MESSAGES * (seconds + 1)
     assert work <= MOST_WORK * messages
     assert "message rate exceeded" not in (lab.page.locator(".jp-Notebook").text_content() or "")
+
+
+LENGTHS = """region => [...region.querySelectorAll('.nbtf-mem-chunk')].map(node => [
+    node.nbtf.size, node.getBoundingClientRect().width, node.dataset.wider != null,
+    getComputedStyle(node).borderBottomStyle,
+])"""
+
+
+def test_what_is_drawn_of_memory_is_to_scale_or_marked_and_devices_share_a_scale(lab: Lab) -> None:
+    lab.open(
+        "import nbtf as tf\n_ = tf.runtime.simulate_gpus(2, memory='64MiB')\n%load_ext nbtf",
+        "%gpu_memory --live --here",
+        "with tf.device('GPU:1'): b = tf.ones([9])\na = [tf.zeros([2**20, 1 + n % 3]) for n in range(5)]\ndel a[1]",
+    )
+    lab.run(0, 1, 2)
+    lab.wait_for_more(MEMORY, than=9)
+    chunks = lab.page.locator(f"{MEMORY} .nbtf-mem-track").first.evaluate(LENGTHS)
+
+    drawn_to_scale = [(size, width) for size, width, wider, _ in chunks if not wider]
+    ratio = sum(width for _, width in drawn_to_scale) / sum(size for size, _ in drawn_to_scale)
+    assert len(drawn_to_scale) >= 5
+    assert [] == [(size, width) for size, width in drawn_to_scale if abs(width - ratio * size) > 1]
+    assert {"dotted"} == {edge for _, _, wider, edge in chunks if wider}
+    scales = lab.page.locator(f"{MEMORY} .nbtf-mem-scale").all_text_contents()
+    assert (2, 1) == (len(scales), len(set(scales)))

@@ -31,7 +31,10 @@ export function drawnChunks(chunks, width) {
   let least = (FINGER * total) / width;
   if (chunks.some((chunk) => chunk.kind === "several")) drawn = joined(chunks, least);
   for (; drawn.length > room && least < 2 * total; least *= 1.5) drawn = joined(chunks, least);
-  for (const one of drawn) one.share = one.size / total;
+  for (const one of drawn) {
+    one.share = one.size / total;
+    one.wider = one.share * width < (one.inside ? FINGER : NARROWEST);
+  }
   return drawn;
 }
 

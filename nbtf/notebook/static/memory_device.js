@@ -50,7 +50,7 @@ export function makeMemoryDevice(device, view) {
   return root;
 }
 
-// `show`: {moment, now (whether the step shown is of this device), replayed, alone (on its card), state}
+// `show`: {moment, scale of all curves, now (whether the step shown is of this device), replayed, alone (on its card), state}
 export function updateMemoryDevice(root, device, show) {
   const parts = root.nbtf;
   const { moment } = show;
@@ -65,7 +65,7 @@ export function updateMemoryDevice(root, device, show) {
   const why = reasonWithout(device, moment, show.replayed);
   parts.why.hidden = !why;
   put(parts.why, why);
-  if (moment) showAccount(parts, device, moment, share, show.replayed);
+  if (moment) showAccount(parts, device, moment, share, show);
   if (parts.map) parts.map.hidden = !device.map;
   if (!device.map) return;
   if (!parts.map) root.append((parts.map = makeMap(device.name, parts.view)));
@@ -93,7 +93,7 @@ function reasonWithout(device, moment, replayed) {
   return replayed && device.memory ? said.unknown : said.notStarted;
 }
 
-function showAccount(parts, device, moment, share, replayed) {
+function showAccount(parts, device, moment, share, { replayed, scale }) {
   const said = WORDS.memory;
   const shown = FIGURES.map((key) => ({
     key,
@@ -118,7 +118,7 @@ function showAccount(parts, device, moment, share, replayed) {
       text,
     }),
   );
-  updateHistory(parts.history, device.name, moment);
+  updateHistory(parts.history, device.name, moment, scale);
 }
 
 // bars

@@ -1,7 +1,8 @@
-// A small curve of memory over time, on its own scale: bytes against a card of many GiB would draw nothing.
+// A small curve of memory over time, on one scale for all devices of a view, which need not reach up to their limits: bytes against a
+// card of many GiB would draw nothing.
 //
 // Every change has its place, however short it was: most cells of a tutorial end within a millisecond. Pool and use
-// share a scale where both can be seen on it, else each has its own.
+// share a lane where both can be seen on its scale, else each has its own.
 
 import { attr, h, keyed, put, s, seconds } from "./dom.js";
 import { inUnits } from "./memory_moment.js";
@@ -20,17 +21,23 @@ export function makeHistory() {
   return root;
 }
 
-// `moment` as memoryMoment tells it.
-export function updateHistory(root, name, moment) {
+// The most that is in use, and the largest pool, at any moment that is drawn.
+export function highest(moments) {
+  const points = moments.flatMap((moment) => (moment ? moment.points : [])).filter(Boolean);
+  const most = (which) => points.reduce((top, point) => Math.max(top, point[which]), 0);
+  return { used: most(0), pool: most(1) };
+}
+
+// `moment` as memoryMoment tells it, `scale` as highest tells of all moments of the view.
+export function updateHistory(root, name, moment, scale) {
   const said = WORDS.memory;
   const { points, cursor, limit, span } = moment;
-  const used = Math.max(0, ...points.map((point) => (point ? point[0] : 0)));
-  const pool = Math.max(0, ...points.map((point) => (point ? point[1] : 0)));
-  const shared = pool <= APART * used;
-  const both = { key: "both", text: said.scaleBoth, most: Math.max(used, pool), used: true, pool: true };
+  const { used, pool } = highest([moment]);
+  const shared = scale.pool <= APART * scale.used;
+  const both = { key: "both", text: said.scaleBoth, most: Math.max(scale.used, scale.pool), used: true, pool: true };
   const apart = [
-    { key: "pool", text: said.scalePool, most: pool, pool: true },
-    { key: "used", text: said.scaleUsed, most: used, used: true },
+    { key: "pool", text: said.scalePool, most: scale.pool, pool: true },
+    { key: "used", text: said.scaleUsed, most: scale.used, used: true },
   ];
   const lanes = shared ? [both] : apart;
   keyed(

@@ -204,7 +204,8 @@ function updateChunk(node, chunk, region) {
   chunk.region = region.number;
   chunk.text = textInside(chunk, region.pixels * chunk.share);
   if (!old || old.kind !== chunk.kind) node.dataset.kind = chunk.kind;
-  if (!old || old.share !== chunk.share) node.style.flexGrow = chunk.share * 1000;
+  if (!old || old.share !== chunk.share) node.style.flexBasis = `${100 * chunk.share}%`;
+  if (!old || old.wider !== chunk.wider) attr(node, "data-wider", chunk.wider ? "" : null);
   if (!old || old.text !== chunk.text) put(node.firstChild, chunk.text);
   const label = ["size", "kind", "count", "out", "op", "holder"];
   if (!old || label.some((name) => old[name] !== chunk[name])) attr(node, "aria-label", chunkLabel(chunk));
@@ -290,6 +291,7 @@ export function mapLegend() {
     key("used", said.legendUsed),
     key("free", said.legendFree),
     key("several", said.legendSeveral),
-    said.legendScale,
+    key("wider", said.legendWider),
+    said.legendHint,
   );
 }

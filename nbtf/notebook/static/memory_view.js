@@ -3,6 +3,7 @@
 import { h, keyed } from "./dom.js";
 import { makeMemoryCard, updateMemoryCard } from "./memory_card.js";
 import { makeMemoryDevice, updateMemoryDevice } from "./memory_device.js";
+import { highest } from "./memory_history.js";
 import { mapLegend } from "./memory_map.js";
 import { cardGroups, deviceOfStep, inUnits, memoryMoment } from "./memory_moment.js";
 import { memoryTables } from "./memory_tables.js";
@@ -43,13 +44,14 @@ export const memoryView = {
     this.legend.hidden = !state.devices.some((device) => device.map && device.memory?.peak);
     this.none.hidden = state.devices.some((device) => device.kind !== "host");
     const here = deviceOfStep(state, position);
+    const moments = new Map(state.devices.map((device) => [device, memoryMoment(state, device, position)]));
+    const scale = highest([...moments.values()]);
     keyed(
       this.cards,
       cardGroups(state.devices),
       (group) => group.key,
       makeMemoryCard,
       (card, group) => {
-        const moments = new Map(group.devices.map((device) => [device, memoryMoment(state, device, position)]));
         updateMemoryCard(
           card,
           group.devices,
@@ -64,6 +66,7 @@ export const memoryView = {
           (node, device) =>
             updateMemoryDevice(node, device, {
               moment: moments.get(device),
+              scale,
               now: here === device.name,
               replayed: position !== null,
               alone: group.devices.length === 1,

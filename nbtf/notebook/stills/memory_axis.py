@@ -51,6 +51,13 @@ class StepAxis:
             return self.right
         return self._edges[bisect_right(self.firsts, step) - 1]
 
+    def middle(self, step: int) -> float:
+        """Returns the px where a step stands in its column, which it may share."""
+        first, last, left, right = next(
+            (steps.start, steps.stop, left, right) for steps, left, right in self.columns() if step in steps
+        )
+        return left + (right - left) * (step - first + 0.5) / (last - first)
+
     def columns(self) -> list[tuple[range, float, float]]:
         """Returns the steps of each column, and the px where it begins and ends."""
         edges = zip(self.firsts, [*self.firsts[1:], self._steps], self._edges, self._edges[1:], strict=False)

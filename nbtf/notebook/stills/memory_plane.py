@@ -67,7 +67,7 @@ class _Plane:
         self._limit = max(history.limit, history.top, 1)
         used = max((band.start + band.size for band in history.bands), default=0)
         self._high = self._limit if history.refusals or used * 2 > self._limit else rounded_up(used)
-        self._axis = StepAxis(history, LEFT, self._right, self._high / HEIGHT, [step])
+        self._axis = StepAxis(history, LEFT, self._right, self._high / HEIGHT)
         head, y = self._head()
         self._curve_top = y + 24
         facts, y = self._facts()
@@ -205,8 +205,7 @@ class _Plane:
         ]
 
     def _scrubber(self) -> None:
-        at = [(begin + end) / 2 for steps, begin, end in self._axis.columns() if self._step in steps]
-        x, y = at[0] if self._step < self._history.steps - 1 else self._right - 2, self._scale.bottom
+        x, y = self._axis.middle(self._step), self._scale.bottom
         head = ((x - 6, y), (x + 6, y), (x + 6, y + 5), (x, y + 11), (x - 6, y + 5))
         self._marks += [Line(x, self._curve_top, x, y, "ink", 1.5), Path(head, "ink", closed=True)]
 

@@ -1,0 +1,51 @@
+// Where do texts stand that may need more than a line? What stills/flow.py is for Python.
+
+import { fitted, isWide, widthOfText } from "./picture.js";
+
+const GAP = 16;
+const LINE = 18;
+const NEVER_FIRST = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}]$/u;
+
+// [the texts beside one another, on more lines where they need them; the baseline of the last line].
+export function flowed(texts, begin, right, y) {
+  const marks = [];
+  let x = begin;
+  for (const text of texts) {
+    linesOf(text, right - begin).forEach((words, number) => {
+      const width = widthOfText({ ...text, words });
+      if (x > begin && (number || x + width > right)) [x, y] = [begin, y + LINE];
+      marks.push({ ...text, x, y, words });
+      x += width + GAP;
+    });
+  }
+  return [marks, y];
+}
+
+// Words as lines that fit: broken where their language does, and cut only where it does not.
+export function linesOf(text, room) {
+  const lines = [""];
+  for (const word of unbroken(text.words)) {
+    const longer = lines.at(-1) + word;
+    if (lines.at(-1) && widthOfText({ ...text, words: longer.trimEnd() }) > room) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.map((words) => fitted(words.trimEnd(), room, text.size, text.weight, text.mono));
+}
+
+// What stays together: words with the space behind them; Chinese and Japanese letters one by one.
+function unbroken(words) {
+  const pieces = [];
+  let piece = "";
+  const end = () => (piece && pieces.push(piece), (piece = ""));
+  for (const letter of words) {
+    const wide = isWide(letter);
+    if (wide && NEVER_FIRST.test(letter)) piece += letter;
+    else {
+      if (wide || (piece && isWide([...piece].at(-1)) && letter !== " ")) end();
+      piece += letter;
+      if (letter === " " && !wide) end();
+    }
+  }
+  end();
+  return pieces;
+}

@@ -161,10 +161,6 @@ function showChosen(self, room, scene, state) {
     self.detail.replaceChildren(self.room);
   }
   const host = state.devices.find((device) => device.kind === "host")?.name;
-  updateRoom(self.room, unfolded(room), { host, replayed: scene.step, all: scene.copies, narrow: true, lines: 8, sends: 8, open: Boolean(self.open), flash: false });
+  updateRoom(self.room, room, { host, replayed: scene.step, all: scene.copies, narrow: true, lines: 8, sends: 8, open: Boolean(self.open), flash: false });
 }
 
-// Constants are part of every program: they are left out where room is little.
-function unfolded(room) {
-  return { ...room, counts: room.counts.filter(([op]) => op !== "_EagerConst") };
-}

@@ -56,11 +56,20 @@ export function updateRoom(root, room, show) {
   showOps(list, room.counts.slice(0, show.lines), here, show.flash ? seen : null);
   if (!show.flash) remember(seen, room.counts);
   const hidden = Math.max(0, room.counts.length - show.lines) + room.more;
-  put(rest, hidden === 1 ? WORDS.map.moreOp : hidden ? fill(WORDS.map.moreOps, { n: hidden }) : "");
+  put(rest, restText(hidden, room.constants));
   showCopies(copies, room.name, show);
   attr(door, "aria-expanded", String(show.open));
   details.hidden = !show.open;
   if (show.open) showDetails(details, room, show);
+}
+
+function restText(ops, constants) {
+  const said = WORDS.map;
+  return listed([numbered(ops, said.moreOp, said.moreOps), numbered(constants, said.constant, said.constants)].filter(Boolean));
+}
+
+function numbered(n, single, many) {
+  return n === 1 ? single : n ? fill(many, { n }) : "";
 }
 
 function opsText(room, show) {

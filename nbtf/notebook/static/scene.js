@@ -5,7 +5,7 @@
 import { cellOf, readStep } from "./replay.js";
 import { parsed } from "./words.js";
 
-// {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, memory}], copies: [[from, to, n, bytes]], ghosts}.
+// {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, constants, memory}], copies: [[from, to, n, bytes]], ghosts}.
 export function sceneAt(state, position) {
   const scene = position === null ? liveScene(state) : replayScene(state, position);
   scene.ghosts = ghostsOf(scene.rooms);
@@ -14,7 +14,7 @@ export function sceneAt(state, position) {
 
 function liveScene(state) {
   const rooms = state.devices.map((device) => ({
-    device, name: device.name, ops: device.ops, counts: device.counts, more: device.more || 0, memory: device.memory,
+    device, name: device.name, ops: device.ops, counts: device.counts, more: device.more || 0, constants: device.constants || 0, memory: device.memory,
   }));
   return { step: null, rooms, copies: state.copies };
 }
@@ -31,7 +31,7 @@ function replayScene(state, position) {
   const rooms = state.devices.map((device) => {
     const counts = [...(ran.get(device.name) || new Map()).values()].reverse();
     const ops = counts.reduce((sum, [, n]) => sum + n, 0);
-    return { device, name: device.name, ops, counts, more: 0, memory: memoryAt(state, device, position) };
+    return { device, name: device.name, ops, counts, more: 0, constants: 0, memory: memoryAt(state, device, position) };
   });
   return { step: readStep(state, position), rooms, copies: [...copied.values()] };
 }

@@ -17,7 +17,7 @@ from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes
-from nbtf.notebook.views.steps import COLUMNS, EVENTS, REMEMBERED, Words, reason_in_words, steps
+from nbtf.notebook.views.steps import COLUMNS, CONSTANT, EVENTS, REMEMBERED, Words, reason_in_words, steps
 
 SCHEMA = "nbtf-view/1"
 HEARTBEAT = 2.0
@@ -32,7 +32,7 @@ MAP_PART = 20
 PATIENCE = 5
 """A look for holders that took so many times as long as it may is not made again at once."""
 
-FOLDED = re.compile("_EagerConst$|ReadVariableOp$|VarHandleOp$|Assign")
+FOLDED = re.compile(f"{CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
 """Ops that a device is not named by: they are there in every program."""
 
 State = dict[str, Any]
@@ -129,7 +129,8 @@ class Feed:
     def _device(
         self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
     ) -> State:
-        most = nsmallest(KINDS_OF_OPS, counts, key=lambda one: (-one[1], one[0]))
+        shown = [row for row in counts if row[0] != CONSTANT]
+        most = nsmallest(KINDS_OF_OPS, shown, key=lambda one: (-one[1], one[0]))
         past = self._histories.get(device.name)
         memory = None
         if device.in_use is not None:
@@ -145,10 +146,11 @@ class Feed:
             "card_memory": device.memory,
             "memory": memory,
             "ops": sum([count for _, count, _ in counts]),
+            "constants": sum([count for op, count, _ in counts if op == CONSTANT]),
             "counts": [
                 [one_line(op), count, one_line(reason_in_words(op, device.name, reason))] for op, count, reason in most
             ],
-            "more": len(counts) - len(most),
+            "more": len(shown) - len(most),
             "history": [] if past is None else list(past.points),
             "real": None if use is None else use.to_dict(),
         }

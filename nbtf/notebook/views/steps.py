@@ -34,6 +34,9 @@ MOST = 200
 EVENTS = 1000
 """Events that are looked at: an op is told by four with what it frees, a copy by three, so that these make all rows."""
 
+CONSTANT = "_EagerConst"
+"""An op that is no step: a Python value becomes a tensor."""
+
 OP, COPY, FAILED = 0, 1, 2
 NOBODY = (-1, -1)
 """In use and pool where nobody told them."""
@@ -125,7 +128,8 @@ class _Story:
         self._doing.pop(event.site, None)
         if placed:  # else it was placed before the events that are looked at
             why = reason_in_words(event.op, event.device, placed.pop().reason)
-            self.steps.append(_Step(event.seq, OP, event, why, memory))
+            if event.op != CONSTANT:
+                self.steps.append(_Step(event.seq, OP, event, why, memory))
 
     def _allocated(self, event: Any) -> None:
         memory = (event.in_use, event.pool)
@@ -150,7 +154,7 @@ def steps(
     code_line: Callable[[runtime.Site], str],
     since: float,
 ) -> list[list[Any]]:
-    """Returns the last rows, the oldest first, as `COLUMNS` names them.
+    """Returns the last rows, the oldest first, as `COLUMNS` names them; constants have none.
 
     Args:
       events: in the order in which they were told.

@@ -71,6 +71,15 @@ def test_op_is_one_step_with_its_memory_and_reason(shell: Shell, feed: Feed) -> 
     assert (gpu["in_use"], gpu["pool"]) == (last["in_use"], last["pool"])
 
 
+def test_constants_are_counted_and_have_no_steps(shell: Shell, feed: Feed) -> None:
+    shell.run("a = tf.reshape(tf.ones([4]), [2, 2])")
+
+    state = feed.state(busy=False)
+
+    assert 3 == sum(one["constants"] for one in state["devices"])
+    assert "_EagerConst" not in json.dumps(state)
+
+
 def test_copy_is_a_step_from_a_device_to_another(shell: Shell, feed: Feed) -> None:
     shell.run("with tf.device('GPU:1'): a = tf.ones([2])", "b = tf.negative(a)", "b.numpy()")
 
@@ -207,8 +216,10 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "schema rev wall hb lang busy ended since columns scope from heard ops devices copies words steps cells only"
     )
     assert of_all.split() == list(state)
-    of_device = "name label kind model card bus_id card_memory memory ops counts more history real work op last".split()
-    assert [*of_device, "map", "largest_free", "free"] == list(device(state, "GPU:0"))
+    of_device = (
+        "name label kind model card bus_id card_memory memory ops constants counts more history real work op last"
+    )
+    assert [*of_device.split(), "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 
 
 def test_simulated_devices_say_so(feed: Feed) -> None:
@@ -273,6 +284,11 @@ def three_cells(shell: Shell, feed: Feed) -> Feed:
     return feed
 
 
+def ops_shown(state: dict[str, Any]) -> int:
+    """Steps that are ops, and constants, which have none."""
+    return sum(one["kind"] == 0 for one in steps(state)) + sum(one["constants"] for one in state["devices"])
+
+
 def ran(state: dict[str, Any]) -> tuple[str, int, list[str], list[list[Any]]]:
     return state["from"], state["ops"], [one["op"] for one in steps(state)], state["copies"]
 
@@ -286,11 +302,7 @@ def test_a_view_shows_all_the_last_cell_or_what_ran_since_it_was_shown(three_cel
     copy = ["GPU:0", "GPU:1", 1, 8]
     assert ("cell 3", 1, ["copy", "Neg"], [copy]) == ran(last)
     assert ("cell 2", 2, ["Neg", "copy", "Neg"], [copy]) == ran(since)
-    assert ("", "all", whole["ops"]) == (
-        whole["from"],
-        whole["scope"],
-        len([one for one in steps(whole) if one["kind"] == 0]),
-    )
+    assert ("", "all", whole["ops"]) == (whole["from"], whole["scope"], ops_shown(whole))
     assert [0, 1] == [device(last, name)["ops"] for name in ("GPU:0", "GPU:1")]
     assert [1, 1] == [device(since, name)["ops"] for name in ("GPU:0", "GPU:1")]
 
@@ -311,8 +323,8 @@ def test_a_restart_begins_every_scope_anew(shell: Shell, three_cells: Feed, scop
 
     state = three_cells.of_scope(three_cells.state(busy=False), scope, before)
 
-    assert {"Fill"} == {one["op"] for one in steps(state)} - {"_EagerConst", "copy"}
-    assert state["ops"] == sum(one["kind"] == 0 for one in steps(state))
+    assert {"Fill", "copy"} == {one["op"] for one in steps(state)}
+    assert state["ops"] == ops_shown(state)
 
 
 def test_scopes_of_a_log_that_was_cleared_hold_what_came_after(shell: Shell, three_cells: Feed) -> None:

@@ -342,6 +342,13 @@ _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """What `%load_ext nbtf` looks for; no part of what `tf.` offers."""
 
 
+def _save_page(record: runtime.Recording, path: _Any) -> None:
+    _import_module("nbtf.notebook").save_page(record, path)  # late: few programs draw
+
+
+runtime.Recording.page_writer = staticmethod(_save_page)
+
+
 def __getattr__(name: str) -> _Any:
     if name in _LOADED_ON_FIRST_USE:
         return _import_module(f"nbtf.{name}")

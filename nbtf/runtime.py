@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from os import PathLike
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from nbtf._devices import discovery
 from nbtf._devices.cuda_first_use import Compiling as Compiling
@@ -367,6 +368,9 @@ def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
 class Recording:
     """What `recording()` took down; it stays readable after the block."""
 
+    page_writer: ClassVar[Callable[[Recording, str | PathLike[str]], None]]
+    """Saves a page. Set from above: the runtime does not know the views."""
+
     def __init__(self, recorder: Recorder) -> None:
         """Wraps a recorder that listens from now on."""
         self._recorder = recorder
@@ -415,6 +419,28 @@ class Recording:
         """
         own = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
         return own + self.watch.memory()
+
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Saves what was taken down as one HTML file, a timeline that opens without a kernel, a server or a network.
+
+        Its words are in the language that `NBTF_LANG` asks for, else in English.
+
+        Args:
+          path: the file; one that is there is replaced when the new one is complete.
+
+        Raises:
+          ValueError: nothing ran.
+          OSError: the file cannot be written.
+
+        >>> import pathlib, tempfile
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.matmul([[1.0]], [[2.0]])
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "step.html")
+        >>> record.to_html(file)
+        >>> file.read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        type(self).page_writer(self, path)
 
     def fits(
         self,

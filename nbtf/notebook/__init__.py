@@ -11,10 +11,18 @@ from nbtf.notebook.session import Session as _Session
 
 if _TYPE_CHECKING:
     from nbtf.notebook.stills.memory_pictures import memory_picture as memory_picture
+    from nbtf.notebook.views.page import save_page as save_page
     from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
     from nbtf.notebook.views.widgets import MemoryView as MemoryView
 
-__all__ = ["DeviceMap", "MemoryView", "load_ipython_extension", "memory_picture", "unload_ipython_extension"]
+__all__ = [
+    "DeviceMap",
+    "MemoryView",
+    "load_ipython_extension",
+    "memory_picture",
+    "save_page",
+    "unload_ipython_extension",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,6 +30,8 @@ def __getattr__(name: str) -> Any:
         return getattr(_import_module("nbtf.notebook.views.widgets"), name)
     if name == "memory_picture":  # late: few programs draw
         return _import_module("nbtf.notebook.stills.memory_pictures").memory_picture
+    if name == "save_page":
+        return _import_module("nbtf.notebook.views.page").save_page
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

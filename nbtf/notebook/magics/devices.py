@@ -1,14 +1,17 @@
-"""`%devices`: which devices are there, as a table or live?"""
+"""`%devices`: which devices are there, as a table, live, or as a page that is saved?"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
+
+from IPython.core.error import UsageError
 
 from nbtf.notebook.device_table import logical, physical
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.options import Options
-from nbtf.notebook.session import Session
+from nbtf.notebook.session import Session, say
 from nbtf.notebook.views.live import live
 
 
@@ -18,6 +21,7 @@ def add_devices_magic(session: Session) -> None:
     shown = options.add_mutually_exclusive_group()
     shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
     shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
+    shown.add_argument("--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page, a timeline")
     options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
@@ -25,4 +29,19 @@ def add_devices_magic(session: Session) -> None:
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.live:
         return live(session, "DeviceMap", lambda: logical(session), here=chosen.here)
+    if chosen.save is not None:
+        return _save(session, chosen.save)
     return physical(session) if chosen.physical else logical(session)
+
+
+def _save(session: Session, file: str) -> None:
+    from nbtf.notebook.views.page import save_page  # late: few cells draw
+
+    snapshot = session.recorder.snapshot()
+    try:
+        save_page(snapshot, Path(file).expanduser(), session.code_line)
+    except ValueError as error:
+        raise UsageError(f"%devices --save: {error}") from None
+    except OSError as error:
+        raise UsageError(f"%devices --save: cannot write {file}: {error.strerror or error}") from None
+    say(f"wrote {len(snapshot.events):,} events to {file}")

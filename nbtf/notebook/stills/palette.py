@@ -84,7 +84,7 @@ def style_sheet() -> str:
     """Returns the colours as properties of the pictures in a page, which follow its theme, else the reader's wish."""
     colours = "".join(f"--nbtf-{token}:light-dark({colour.light},{colour.dark});" for token, colour in TOKENS.items())
     return (
-        f".nbtf-picture{{color-scheme:light dark;{colours}}}\n"
+        f".nbtf-picture,.nbtf-page .nbtf-view{{color-scheme:light dark;{colours}}}\n"
         '[data-jp-theme-light="true"] .nbtf-picture,.vscode-light .nbtf-picture{color-scheme:light}\n'
         '[data-jp-theme-light="false"] .nbtf-picture,.vscode-dark .nbtf-picture{color-scheme:dark}\n'
         ".nbtf-picture text{white-space:pre;font-variant-numeric:tabular-nums}\n"

@@ -1,0 +1,84 @@
+// Where is a moment drawn, how busy was a column of pixels, and how are durations and sizes said? stills/stacks.py for the page.
+
+import { grouped } from "./words.js";
+
+const MOST_BUSY_COLUMNS = 640;
+
+// Where moments of a window are: the px of its beginning and of its end.
+export function timeScale(begin, end, from, to) {
+  const seconds = to - from;
+  const width = end - begin;
+  const exact = (moment) => begin + (seconds ? (moment - from) / seconds : 0) * width;
+  const at = (moment) => Math.round(exact(moment) * 10) / 10;
+  const inside = (moment) => Math.max(begin, Math.min(at(moment), end));
+  return { begin, end, from, to, seconds, width, exact, at, inside, moment: (x) => from + ((x - begin) / (width || 1)) * seconds };
+}
+
+// How wide columns are, in px, where so many of 1 px are needed and all lanes together are so long.
+export function columnWidth(columns, width) {
+  return columns <= MOST_BUSY_COLUMNS ? 1 : Math.max(1, Math.ceil(width / MOST_BUSY_COLUMNS));
+}
+
+// Adds up how busy each column of a lane was, by token: `add` pieces, then ask for the `boxes`.
+export function stack(scale, y, height, step, tokens) {
+  const columns = Math.ceil(scale.width / step) + 1;
+  const busy = new Float64Array(columns * tokens.length);
+  const add = (from, to, token) => {
+    const begin = Math.max(0, (scale.exact(from) - scale.begin) / step);
+    const stop = Math.min(columns, (scale.exact(to) - scale.begin) / step);
+    for (let column = Math.floor(begin); column < stop; column++) {
+      busy[column * tokens.length + token] += Math.max(0, Math.min(stop, column + 1) - Math.max(begin, column));
+    }
+  };
+  return { add, boxes: () => boxesOf(busy, scale, y, height, step, tokens) };
+}
+
+// Neighbours that are the same are a box.
+function boxesOf(busy, scale, y, height, step, tokens) {
+  const sides = new Map();
+  const columns = busy.length / tokens.length;
+  const factor = step === 1 ? 10 : 1;
+  const levels = busy.map((share) => halfEven(height * Math.min(share, 1) * factor) / factor);
+  const same = (a, b) => tokens.every((_, token) => levels[a * tokens.length + token] === levels[b * tokens.length + token]);
+  for (let column = 0; column < columns; ) {
+    let next = column + 1;
+    while (next < columns && same(column, next)) next++;
+    const x = scale.begin + column * step;
+    let base = y + height;
+    tokens.forEach((token, number) => {
+      const size = levels[column * tokens.length + number];
+      if (size <= 0) return;
+      base -= size;
+      if (!sides.has(token)) sides.set(token, []);
+      sides.get(token).push([x, base, Math.min((next - column) * step, scale.end - x), size]);
+    });
+    column = next;
+  }
+  return [...sides].map(([fill, all]) => ({ mark: "boxes", sides: all, fill }));
+}
+
+// As Python rounds.
+function halfEven(number) {
+  const rounded = Math.round(number);
+  return Math.abs(number % 1) === 0.5 && rounded % 2 ? rounded - 1 : rounded;
+}
+
+// "1.04 ms", "29 µs", "3 ns": three digits.
+export function durationWords(seconds) {
+  for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) {
+    if (seconds >= size * 0.9995) return `${threeDigits(seconds / size)} ${unit}`;
+  }
+  return `${threeDigits(seconds * 1e9)} ns`;
+}
+
+// "919 KiB", "5.38 MiB", "12 B".
+export function sizeWords(nbytes) {
+  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]]) {
+    if (nbytes >= size) return `${threeDigits(nbytes / size)} ${unit}`;
+  }
+  return `${nbytes} B`;
+}
+
+function threeDigits(number) {
+  return number >= 99.95 ? grouped(halfEven(number)) : String(+number.toPrecision(3));
+}

@@ -1,0 +1,265 @@
+// Where did the time go, and who waited for whom? The picture of a window of a scene: what stills/timeline.py does for Python.
+
+import { flowed } from "./flow.js";
+import { beginOfText, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
+import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
+import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
+import { BUSY_TOKENS, COPY_TOKEN, factOf, numbersFrom, shareOf } from "./timeline_scene.js";
+import { fill, grouped } from "./words.js";
+
+const MARGIN = 16;
+const LABELS = 126;
+const LANE_HEIGHT = 44;
+const BELOW_LANE = 26;
+const HOST_HEIGHT = 20;
+const BELOW_HOST = 22;
+const OVERVIEW_HEIGHT = 44;
+const MOST_LANES = 16;
+const LEAST_WIDTH = 288;
+const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes with the width alone
+
+// The picture of what lies between `from` and `to`, in seconds, with the places of its parts (see `parts`).
+// `chosen` is {op} or {copy}; by itself, the op that took most time.
+export function timeline(scene, { from, to, chosen }, width, words) {
+  const sheet = { scene, words, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, chosen: chosen || scene.longest };
+  sheet.right = sheet.width - MARGIN;
+  sheet.clock = words[scene.clock];
+  const window = { from, to };
+  sheet.labels = scene.lanes.slice(0, MOST_LANES).map((lane) => laneLabels(sheet, laneIn(scene, lane, window), window));
+  const texts = [...sheet.labels.flat(), ...overviewLabels(sheet)];
+  const begin = Math.max(LABELS, ...texts.map((label) => MARGIN + widthOfText(label) + 12));
+  sheet.whole = timeScale(begin, sheet.right, 0, scene.seconds);
+  sheet.scale = timeScale(begin, sheet.right, from, to);
+  addHead(sheet);
+  const overview = addOverview(sheet);
+  const lanes = addBody(sheet);
+  addFoot(sheet);
+  const height = Math.round(sheet.y + MARGIN);
+  const frame = rectangle(0.5, 0.5, sheet.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
+  const parts = { overview, lanes, scale: sheet.scale, whole: sheet.whole };
+  return { width: sheet.width, height, title: aboutScene(sheet), marks: [frame, ...sheet.marks], parts };
+}
+
+function aboutScene({ scene, words, clock, labels }) {
+  const about = labels.map((texts, number) => (scene.lanes[number].host ? "" : `${texts[0].words}: ${texts.slice(1).map((one) => one.words).join(", ")}`));
+  return fill(words.about, { seconds: durationWords(scene.seconds), clock, lanes: about.filter(Boolean).join("; ") });
+}
+
+// Head
+
+function addHead(sheet) {
+  const { scene, words, right, marks } = sheet;
+  const title = text(MARGIN, 28, words.title, { size: 15, weight: 650 });
+  const begin = title.x + widthOfText(title) + 12;
+  const state = text(begin + 17, 27, words.ended, { fill: "soft", size: 11, weight: 600 });
+  const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: "line", radius: 9 });
+  marks.push(title, pill, rectangle(begin + 7, 20, 6, 6, "line", { radius: 3 }), state);
+  sheet.y = 28;
+  const keys = scene.keys.map(([name, token]) => [token, words[name]]);
+  if (scene.copies.start.length) keys.push(["cpyf", words.copy]);
+  const honest = words[scene.clock === "modelled" ? "simulated" : "real"];
+  const honestX = begin + widthOfText(state) + 37;
+  const needed = keys.reduce((sum, [, name]) => sum + 29 + widthOf(name, 11), 0) - 14;
+  const fits = honestX + widthOf(honest, 12) <= right;
+  if (fits) marks.push(text(honestX, 27, honest, { fill: "soft" }));
+  if (honestX + widthOf(honest, 12) + 20 + needed <= right) return addKeys(sheet, right - needed, keys);
+  if (!fits) addFlow(sheet, [text(0, 0, honest, { fill: "soft" })]);
+  sheet.y += 20;
+  addKeys(sheet, MARGIN, keys);
+}
+
+function addKeys(sheet, begin, keys) {
+  let x = begin;
+  for (const [token, name] of keys) {
+    const label = () => text(x + 15, sheet.y - 1, name, { fill: "soft", size: 11 });
+    if (x + 15 + widthOfText(label()) > sheet.right + 0.5) {
+      sheet.y += 18;
+      x = MARGIN;
+    }
+    const edge = { stroke: token === "cpyf" ? "cpy" : "", strokeWidth: 0.8, radius: 2 };
+    sheet.marks.push(rectangle(x, sheet.y - 10, 10, 10, token, edge), label());
+    x += 15 + widthOfText(label()) + 14;
+  }
+}
+
+// Overview
+
+function overviewLabels({ scene, words, clock }) {
+  const span = fill(words.span, { seconds: durationWords(scene.seconds), clock });
+  return [text(MARGIN, 0, words.whole, { fill: "soft", size: 11 }), text(MARGIN, 0, span, { size: 11, weight: 600 })];
+}
+
+function addOverview(sheet) {
+  const { whole, marks, scene } = sheet;
+  const top = sheet.y + 18;
+  marks.push(rectangle(whole.begin, top, whole.width, OVERVIEW_HEIGHT, "tint", { radius: 4 }));
+  const key = `${whole.begin} ${whole.end} ${top}`;
+  if (OVERVIEWS.get(scene)?.key !== key) OVERVIEWS.set(scene, { key, marks: overviewMarks(sheet, top) });
+  marks.push(...OVERVIEWS.get(scene).marks);
+  const [first, second] = overviewLabels(sheet);
+  marks.push({ ...first, y: top + 19 }, { ...second, y: top + 34 });
+  sheet.y = top + OVERVIEW_HEIGHT;
+  return { y: top, height: OVERVIEW_HEIGHT };
+}
+
+function overviewMarks({ scene, whole }, top) {
+  const drawn = scene.lanes.slice(0, MOST_LANES);
+  const cards = drawn.filter((lane) => !lane.host);
+  const rows = cards.length ? cards : drawn;
+  const step = Math.max(2, densityWidth(scene, scene.lanes, whole));
+  const height = (OVERVIEW_HEIGHT - 8) / Math.max(rows.length, 1);
+  return rows.flatMap((lane, number) => {
+    const busy = stack(whole, top + 4 + number * height, Math.max(height - 1, 1), step, BUSY_TOKENS);
+    const { start, seconds, fact } = scene.ops;
+    for (let op = lane.first; op < lane.last; op++) busy.add(start[op], start[op] + seconds[op], scene.facts[fact[op]].busy);
+    for (const copy of lane.copies) busy.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN);
+    return busy.boxes();
+  });
+}
+
+// Lanes
+
+function addBody(sheet) {
+  const { scene, scale, words, marks } = sheet;
+  const top = sheet.y + 26;
+  let y = top + 8;
+  const seen = scene.lanes.map((lane) => laneIn(scene, lane, scale));
+  const lanes = seen.slice(0, MOST_LANES).map((lane) => {
+    const placed = { ...lane, y, height: lane.host ? HOST_HEIGHT : LANE_HEIGHT };
+    y += lane.host ? HOST_HEIGHT + BELOW_HOST : LANE_HEIGHT + BELOW_LANE;
+    return placed;
+  });
+  const bottom = y - 8;
+  addAxis(sheet, top, bottom);
+  const step = densityWidth(scene, seen, scale);
+  lanes.forEach((lane, number) => {
+    marks.push(rectangle(scale.begin, lane.y, scale.width, lane.height, "tint", { radius: 3, data: { lane: lane.number } }));
+    sheet.labels[number].forEach((label, row) => marks.push({ ...label, y: lane.y + [15, 31, 45][row] }));
+  });
+  marks.push(...copyMarks(scene, lanes, scale, words));
+  for (const lane of lanes) {
+    marks.push(...opMarks(scene, lane, scale, step));
+    if (!lane.host) marks.push(...groupMarks(scene, lane, scale, words));
+  }
+  addChosen(sheet, lanes);
+  addExchanges(sheet, lanes);
+  sheet.y = bottom;
+  return lanes.map(({ number, name, y: at, height }) => ({ number, name, y: at, height }));
+}
+
+function laneLabels({ scene, words }, lane, window) {
+  const name = (label) => text(MARGIN, 0, label, { size: 13, weight: 650 });
+  if (lane.host) return [name(`${lane.name} ${words.host}`)];
+  const ops = fill(words.ops, { percent: shareOf(scene.ops, numbersFrom(lane.first, lane.last), window) });
+  const copies = fill(words.copies, { percent: shareOf(scene.copies, lane.copies, window) });
+  return [name(lane.name), ...[ops, copies].map((words) => text(MARGIN, 0, words, { fill: "soft", size: 11 }))];
+}
+
+function addAxis({ scale, right, marks }, top, bottom) {
+  const step = tickOf(scale);
+  let end = 0;
+  const first = step ? Math.ceil((scale.from / step) * 0.999999999) : 0;
+  const last = step ? Math.floor((scale.to / step) * 1.000000001) : 0;
+  for (let number = first; number <= last; number++) {
+    const x = scale.at(number * step);
+    const words = number ? durationWords(number * step) : "0";
+    const half = widthOf(words, 11) / 2;
+    const label = text(Math.max(scale.begin, Math.min(x, right - half) - half), top - 9, words, { fill: "soft", size: 11 });
+    marks.push(line(x, top - 4, x, bottom));
+    if (label.x < end) continue;
+    marks.push(label);
+    end = label.x + widthOfText(label) + 8;
+  }
+}
+
+// The seconds between two lines: 1, 2 or 5 of a unit, so that there are at most twelve.
+function tickOf(scale) {
+  if (!scale.seconds) return 0;
+  const shortest = scale.seconds / Math.min(12, scale.width / 68);
+  const unit = 10 ** Math.floor(Math.log10(shortest));
+  return [1, 2, 5, 10].map((factor) => factor * unit).find((seconds) => seconds >= shortest * 0.999);
+}
+
+function addChosen({ scene, scale, chosen, marks }, lanes) {
+  if (!chosen) return;
+  const { columns, number } = chosen.op !== undefined ? { columns: scene.ops, number: chosen.op } : { columns: scene.copies, number: chosen.copy };
+  const [start, end] = [columns.start[number], columns.start[number] + columns.seconds[number]];
+  if (end < scale.from || start > scale.to) return;
+  const x = scale.inside(start);
+  for (const lane of lanes) {
+    const whole = scene.lanes[lane.number];
+    const here = chosen.op !== undefined ? whole.first <= number && number < whole.last : lane.copies.includes(number);
+    if (here) marks.push(rectangle(x - 2, lane.y - 2, scale.inside(end) - x + 4, lane.height + 4, "", { stroke: "focus", strokeWidth: 2, radius: 4 }));
+  }
+}
+
+function addExchanges({ scene, scale, words, marks }, lanes) {
+  const host = lanes.find((lane) => lane.host);
+  if (!host) return;
+  const middle = host.y + HOST_HEIGHT / 2;
+  for (const [start, stop, copies, nbytes] of scene.exchanges) {
+    if (stop < scale.from || start > scale.to) continue;
+    const [begin, end] = [scale.inside(start), scale.inside(stop)];
+    const percent = Math.round((100 * (stop - start)) / (scene.seconds || 1));
+    const figures = { n: copies, nbytes: sizeWords(nbytes), percent };
+    const sentence = fill(words[scene.exchanges.length === 1 ? "allReduce" : "allReduces"], figures);
+    const bracket = [[begin + 0.5, middle + 9], [begin + 0.5, middle], [end - 0.5, middle], [end - 0.5, middle + 9]];
+    const label = [[sentence, 12], [sentence, 11], [fill(words.exchange, figures), 11]]
+      .map(([said, size]) => text((begin + end) / 2, middle + 4, said, { size, weight: 650, anchor: "middle" }))
+      .find((one) => widthOfText(one) + 20 < end - begin);
+    const ground = label && rectangle(beginOfText(label) - 6, middle - 9, widthOfText(label) + 12, 18, "tint");
+    marks.push({ mark: "group", title: sentence, marks: [path(bracket, { stroke: "cpy", strokeWidth: 1.5 }), ...(label ? [ground, label] : [])] });
+  }
+}
+
+// Foot
+
+function addFoot(sheet) {
+  const { scene, chosen, marks } = sheet;
+  marks.push(line(MARGIN, sheet.y + 6, sheet.right, sheet.y + 6));
+  sheet.y += 8;
+  if (chosen) {
+    const top = sheet.y;
+    for (const texts of detailTexts(sheet, chosen)) addFlow(sheet, texts, 30);
+    const token = chosen.op === undefined ? "cpyf" : factOf(scene, chosen.op).token;
+    marks.push(rectangle(MARGIN, top + 8, 5, sheet.y - top - 4, token, { radius: 2 }));
+  }
+  addFlow(sheet, foldedTexts(sheet).map((said) => text(0, 0, said, { fill: "soft", size: 11 })), chosen ? 30 : MARGIN);
+}
+
+function detailTexts({ scene, words, clock }, chosen) {
+  if (chosen.op === undefined) return [[text(0, 0, copySentence(scene, chosen.copy), { size: 13, weight: 650 }), text(0, 0, clock)]];
+  const fact = factOf(scene, chosen.op);
+  const lane = scene.lanes.find(({ first, last }) => first <= chosen.op && chosen.op < last);
+  const phase = fact.phase && (fact.layer ? fill(words.of, { phase: words[fact.phase], layer: fact.layer }) : words[fact.phase]);
+  const about = [lane.name, phase, fact.output, `${durationWords(scene.ops.seconds[chosen.op])} ${clock}`].filter(Boolean);
+  const why = fact.why ? [text(0, 0, fill(words.why, { why: fact.why }))] : [];
+  const code = scene.lines[fact.site];
+  return [
+    [text(0, 0, fact.op, { size: 13, weight: 650, mono: true }), ...about.map((said) => text(0, 0, said))],
+    [...why, ...(code ? [text(0, 0, code, { fill: "soft", size: 11, mono: true })] : [])],
+  ];
+}
+
+// What the detail line says of an op or a copy, as a sentence.
+export function detailSentence(scene, words, chosen) {
+  return detailTexts({ scene, words, clock: words[scene.clock] }, chosen).flat().map((mark) => mark.words).join(", ");
+}
+
+function foldedTexts({ scene, words }) {
+  const { constants, copies, ops } = scene.folded;
+  const unclocked = scene.executed + scene.copied - scene.ops.start.length - scene.copies.start.length;
+  return [
+    fill(words.ran, { ops: scene.executed, copies: scene.copied }),
+    fill(words.folded, { constants, copies, ops }),
+    unclocked ? fill(words.unclocked, { n: unclocked }) : "",
+    scene.cut ? fill(words.cut, { n: grouped(scene.cut) }) : "",
+    scene.lanes.length > MOST_LANES ? fill(words.more, { n: scene.lanes.length - MOST_LANES }) : "",
+  ].filter(Boolean);
+}
+
+function addFlow(sheet, texts, begin = MARGIN) {
+  const [marks, y] = flowed(texts, begin, sheet.right, sheet.y + 20);
+  sheet.marks.push(...marks);
+  sheet.y = y;
+}

@@ -1,0 +1,261 @@
+// How does a reader move through a timeline? By brush, wheel and keys; each op and copy can be chosen, and says what it is.
+
+import { h } from "./dom.js";
+import { drawPicture, drawing } from "./picture.js";
+import { table } from "./table.js";
+import { durationWords } from "./time_scale.js";
+import { detailSentence, timeline } from "./timeline.js";
+import { factOf, stopsOf, timelineScene } from "./timeline_scene.js";
+import { WORDS, fill } from "./words.js";
+
+const ZOOM = 1.5;
+const PAN = 0.1;
+const LEAST_WINDOW = 1e-9; // seconds
+const MOST_ROWS = 1000;
+const HANDLE_WIDTH = 24;
+
+export const timelineView = {
+  name: "timeline",
+  title: () => WORDS.timeline.title,
+  create: (root, data, ui) => new TimelineView(root, data, ui),
+};
+
+class TimelineView {
+  constructor(root, data, ui) {
+    this.ui = ui;
+    this.scene = timelineScene(data);
+    this.window = { from: 0, to: this.scene.seconds };
+    this.chosen = this.scene.longest;
+    this.svg = drawing();
+    this.build(root);
+  }
+
+  build(root) {
+    const said = WORDS.timeline;
+    const tool = (label, title, onclick, rest = {}) => h("button", { type: "button", title, "aria-label": title, onclick, ...rest }, label);
+    this.tabular = tool(said.table, said.table, () => this.toggleTable(), { "aria-pressed": "false" });
+    const tools = [tool("+", said.zoomIn, () => this.zoom(1 / ZOOM)), tool("−", said.zoomOut, () => this.zoom(ZOOM)), tool(said.whole, said.whole, () => this.showAll())];
+    this.overview = h("div", { class: "nbtf-time-overview", onpointerdown: (event) => this.brushFrom(event) });
+    this.brush = h("div", { class: "nbtf-time-brush" });
+    this.handles = ["from", "to"].map((side) => this.handle(side));
+    this.lanes = this.scene.lanes.map((lane) => this.laneStop(lane));
+    this.time = h(
+      "div",
+      { class: "nbtf-time", role: "group", "aria-label": said.title, onkeydown: (event) => this.press(event), onclick: (event) => this.choose(event) },
+      this.svg, this.overview, this.brush, this.handles, this.lanes,
+    );
+    this.time.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.tables = h("div", { class: "nbtf-tables", hidden: "" });
+    root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular), this.time, this.tables);
+  }
+
+  handle(side) {
+    const name = WORDS.timeline[side === "from" ? "windowBegin" : "windowEnd"];
+    const keys = (event) => {
+      const step = { ArrowLeft: -PAN, ArrowDown: -PAN, ArrowRight: PAN, ArrowUp: PAN }[event.key];
+      if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+      swallow(event);
+      this.moveEdge(side, this.window[side] + step * (this.window.to - this.window.from));
+    };
+    const drag = (event) => {
+      swallow(event);
+      event.currentTarget.focus();
+      followPointer(event, (move) => this.moveEdge(side, this.momentAt(move, this.parts.whole)));
+    };
+    return h("div", { class: "nbtf-time-handle", role: "slider", tabindex: "0", "aria-label": name, onkeydown: keys, onpointerdown: drag });
+  }
+
+  laneStop(lane) {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const keys = (event) => {
+      if (!step[event.key] || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
+      swallow(event);
+      this.walk(lane, step[event.key]);
+    };
+    const focus = () => this.positionIn(lane) < 0 && this.walk(lane, 0);
+    return h("div", { class: "nbtf-time-lane", role: "slider", tabindex: "0", "aria-label": lane.name, "data-lane": lane.number, onkeydown: keys, onfocus: focus });
+  }
+
+  draw(width) {
+    if (!this.tables.hidden) return;
+    const picture = timeline(this.scene, { ...this.window, chosen: this.chosen }, width, WORDS.timeline);
+    this.parts = picture.parts;
+    drawPicture(this.svg, picture);
+    this.time.setAttribute("aria-label", picture.title);
+    this.placeBrush();
+    this.lanes.forEach((element, number) => this.placeLane(element, number));
+  }
+
+  placeBrush() {
+    const { overview, whole } = this.parts;
+    const [left, right] = [whole.inside(this.window.from), whole.inside(this.window.to)];
+    setBox(this.overview, whole.begin, overview.y, whole.width, overview.height);
+    setBox(this.brush, left, overview.y, Math.max(right - left, 2), overview.height);
+    this.handles.forEach((handle, number) => {
+      setBox(handle, (number ? right : left) - HANDLE_WIDTH / 2, overview.y, HANDLE_WIDTH, overview.height);
+      const value = this.window[number ? "to" : "from"];
+      sliderAt(handle, value, this.scene.seconds, durationWords(value));
+    });
+  }
+
+  placeLane(element, number) {
+    const lane = this.parts.lanes[number];
+    element.hidden = !lane;
+    if (!lane) return;
+    const { begin, width } = this.parts.scale;
+    setBox(element, begin, lane.y, width, lane.height);
+    const stops = stopsOf(this.scene, this.scene.lanes[number]);
+    const at = this.positionIn(this.scene.lanes[number]);
+    sliderAt(element, at + 1, stops.length, at < 0 ? fill(WORDS.timeline.stops, { n: stops.length }) : detailSentence(this.scene, WORDS.timeline, stops[at]));
+  }
+
+  positionIn(lane) {
+    const chosen = this.chosen;
+    if (!chosen || (lane.lastStop && sameStop(stopsOf(this.scene, lane)[lane.lastStop.at], chosen))) return chosen ? lane.lastStop.at : -1;
+    const at = stopsOf(this.scene, lane).findIndex((stop) => sameStop(stop, chosen));
+    if (at >= 0) lane.lastStop = { at };
+    return at;
+  }
+
+  walk(lane, step) {
+    const stops = stopsOf(this.scene, lane);
+    const at = this.positionIn(lane);
+    const next = at < 0 ? (lane.lastStop?.at ?? Math.max(0, stops.findIndex(({ start }) => start >= this.window.from))) : at + step;
+    if (!stops[next]) return;
+    lane.lastStop = { at: next };
+    this.chosen = stops[next];
+    this.bringIntoSight();
+    this.ui.changed();
+  }
+
+  bringIntoSight() {
+    const [start, end] = spanOf(this.scene, this.chosen);
+    const { from, to } = this.window;
+    if (start >= from && end <= to) return;
+    const wide = to - from;
+    this.setWindow(Math.min(start, (start + end - wide) / 2), Math.min(start, (start + end - wide) / 2) + wide);
+  }
+
+  press(event) {
+    const wide = this.window.to - this.window.from;
+    const actions = {
+      "+": () => this.zoom(1 / ZOOM), "=": () => this.zoom(1 / ZOOM), "-": () => this.zoom(ZOOM), Home: () => this.showAll(),
+      ArrowLeft: () => this.pan(-PAN * wide), ArrowRight: () => this.pan(PAN * wide),
+    };
+    if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    swallow(event);
+    actions[event.key]();
+  }
+
+  wheel(event) {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    this.zoom(event.deltaY < 0 ? 1 / ZOOM : ZOOM, this.momentAt(event, this.parts.scale));
+  }
+
+  zoom(factor, about = (this.window.from + this.window.to) / 2) {
+    const { from, to } = this.window;
+    const wide = Math.min(Math.max((to - from) * factor, LEAST_WINDOW), this.scene.seconds);
+    const begin = about - ((about - from) / (to - from || 1)) * wide;
+    this.setWindow(begin, begin + wide);
+  }
+
+  pan(seconds) {
+    this.setWindow(this.window.from + seconds, this.window.to + seconds);
+  }
+
+  showAll() {
+    this.setWindow(0, this.scene.seconds);
+  }
+
+  // A window as wide as it is asked for, moved into the scene.
+  setWindow(from, to) {
+    const wide = Math.min(to - from, this.scene.seconds);
+    const begin = Math.max(0, Math.min(from, this.scene.seconds - wide));
+    this.window = { from: begin, to: begin + wide };
+    this.ui.changed();
+  }
+
+  moveEdge(side, moment) {
+    const { from, to } = this.window;
+    const inside = Math.max(0, Math.min(moment, this.scene.seconds));
+    const edge = side === "from" ? Math.min(inside, to - LEAST_WINDOW) : Math.max(inside, from + LEAST_WINDOW);
+    this.window = { ...this.window, [side]: edge };
+    this.ui.changed();
+  }
+
+  brushFrom(event) {
+    swallow(event);
+    const first = this.momentAt(event, this.parts.whole);
+    followPointer(event, (move) => {
+      const second = this.momentAt(move, this.parts.whole);
+      if (Math.abs(second - first) > LEAST_WINDOW) this.setWindow(Math.min(first, second), Math.max(first, second));
+    });
+  }
+
+  momentAt(event, scale) {
+    return scale.moment(Math.max(scale.begin, Math.min(event.clientX - this.svg.getBoundingClientRect().left, scale.end)));
+  }
+
+  choose(event) {
+    const { op, copy } = event.target.dataset || {};
+    if (op === undefined && copy === undefined) return;
+    this.chosen = op === undefined ? { copy: +copy } : { op: +op };
+    this.ui.changed();
+  }
+
+  toggleTable() {
+    const shown = this.tables.hidden;
+    this.tables.hidden = !shown;
+    this.time.hidden = shown;
+    this.tabular.setAttribute("aria-pressed", String(shown));
+    if (shown) this.tables.replaceChildren(table(this.rows()));
+    else this.ui.changed();
+  }
+
+  rows() {
+    const { scene } = this;
+    const said = WORDS.timeline;
+    const { start, seconds } = scene.ops;
+    const all = scene.lanes.flatMap((lane) => stopsOf(scene, lane).filter(({ op }) => op !== undefined).map(({ op }) => ({ op, lane })));
+    const seen = all.filter(({ op }) => start[op] + seconds[op] >= this.window.from && start[op] <= this.window.to);
+    const rows = seen.slice(0, MOST_ROWS).map(({ op, lane }) => {
+      const fact = factOf(scene, op);
+      return [fact.op, lane.name, durationWords(start[op]), durationWords(seconds[op]), fact.shape, fact.why, scene.lines[fact.site]];
+    });
+    const columns = [said.op, said.device, { label: said.start, number: true }, { label: said.time, number: true }, said.shape, said.reason, said.code];
+    const left = seen.length - rows.length;
+    return { caption: said.title, columns, rows, notes: left ? [fill(said.moreRows, { n: left })] : [] };
+  }
+}
+
+function spanOf(scene, { op, copy }) {
+  const [columns, number] = op === undefined ? [scene.copies, copy] : [scene.ops, op];
+  return [columns.start[number], columns.start[number] + columns.seconds[number]];
+}
+
+function sameStop(stop, chosen) {
+  return stop?.op === chosen.op && stop?.copy === chosen.copy;
+}
+
+function sliderAt(element, value, most, words) {
+  for (const [name, figure] of Object.entries({ min: 0, max: most, now: value, text: words })) element.setAttribute(`aria-value${name}`, figure);
+}
+
+function setBox(element, left, top, width, height) {
+  for (const [name, px] of Object.entries({ left, top, width, height })) element.style[name] = `${px}px`;
+}
+
+// Calls back while a pointer that is down moves.
+function followPointer(event, move) {
+  const element = event.currentTarget;
+  element.setPointerCapture(event.pointerId);
+  element.addEventListener("pointermove", move);
+  const end = () => element.removeEventListener("pointermove", move);
+  for (const name of ["pointerup", "pointercancel"]) element.addEventListener(name, end, { once: true });
+}
+
+function swallow(event) {
+  event.preventDefault();
+  event.stopPropagation();
+}

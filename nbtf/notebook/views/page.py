@@ -1,0 +1,95 @@
+"""How is a recording saved as one HTML file, which opens without a kernel, a server or a network?
+
+The file has the views' program and the recording's data in it, and the still: a reader without scripts sees that. Its
+security policy lets those texts in by their hashes and nothing else: what an op or a file is called can start nothing.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from os import PathLike
+from typing import Any
+
+from nbtf import runtime
+from nbtf._storage import files
+from nbtf.notebook import catalogue, code_lines
+from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.svg import to_svg
+from nbtf.notebook.stills.timeline import timeline
+from nbtf.notebook.views import esm
+from nbtf.notebook.views.timeline_data import timeline_data
+
+CodeLine = Callable[[runtime.Site], str]
+
+
+def save_page(
+    record: runtime.Recording | runtime.Snapshot, path: str | PathLike[str], code_line: CodeLine = code_lines.in_file
+) -> None:
+    """Saves what a recording holds as one HTML file.
+
+    Args:
+      record: a recording, or what it has until now.
+      path: the file; one that is there is replaced when the new one is complete.
+      code_line: says a line of the program in words.
+
+    Raises:
+      ValueError: nothing ran.
+      OSError: the file cannot be written.
+
+    >>> import pathlib, tempfile
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.matmul([[1.0]], [[2.0]])
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "step.html")
+    >>> tf.notebook.save_page(record, file)
+    >>> file.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    snapshot = record.snapshot() if isinstance(record, runtime.Recording) else record
+    files.write(path, page(snapshot, code_line))
+
+
+def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file) -> str:
+    """Returns the text of the file."""
+    schedule = schedule_of(snapshot.events, snapshot.cut)
+    if not schedule.lanes:
+        raise ValueError(
+            "Nothing ran while this was recorded: run ops inside `with tf.runtime.recording() as record:`."
+        )
+    return _html(schedule, {"timeline": timeline_data(schedule, code_line)}, code_line)
+
+
+def _html(schedule: Schedule, scene: dict[str, Any], code_line: CodeLine) -> str:
+    modules = esm.in_order("page", "page")
+    program, style = f"{esm.joined(modules)}\nshowPage();\n", esm.joined_styles(["frame", *modules])
+    still = to_svg(timeline(schedule, code_line=code_line))
+    language = catalogue.asked_for() or catalogue.ENGLISH
+    words = catalogue.translation(language, catalogue.sections_in(program))
+    title = html.escape(catalogue.words("timeline")["title"])
+    styles = " ".join(map(_source, [style, *re.findall(r"<style>(.*?)</style>", still)]))
+    policy = (
+        f"default-src 'none'; script-src {_source(program)}; style-src {styles}; base-uri 'none'; form-action 'none'"
+    )
+    return (
+        f'<!doctype html>\n<html lang="{language.replace("_", "-")}"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title} – nbtf</title>\n<style>{style}</style></head>\n<body>"
+        f'<main class="nbtf-page">{still}</main>\n'
+        f'<script type="application/json" id="nbtf-scene">{_inert({"words": words, "scene": scene})}</script>\n'
+        f'<script type="module">{program}</script></body></html>\n'
+    )
+
+
+def _inert(data: Any) -> str:
+    """Returns data as JSON that ends no script and begins no comment of the page."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _source(text: str) -> str:
+    """Returns how a security policy names a text of the page that may run."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'"

@@ -1,0 +1,319 @@
+"""Does the saved page draw what Python draws, by itself, and let in nothing else?"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+from nbtf._storage import drafts
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Path as Outline
+from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.timeline import timeline
+from nbtf.notebook.views import page
+from tests.machines import machine
+from tests.notebook.stills.test_timeline import RECORDED
+
+NASTY = "</script><img src=x onerror=alert(1)><!--<script>"
+LANGUAGES = (catalogue.ENGLISH, *catalogue.LANGUAGES)
+WIDTHS = (480, 960, 1600)
+CARDS = {"step": range(4), "lines": range(2)}
+FLAGS = ("dashed", "arrow", "closed", "mono", "halo", "anchor", "weight", "radius", "title")
+
+
+@pytest.fixture(scope="module")
+def records() -> Iterator[dict[str, tf.runtime.Recording]]:
+    """All recordings, on four simulated cards."""
+    with machine(4, model="Tesla K20m"):
+        yield {name: record() for name, record in RECORDED.items()}
+
+
+@pytest.fixture(scope="module")
+def opened(browser: str) -> Iterator[Callable[..., Any]]:
+    """Opens a file in a window without a network; it must end without an error and without a request."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        troubles: list[str] = []
+
+        def window(file: Path, **options: Any) -> Any:
+            context = running.new_context(offline=True, reduced_motion="reduce", **options)
+            shown = context.new_page()
+            shown.on("console", lambda message: troubles.append(message.text))
+            shown.on("pageerror", lambda error: troubles.append(str(error)))
+            shown.on("dialog", lambda dialog: troubles.append(dialog.message))
+            asked: list[str] = []
+            shown.on("request", lambda request: asked.append(request.url))
+            shown.goto(file.as_uri())
+            if options.get("java_script_enabled", True):
+                shown.wait_for_selector(".nbtf-time svg text")
+            assert ([], [file.as_uri()]) == (troubles, asked)
+            return shown
+
+        yield window
+        running.close()
+        assert [] == troubles
+
+
+def scheduled(record: tf.runtime.Recording) -> Schedule:
+    return schedule_of(record.events)
+
+
+def plain(mark: Mark) -> dict[str, Any]:
+    """A mark as a page has it, with what is left out filled in."""
+    if isinstance(mark, Group):
+        return {"mark": "group", "title": mark.title, "marks": [plain(inner) for inner in mark.marks]}
+    names = {Rectangle: "rectangle", Boxes: "boxes", Line: "line", Outline: "path", Text: "text"}
+    fields = {name: getattr(mark, name) for name in type(mark).__slots__}
+    return {"mark": names[type(mark)], **fields}
+
+
+def numbers(mark: dict[str, Any]) -> list[float]:
+    """Where a mark is, and how large."""
+    flat = [mark[name] for name in ("x", "y", "width", "height", "x1", "y1", "x2", "y2", "size") if name in mark]
+    return flat + [number for point in (*mark.get("points", ()), *mark.get("sides", ())) for number in point]
+
+
+def looks(mark: dict[str, Any]) -> dict[str, Any]:
+    """What a mark says and which tokens it has, without what is usual."""
+    usual = {"", 0, 400, "start", None}  # 0 is False, too
+    kept = {name: mark.get(name) for name in ("mark", "words", "fill", "stroke", "opacity", *FLAGS)}
+    return {name: value for name, value in kept.items() if value not in usual and (name, value) != ("opacity", 1.0)}
+
+
+def assert_same(picture: Picture, drawn: dict[str, Any]) -> None:
+    assert (picture.width, picture.height, picture.title) == (drawn["width"], drawn["height"], drawn["title"])
+    assert_same_marks([plain(mark) for mark in picture.marks], drawn["marks"])
+
+
+def assert_same_marks(expected: list[dict[str, Any]], marks: list[dict[str, Any]]) -> None:
+    assert [looks(mark) for mark in expected] == [looks(mark) for mark in marks]
+    for mark, other in zip(expected, marks, strict=True):
+        assert numbers(other) == pytest.approx(numbers(mark), abs=1.0), other
+        if mark["mark"] == "group":
+            assert_same_marks(mark["marks"], other["marks"])
+
+
+def exposing(text: str) -> str:
+    """A saved page whose pure functions a test can call."""
+    names = "timeline, timelineScene, WORDS, opHasBlock"
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    return text.replace("\nshowPage();\n", f"\nshowPage();\nObject.assign(window, {{{names}}});\n")
+
+
+DRAWN = """(width) => {
+  const scene = timelineScene(JSON.parse(document.getElementById("nbtf-scene").textContent).scene.timeline);
+  return timeline(scene, {from: 0, to: scene.seconds}, width, WORDS.timeline);
+}"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", list(RECORDED))
+def test_page_draws_the_marks_that_python_draws(
+    name: str,
+    language: str,
+    records: dict[str, tf.runtime.Recording],
+    opened: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    file = tmp_path / "page.html"
+    file.write_text(exposing(page.page(records[name].snapshot())), encoding="utf-8")
+    shown = opened(file)
+
+    for width in WIDTHS:
+        assert_same(
+            timeline(scheduled(records[name]), width, code_line=page.code_lines.in_file), shown.evaluate(DRAWN, width)
+        )
+
+
+LANE_SUMS = """() => {
+  const scene = timelineScene(JSON.parse(document.getElementById("nbtf-scene").textContent).scene.timeline);
+  const box = ([x, y, width, height]) => ({ y, width, height });
+  const areas = (mark) => (mark.mark === "boxes" ? mark.sides.map(box) : mark.data?.op !== undefined ? [mark] : []);
+  const busyIn = ({ start, seconds }, number, from, to) =>
+    Math.max(0, Math.min(start[number] + seconds[number], to) - Math.max(start[number], from));
+  const answers = [];
+  const measure = (from, to) => {
+    const picture = timeline(scene, { from, to }, 960, WORDS.timeline);
+    const drawn = picture.marks.flatMap(areas);
+    const boxed = new Set(picture.marks.map((mark) => mark.data?.copy));
+    for (const { number, y, height } of picture.parts.lanes.filter(({ name }) => name.startsWith("GPU"))) {
+      const lane = scene.lanes[number];
+      const inside = drawn.filter((mark) => mark.y >= y - 0.1 && mark.y + mark.height <= y + height + 0.1);
+      let seconds = 0;
+      for (let op = lane.first; op < lane.last; op++) seconds += busyIn(scene.ops, op, from, to);
+      for (const copy of lane.copies) if (!boxed.has(copy)) seconds += busyIn(scene.copies, copy, from, to);
+      const area = inside.reduce((sum, mark) => sum + mark.width * mark.height, 0) / height;
+      answers.push([area, (seconds / (to - from)) * picture.parts.scale.width, inside.length]);
+    }
+  };
+  for (const parts of [1, 2, 5, 20]) {
+    for (let part = 0; part < parts; part++) {
+      measure((scene.seconds * part) / parts, (scene.seconds * (part + 1)) / parts);
+    }
+  }
+  return answers;
+}"""
+
+
+@pytest.mark.parametrize("name", ["step", "lines"])
+def test_in_every_window_lanes_are_as_full_as_the_devices_were_busy(
+    name: str, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(exposing(page.page(records[name].snapshot())), encoding="utf-8")
+
+    answers = opened(file).evaluate(LANE_SUMS)
+
+    assert 28 * len(CARDS[name]) == len(answers)
+    for drawn, busy, pieces in answers:
+        assert drawn == pytest.approx(busy, abs=1.0 + 0.1 * pieces)
+
+
+def test_keys_zoom_pan_and_reach_every_op_of_a_lane(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["lines"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+    schedule = scheduled(records["lines"])
+    reachable = [work for work in schedule.ops_on("GPU:0") if not work.folded]
+    reachable += [copy for copy in schedule.copies_of("GPU:0") if not copy.folded]
+    named = {work.op for work in schedule.ops} | {"→ GPU:1"}
+    lane = shown.get_by_role("slider", name="GPU:0")
+    lane.focus()
+    before = shown.locator(".nbtf-time-brush").bounding_box()
+
+    for _ in range(3):
+        shown.keyboard.press("+")
+    shown.wait_for_function(
+        "(width) => document.querySelector('.nbtf-time-brush').clientWidth < width", arg=before["width"] / 3
+    )
+    for _ in reachable:
+        shown.keyboard.press("ArrowLeft")
+    said = {step(shown, lane, "ArrowRight") for _ in reachable[1:]}
+
+    assert str(len(reachable)) == lane.get_attribute("aria-valuenow") == lane.get_attribute("aria-valuemax")
+    assert {str(number) for number in range(2, len(reachable) + 1)} == {number for number, _ in said}
+    assert all(any(name in words for name in named) for _, words in said)
+    shown.keyboard.press("Home")
+    shown.wait_for_function(
+        "(width) => document.querySelector('.nbtf-time-brush').clientWidth > width", arg=before["width"] - 9
+    )
+
+
+def step(shown: Any, lane: Any, key: str) -> tuple[str, str]:
+    shown.keyboard.press(key)
+    shown.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return lane.get_attribute("aria-valuenow"), lane.get_attribute("aria-valuetext")
+
+
+@pytest.mark.parametrize("width", [320, 640, 2560])
+def test_page_fits_its_window(
+    width: int, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+
+    shown = opened(tmp_path / "page.html", viewport={"width": width, "height": 700})
+
+    assert width == shown.evaluate("document.documentElement.scrollWidth")
+
+
+def test_reader_without_scripts_sees_the_still(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+
+    shown = opened(tmp_path / "page.html", java_script_enabled=False)
+
+    assert "all-reduce" in shown.locator("svg.nbtf-still").text_content()
+
+
+def test_names_start_nothing(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    text = page.page(records["lines"].snapshot(), lambda site: NASTY)
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+
+    shown = opened(tmp_path / "page.html")
+
+    assert (0, 2) == (text.count(NASTY), len(re.findall("</script>", text)))
+    assert NASTY in shown.locator(".nbtf-time svg").text_content()
+    assert 0 == shown.locator("img").count()
+
+
+def test_table_has_the_ops_of_the_window(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["lines"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+
+    shown.get_by_role("button", name="Table").click()
+
+    drawn = [work for work in scheduled(records["lines"]).ops if not work.folded]
+    assert len(drawn) == shown.locator("tbody tr").count()
+
+
+def test_page_is_in_the_language_that_is_asked_for(
+    records: dict[str, tf.runtime.Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, "zh_CN")
+
+    text = page.page(records["step"].snapshot())
+
+    assert '<html lang="zh-CN">' in text
+    assert catalogue.words("timeline")["title"] in text
+
+
+def test_recording_without_ops_is_refused(tmp_path: Path) -> None:
+    with tf.runtime.recording() as record:
+        pass
+
+    with pytest.raises(ValueError, match="Nothing ran"):
+        record.to_html(tmp_path / "page.html")
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_missing_folder_is_an_error_that_names_the_file(
+    records: dict[str, tf.runtime.Recording], tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError, match=r"page\.html"):
+        records["host"].to_html(tmp_path / "none" / "page.html")
+
+
+def test_full_disk_leaves_the_page_from_before(
+    records: dict[str, tf.runtime.Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text("before")
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(drafts, "sync", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        records["host"].to_html(file)
+
+    assert "before" == file.read_text()
+    assert [file] == list(tmp_path.iterdir())
+
+
+def test_scene_is_small(records: dict[str, tf.runtime.Recording]) -> None:
+    snapshot = records["step"].snapshot()
+    scene = re.search(r'id="nbtf-scene">(.*?)</script>', page.page(snapshot))
+    assert scene is not None
+    columns = json.loads(scene[1])["scene"]["timeline"]
+
+    schedule = scheduled(records["step"])
+    assert sum(map(len, columns["ops"].values())) <= 27 * len(schedule.ops) + 12
+    assert sum(map(len, columns["copies"].values())) <= 38 * len(schedule.copies) + 20

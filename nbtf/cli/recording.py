@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
@@ -11,11 +11,15 @@ from nbtf.cli.command_error import CommandError
 from nbtf.cli.execution import kernel
 from nbtf.cli.notebook_file import as_text
 
-LARGEST = 200_000
+LARGEST = 150_000
 """Bytes; what is larger is slow to open and to compare."""
 
 _STATES = "application/vnd.jupyter.widget-state+json"
-_VIEW = "application/vnd.jupyter.widget-view+json"
+_VIEW, _SVG = "application/vnd.jupyter.widget-view+json", "image/svg+xml"
+_OURS = 'class="nbtf-still"'
+_BETWEEN_MARKS = re.compile(r">(?=<(?!/|title\b))")
+"""Where a picture has its next line, so that files can be compared: a mark and its title stand together."""
+
 _CELL_SECONDS = 600
 
 
@@ -48,26 +52,27 @@ def _first_lines(error: Any) -> str:
 
 
 def tidy(notebook: Any) -> list[str]:
-    """Takes out what differs from computer to computer, and saved views where the file would grow too large.
+    """Takes out what differs from computer to computer, and the program and state of our views: their pictures stay.
 
     Args:
       notebook: just executed; changed in place.
 
     Returns:
-      What was left out, in sentences.
+      What is not as it should be, in sentences.
     """
     notebook.metadata.get("language_info", {}).pop("version", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-    said: list[str] = []
-    states = notebook.metadata.get("widgets", {}).get(_STATES, {}).get("state", {})
-    views = sorted(_views(notebook), key=lambda view: len(json.dumps(states.get(view, {}))), reverse=True)
-    for view in views:
-        if size(notebook) <= LARGEST:
-            break
-        _forget(notebook, states, view)
-        said.append(f"one saved view is left out: with it the file is larger than {LARGEST // 1000} KB")
-    return said
+    models = _take_views_out(notebook.metadata)
+    for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
+        if data.get(_VIEW, {}).get("model_id") in models:
+            data.pop(_VIEW)
+            if _SVG in data:  # readers of files take HTML before it, and some then show no image
+                data.pop("text/html", None)
+        if _OURS in data.get(_SVG, ""):
+            data[_SVG] = _BETWEEN_MARKS.sub(">\n", data[_SVG])
+    many = size(notebook)
+    return [f"it has {many // 1000} KB, more than {LARGEST // 1000}: slow to open"] if many > LARGEST else []
 
 
 def size(notebook: Any) -> int:
@@ -75,16 +80,15 @@ def size(notebook: Any) -> int:
     return len(as_text(notebook).encode())
 
 
-def _views(notebook: Any) -> list[str]:
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [output["data"][_VIEW]["model_id"] for output in outputs if _VIEW in output.get("data", {})]
-
-
-def _forget(notebook: Any, states: dict[str, Any], view: str) -> None:
-    """Takes a view and its layout out; its fallback text stays."""
-    layout = states.pop(view, {}).get("state", {}).get("layout", "")
-    states.pop(layout.removeprefix("IPY_MODEL_"), None)
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.get("data", {}).get(_VIEW, {}).get("model_id") == view:
-                output["data"].pop(_VIEW)
+def _take_views_out(metadata: Any) -> set[str]:
+    """Takes our views and their layouts out of the saved widgets; returns the names of the views."""
+    states = metadata.get("widgets", {}).get(_STATES, {}).get("state", {})
+    views = {
+        name for name, model in states.items() if str(model.get("state", {}).get("_anywidget_id")).startswith("nbtf.")
+    }
+    layouts = {str(states[view]["state"].get("layout")).removeprefix("IPY_MODEL_") for view in views}
+    for name in views | layouts:
+        states.pop(name, None)
+    if views and not states:
+        metadata.pop("widgets")
+    return views

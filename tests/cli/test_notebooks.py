@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from nbtf import cli
 from nbtf.cli.exercises import exercises
-from nbtf.cli.recording import LARGEST, size, tidy
+from nbtf.cli.recording import LARGEST, tidy
 
 nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
 pytest.importorskip("nbclient", reason='needs the extra "lab"')
@@ -92,20 +93,94 @@ def test_record_leaves_a_notebook_that_fails_as_it_was(tmp_path: Path) -> None:
     assert "left as it was; a cell raised ZeroDivisionError: division by zero" in said
 
 
-def test_saved_views_are_left_out_largest_first_where_a_file_would_be_too_large() -> None:
-    view, states = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
-    sizes = {"small": 1_000, "large": LARGEST}
-    outputs = [v4.new_output("display_data", data={view: {"model_id": name}, "text/plain": name}) for name in sizes]
-    notebook = v4.new_notebook(cells=[v4.new_code_cell("views", outputs=outputs)])
-    models = {name: {"state": {"text": "x" * many, "layout": f"IPY_MODEL_{name}-l"}} for name, many in sizes.items()}
-    notebook.metadata["widgets"] = {states: {"state": models | {f"{name}-l": {"state": {}} for name in sizes}}}
+VIEW, STATES = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
+STILL = '<svg class="nbtf-still"><g><title>Copies</title><rect/></g><text>a &gt;&lt; b</text></svg>'
+
+
+def with_widgets(**outputs: dict[str, Any]) -> Any:
+    """A notebook that shows widgets: `Ours...` are views of nbtf; all have a saved state."""
+    cells = [v4.new_output("execute_result", data={VIEW: {"model_id": name}, **data}) for name, data in outputs.items()]
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("views", outputs=cells)])
+    models: dict[str, Any] = {}
+    for name in outputs:
+        package = "nbtf.notebook" if name.startswith("Ours") else "elsewhere"
+        models[f"{name}-layout"] = {"state": {}}
+        models[name] = {"state": {"_anywidget_id": f"{package}.{name}", "layout": f"IPY_MODEL_{name}-layout"}}
+    notebook.metadata["widgets"] = {STATES: {"state": models}}
+    return notebook
+
+
+def test_recorded_views_are_pictures_without_a_program() -> None:
+    notebook = with_widgets(
+        OursDrawn={"image/svg+xml": STILL, "text/html": "<img>", "text/plain": "figures"},
+        OursInWords={"text/html": "<table>", "text/plain": "figures"},
+    )
 
     said = tidy(notebook)
 
-    assert len(said) == 1
-    assert size(notebook) <= LARGEST
-    assert set(notebook.metadata.widgets[states].state) == {"small", "small-l"}
-    assert [sorted(output.data) for output in notebook.cells[0].outputs] == [[view, "text/plain"], ["text/plain"]]
+    drawn, in_words = (output.data for output in notebook.cells[0].outputs)
+    assert ([], True) == (said, "widgets" not in notebook.metadata)
+    assert {"image/svg+xml", "text/plain"} == set(drawn)
+    assert {"text/html", "text/plain"} == set(in_words)
+
+
+def test_recorded_pictures_have_a_mark_in_each_line() -> None:
+    notebook = with_widgets(Ours={"image/svg+xml": STILL})
+
+    tidy(notebook)
+
+    stored = json.loads(nbformat.writes(notebook))["cells"][0]["outputs"][0]["data"]["image/svg+xml"]
+    assert stored == [
+        '<svg class="nbtf-still">\n',
+        "<g><title>Copies</title>\n",
+        "<rect/></g>\n",
+        "<text>a &gt;&lt; b</text></svg>",
+    ]
+    assert "".join(stored).replace("\n", "") == STILL
+
+
+VIEWS_RUN = (
+    "import nbtf as tf\n_ = tf.runtime.simulate_gpus(1, memory='64MiB')\n%load_ext nbtf",
+    "%gpu_memory --live",
+    "a = tf.ones([2**20])",
+    "%gpu_memory --live",
+    "b = tf.ones([2**21])",
+    "tf.runtime.restart()\nc = tf.ones([2**10])",
+)
+
+
+def test_recorded_picture_is_that_of_the_last_cell_on_its_machine(tmp_path: Path) -> None:
+    pytest.importorskip("anywidget", reason="needs the lab extra")
+    path = save(tmp_path / "one.ipynb", *map(code, VIEWS_RUN))
+
+    nbtf("record", path)
+
+    cells = nbformat.read(path, as_version=4).cells
+    first, second = (cells[index].outputs[0].data for index in (1, 3))
+    assert [{"image/svg+xml", "text/plain"}] * 2 == [set(first), set(second)]
+    assert ["4 MiB in use", "12 MiB in use"] == [
+        figure for data in (first, second) for figure in re.findall(r">([\d.]+ MiB in use)", data["image/svg+xml"])
+    ]
+    assert "12 MiB" in second["text/plain"]
+
+
+def test_widgets_and_pictures_of_others_stay_as_they_are() -> None:
+    picture = "<svg><text><tspan>a</tspan><tspan>b</tspan></text></svg>"
+    notebook = with_widgets(Slider={"image/svg+xml": picture, "text/html": "<b>3</b>"}, Ours={"text/plain": "figures"})
+
+    tidy(notebook)
+
+    slider = notebook.cells[0].outputs[0].data
+    assert {"Slider", "Slider-layout"} == set(notebook.metadata.widgets[STATES].state)
+    assert {VIEW: {"model_id": "Slider"}, "image/svg+xml": picture, "text/html": "<b>3</b>"} == slider
+
+
+def test_notebook_that_is_too_large_is_told_of() -> None:
+    output = v4.new_output("stream", text="x" * LARGEST)
+
+    (said,) = tidy(v4.new_notebook(cells=[v4.new_code_cell("print()", outputs=[output])]))
+
+    assert said == "it has 150 KB, more than 150: slow to open"
 
 
 def test_a_student_gets_neither_solutions_nor_outputs(tmp_path: Path) -> None:

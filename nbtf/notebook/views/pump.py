@@ -61,6 +61,10 @@ class Model(Protocol):
         """Shows what stands in for the view."""
         ...
 
+    def renew_still(self) -> None:
+        """Has the notebook's file show the view as it is now."""
+        ...
+
 
 class Pump:
     """Feeds the views of a session: at most every tenth of a second, only what has changed, only while someone looks.
@@ -277,6 +281,16 @@ class Pump:
         self._in_first_cell = False
         self._patience.cell_ends()
         self.tick(wait=True, holders=True)
+        self._renew_stills()
+
+    def _renew_stills(self) -> None:
+        if self.mode == "off" or self._stopped:
+            return
+        try:
+            for model in self._models:
+                model.renew_still()
+        except Exception as error:  # the view goes on; its picture is the one from before
+            self.failure = error
 
     def begin_child(self) -> None:
         """Feeds nobody in a forked process: the views are those of the other one, and so was the thread."""

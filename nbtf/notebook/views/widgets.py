@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 from zlib import crc32
 
 try:
@@ -18,6 +19,9 @@ from nbtf import runtime
 from nbtf.notebook import catalogue, device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.session import SESSIONS, Session, say
+from nbtf.notebook.stills.marks import Picture
+from nbtf.notebook.stills.memory_overview import memory_overview
+from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.tables import Table
 from nbtf.notebook.views import esm, scopes
 from nbtf.notebook.views.audience import Audience
@@ -58,6 +62,8 @@ class View(anywidget.AnyWidget):
         self.only = only
         self.scope = scopes.ALL
         self.shown_in: runtime.Scene | None = None
+        self._output = ""
+        self._drawn_at: object = None
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
         state = self._pump.add(self.maps, only)
@@ -76,6 +82,23 @@ class View(anywidget.AnyWidget):
     def table(self) -> Table:
         """Returns the same as a table, as it is now."""
         raise NotImplementedError
+
+    def still(self) -> Picture | None:
+        """Returns a picture of what it shows now; None where its table says as much."""
+        return None
+
+    def renew_still(self) -> None:
+        """Draws its picture in the notebook anew, for a file that is written without a page, as nbclient does.
+
+        A page that shows the view keeps it: it would draw the whole view again. A picture stays as it is once the
+        runtime was restarted, or once the view was shown elsewhere.
+        """
+        if not self._output or self.audience.views or self._drawn_at == self._moment():
+            return
+        if self.shown_in is not None and self.session.recorder.scenes[-1].machine != self.shown_in.machine:
+            return
+        data, metadata = self._bundle()
+        _publish(data, metadata, transient={"display_id": self._output}, update=True)
 
     def did_not_load(self) -> None:
         """Shows the table, and why it is no live view."""
@@ -106,13 +129,25 @@ class View(anywidget.AnyWidget):
         return {} if found is None else {name: found}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Returns the widget, and for those who cannot show it a table as HTML and as text."""
+        """Returns the widget, and for those who cannot show it a picture and a text."""
         self._pump.shown(self)
+        self._output = _name_output(self.session.shell)
+        return self._bundle(**kwargs)
+
+    def _bundle(self, **kwargs: Any) -> Any:
+        self._drawn_at = self._moment()
         inherited: Any = super()
         data, metadata = inherited._repr_mimebundle_(**kwargs)
-        table = self.table()
+        table, picture = self.table(), self.still()
         table.notes.append(STILL)
-        return data | {"text/html": table._repr_html_(), "text/plain": repr(table)}, metadata
+        drawn = {"text/html": table._repr_html_()}
+        if picture is not None:  # a page takes HTML before SVG, and SVG only where it trusts the notebook
+            drawn = {"text/html": to_html(picture), "image/svg+xml": to_svg(picture)}
+        return data | drawn | {"text/plain": repr(table)}, metadata
+
+    def _moment(self) -> object:
+        """Returns what is another thing as soon as the picture would be."""
+        return self.session.recorder.snapshot(0).heard, runtime.devices()
 
 
 class DeviceMap(View):
@@ -163,6 +198,10 @@ class MemoryView(View):
             require(name, False, "tf.runtime.devices() lists them.")
         super().__init__(tuple(short(name) for name in names if name is not None))
 
+    def still(self) -> Picture | None:
+        """Returns the devices with what is where in each, all to one scale; None before the first op."""
+        return memory_overview(self.state)
+
     def table(self) -> Table:
         """Returns the memory as `%gpu_memory` does."""
         return memory_table.table(self.session, set(self.only))
@@ -176,4 +215,18 @@ def _session(name: str) -> Session:
     return session
 
 
+def _name_output(shell: Any) -> str:
+    """Gives the result that is being shown a name, by which it can be renewed; empty where it is no result.
+
+    JupyterLab renews no results, so that it never draws a view twice; nbclient does.
+    """
+    message: Any = getattr(shell.displayhook, "msg", None)
+    if not message:
+        return ""
+    name = uuid4().hex
+    message["content"]["transient"] = {"display_id": name}
+    return name
+
+
+_publish: Any = getattr(display, "publish_display_data")  # noqa: B009  # IPython does not type it
 _show: Any = getattr(display, "display")  # noqa: B009  # IPython does not type it

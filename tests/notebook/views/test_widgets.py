@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -217,15 +220,67 @@ def test_loading_again_gives_new_views(inline: Shell) -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_front_ends_without_widgets_get_a_table(inline: Shell, line: str) -> None:
+def test_front_ends_without_widgets_get_a_text(inline: Shell, line: str) -> None:
     inline.run("a = tf.ones([2])")
     shown = bundle(inline, line)
 
     assert "GPU:1" in shown["text/html"]
-    assert shown["text/html"].startswith("<div><table>")
     assert "GPU:1" in shown["text/plain"]
     assert shown["text/plain"].endswith("the live view stands here in a notebook that runs.")
     assert max(map(len, shown["text/plain"].splitlines())) < 120
+
+
+MEMORY_LINES = LINES[1::2]
+
+
+@pytest.mark.parametrize("line", MEMORY_LINES)
+def test_front_ends_without_widgets_get_a_picture(inline: Shell, line: str) -> None:
+    inline.run("a = tf.ones([2])")
+    shown = bundle(inline, line)
+
+    picture = ElementTree.fromstring(shown["image/svg+xml"])
+    image = HTMLImage(shown["text/html"])
+    texts = "".join(picture.itertext())
+    figures = set(re.findall(r"[\d.,]+ (?:[KMGT]i)?B", shown["text/plain"]))
+    assert len(figures) > 2
+    assert set() == {figure for figure in figures if figure not in texts}
+    assert shown["image/svg+xml"] == image.svg
+    assert picture.get("aria-label") == image.alternative
+
+
+def test_picture_is_as_large_as_its_devices(inline: Shell) -> None:
+    inline.run("a = tf.ones([2])")
+    both, alone = (
+        ElementTree.fromstring(bundle(inline, f"%gpu_memory {device} --live")["image/svg+xml"])
+        for device in ("", "GPU:1")
+    )
+
+    assert float(alone.get("height", "0")) < float(both.get("height", "0"))
+    assert "GPU:0" not in "".join(alone.itertext())
+
+
+@pytest.mark.parametrize("line", MEMORY_LINES)
+def test_before_the_first_op_the_table_says_so(inline: Shell, line: str) -> None:
+    shown = bundle(inline, line)
+
+    assert shown["text/html"].startswith("<div><table>")
+    assert "image/svg+xml" not in shown
+
+
+class HTMLImage(HTMLParser):
+    """What a page reads of an image: the picture in its address, and its text."""
+
+    svg = alternative = ""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        media, _, data = (said["src"] or "").partition(",")
+        assert ("img", "data:image/svg+xml") == (tag, media)
+        self.svg, self.alternative = unquote(data), said["alt"] or ""
 
 
 def test_table_escapes_names(inline: Shell) -> None:
@@ -235,7 +290,7 @@ def test_table_escapes_names(inline: Shell) -> None:
 
     shown = bundle(inline, "%devices --live")
 
-    assert "<img" not in shown["text/html"] + shown["text/plain"]
+    assert "<img src=x" not in shown["text/html"] + shown["text/plain"]
 
 
 @pytest.mark.parametrize(

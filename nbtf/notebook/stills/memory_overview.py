@@ -1,0 +1,162 @@
+"""How full are devices, and what is where in them? A row for each, all to one scale, from what a live view is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf.notebook.stills.glyphs import fitted, width_of
+from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.memory_bands import MARGIN, Words, picture_words
+from nbtf.notebook.tables import size
+
+WIDTH = 690.0
+"""Px that a window of 1024 px leaves."""
+
+MOST = 16
+"""Devices that have a row."""
+
+_HEAD, _ROW, _FOOT = 46.0, 88.0, 34.0
+_BAR, _CURVE, _CURVE_WIDTH = 22.0, 24.0, 150.0
+_KEYS = (("py", "named"), ("tmp", "unnamed"), ("hatch", "free"))
+_FREE, _SEVERAL = 0, 2
+"""States of chunks."""
+
+
+def memory_overview(state: dict[str, Any], width: float = WIDTH, words: Words | None = None) -> Picture | None:
+    """Returns the memory of devices; None while none of them has any.
+
+    Args:
+      state: what a memory view is told.
+      width: in px; at least 480 are used.
+      words: of the section `memoryPicture`; those of the environment's language when None.
+    """
+    devices = [device for device in state["devices"] if device["memory"] is not None]
+    if not devices:
+        return None
+    overview = _Overview(devices[:MOST], state["words"], max(width, 480.0), words or picture_words())
+    return overview.picture(max(len(devices) - MOST, 0))
+
+
+class _Overview:
+    """Draws from top to bottom."""
+
+    def __init__(self, devices: list[dict[str, Any]], terms: list[str], width: float, words: Words) -> None:
+        self._devices, self._terms, self._width, self._words = devices, terms, width, words
+        self._right = width - MARGIN
+        self._largest = max(_limit(device["memory"]) for device in devices)
+        self._scale = (width - 2 * MARGIN) / self._largest
+        self._highest = max(max(device["memory"]["peak"] or 0, 1) for device in devices)
+        self._marks: list[Mark] = []
+
+    def picture(self, more: int) -> Picture:
+        """Returns all of it; so many more devices have no row."""
+        self._head()
+        for number, device in enumerate(self._devices):
+            self._row(device, _HEAD + number * _ROW)
+        height = _HEAD + len(self._devices) * _ROW + _FOOT
+        self._legend(height - 14, more)
+        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
+        in_use = ", ".join(f"{device['name']} {size(device['memory']['in_use'])}" for device in self._devices)
+        return Picture(self._width, height, self._words["overviewAbout"].format(devices=in_use), (frame, *self._marks))
+
+    def _head(self) -> None:
+        title = Text(MARGIN, 28, self._words["memory"], size=15, weight=650)
+        bars = self._words["barScale"].format(size=size(self._largest))
+        curves = self._words["curveScale"].format(size=size(self._highest))
+        self._marks += [
+            title,
+            Text(title.x + title.width + 12, 28, bars, "soft", 11),
+            Text(self._right, 28, curves, "soft", 11, anchor="end"),
+        ]
+
+    def _row(self, device: dict[str, Any], top: float) -> None:
+        memory, y = device["memory"], top + 32
+        name = Text(MARGIN, top + 18, device["name"], size=13, weight=650)
+        in_use = f"{size(memory['in_use'])} {self._words['inUse']}"
+        figure = Text(name.x + name.width + 12, name.y, in_use, size=13, weight=650)
+        limit = self._words["ofLimit"].format(limit=size(memory["limit"])) if memory["limit"] else ""
+        about, begin = " · ".join(filter(None, [limit, self._card(device)])), figure.x + figure.width + 8
+        about = fitted(about, self._right - _CURVE_WIDTH - 12 - begin, 11) or limit
+        self._marks += [Line(MARGIN, top, self._right, top), name, figure, Text(begin, name.y, about, "soft", 11)]
+        self._curve([in_use for _, in_use, _ in device["history"]], top + 4)
+        if "map" in device:
+            self._chunks(device["map"]["regions"], y)
+        else:
+            self._levels(memory, y)
+        self._marks.append(Rectangle(MARGIN, y, _limit(memory) * self._scale, _BAR, stroke="line"))
+        self._marks.append(Text(MARGIN, y + _BAR + 16, self._figures(device), "soft", 11))
+
+    def _card(self, device: dict[str, Any]) -> str:
+        model = device["model"] or ""
+        return self._words["simulated"].format(model=model) if device["kind"] == "simulated" else model
+
+    def _figures(self, device: dict[str, Any]) -> str:
+        """Returns the other figures of a device, each with its name."""
+        memory, words = device["memory"], self._words
+        parts = [words["peak"].format(size=size(memory["peak"] or 0)), words["pool"].format(size=size(memory["pool"]))]
+        if "map" in device:
+            holes = words["holes"].format(size=size(device["free"]), largest=size(device["largest_free"]))
+            parts += [holes, words["chunkCount"].format(n=device["map"]["chunks"])]
+        return " · ".join(parts)
+
+    def _curve(self, levels: list[int], top: float) -> None:
+        """Draws how much was in use: each level that is unlike the one before has a column as wide as the others."""
+        levels = [level for level, before in zip(levels, [-1, *levels], strict=False) if level != before]
+        left, low = self._right - _CURVE_WIDTH, top + _CURVE
+        step = _CURVE_WIDTH / max(len(levels), 1)
+        points = [(left, low)]
+        for number, level in enumerate(levels):
+            y = low - min(level / self._highest, 1) * _CURVE
+            points += [(left + number * step, y), (left + (number + 1) * step, y)]
+        self._marks += [
+            Path((*points, (points[-1][0], low)), "tint2", closed=True),
+            Path(tuple(points), stroke="soft", stroke_width=1.3),
+        ]
+
+    def _levels(self, memory: dict[str, Any], y: float) -> None:
+        """Draws how much is in use and in the pool, of a device that does not say what is where."""
+        pool = Rectangle(MARGIN, y, (memory["pool"] or 0) * self._scale, _BAR, "hatch", opacity=0.45)
+        self._marks += [pool, Rectangle(MARGIN, y, memory["in_use"] * self._scale, _BAR, "tmp")]
+
+    def _chunks(self, regions: list[dict[str, Any]], y: float) -> None:
+        """Draws every chunk where it is; regions stand one after another."""
+        start = 0
+        for region in regions:
+            for chunk in region["chunks"]:
+                self._chunk(start, chunk, y)
+            start += region["size"]
+
+    def _chunk(self, start: int, chunk: list[int], y: float) -> None:
+        offset, nbytes, state, requested, op, shape, _, holder = chunk
+        x, long = MARGIN + (start + offset) * self._scale, nbytes * self._scale
+        if long < 0.05:
+            return  # no screen shows it
+        if state == _FREE:
+            words = f"{self._words['free']}: {nbytes:,} B"
+            self._marks.append(Rectangle(x, y, long, _BAR, "hatch", opacity=0.45, title=words))
+            return
+        name = self._terms[holder] if holder >= 0 else ""
+        title = name or " ".join(self._terms[term] for term in (op, shape) if term >= 0)
+        if state == _SEVERAL:
+            title = self._words["chunkCount"].format(n=-requested)
+        token, gap = "py" if name else "tmp", 0.4 if long > 3 else 0.0
+        self._marks.append(
+            Rectangle(x + gap, y, long - 2 * gap, _BAR, token, title=f"{title}: {nbytes:,} B".lstrip(": "))
+        )
+        words = fitted(name, long - 8, 11, mono=True)
+        if words:
+            self._marks.append(Text(x + 4, y + 15, words, "on-py", 11, mono=True))
+
+    def _legend(self, y: float, more: int) -> None:
+        x = MARGIN
+        for token, key in _KEYS:
+            words, stroke = self._words[key], "line" if token == "hatch" else ""
+            self._marks += [Rectangle(x, y - 9, 10, 10, token, stroke, radius=2), Text(x + 15, y, words, "soft", 11)]
+            x += 29 + width_of(words, 11)
+        if more:
+            rest = self._words["moreDevices"].format(n=more)
+            self._marks.append(Text(self._right, y, rest, "soft", 11, anchor="end"))
+
+
+def _limit(memory: dict[str, Any]) -> int:
+    return max(memory["limit"] or 0, memory["pool"] or 0, memory["in_use"], 1)

@@ -46,7 +46,8 @@ class Snapshot(NamedTuple):
 
     `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
     target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
-    values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them.
+    values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them, and
+    `small_copies` and `small_copied_bytes` of all copies under 4 KiB.
     `peaks` is the most that was in use on a device, as events told. `modelled` adds the seconds of ops whose time is
     modelled.
     """
@@ -65,6 +66,8 @@ class Snapshot(NamedTuple):
     modelled: dict[tuple[str, str, Reason], float]
     small_moves: Ways
     small_moved_bytes: Ways
+    small_copies: Ways
+    small_copied_bytes: Ways
 
     @property
     def placed(self) -> int:
@@ -106,6 +109,8 @@ class _Totals:
         self.moved_bytes: Counter[tuple[str, str]] = Counter()
         self.small_moves: Counter[tuple[str, str]] = Counter()
         self.small_moved_bytes: Counter[tuple[str, str]] = Counter()
+        self.small_copies: Counter[tuple[str, str]] = Counter()
+        self.small_copied_bytes: Counter[tuple[str, str]] = Counter()
         self.allocations: Counter[str] = Counter()
         self.peaks: dict[str, int] = {}
         self.modelled: dict[tuple[str, str, Reason], float] = {}
@@ -157,6 +162,9 @@ class _Totals:
         way = event.source, event.target
         self.copies[way] += times
         self.copied_bytes[way] += times * event.nbytes
+        if event.nbytes < SMALL_COPY:
+            self.small_copies[way] += times
+            self.small_copied_bytes[way] += times * event.nbytes
         if event.kind == "move":
             self.moves[way] += times
             self.moved_bytes[way] += times * event.nbytes
@@ -181,6 +189,8 @@ class _Totals:
             dict(self.modelled),
             dict(self.small_moves),
             dict(self.small_moved_bytes),
+            dict(self.small_copies),
+            dict(self.small_copied_bytes),
         )
 
     def _reach(self, device: str, in_use: int) -> None:

@@ -10,14 +10,22 @@ from nbtf.notebook.session import SESSIONS as _SESSIONS
 from nbtf.notebook.session import Session as _Session
 
 if _TYPE_CHECKING:
+    from nbtf.notebook.stills.device_map import device_picture as device_picture
     from nbtf.notebook.stills.memory_pictures import memory_picture as memory_picture
     from nbtf.notebook.views.page import save_page as save_page
     from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
     from nbtf.notebook.views.widgets import MemoryView as MemoryView
 
+_PICTURES = {
+    "device_picture": "nbtf.notebook.stills.device_map",
+    "memory_picture": "nbtf.notebook.stills.memory_pictures",
+    "save_page": "nbtf.notebook.views.page",
+}
+
 __all__ = [
     "DeviceMap",
     "MemoryView",
+    "device_picture",
     "load_ipython_extension",
     "memory_picture",
     "save_page",
@@ -28,10 +36,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("DeviceMap", "MemoryView"):  # late: they need anywidget, the magics do not
         return getattr(_import_module("nbtf.notebook.views.widgets"), name)
-    if name == "memory_picture":  # late: few programs draw
-        return _import_module("nbtf.notebook.stills.memory_pictures").memory_picture
-    if name == "save_page":
-        return _import_module("nbtf.notebook.views.page").save_page
+    if name in _PICTURES:  # late: few programs draw
+        return getattr(_import_module(_PICTURES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -20,6 +20,7 @@ def add_devices_magic(session: Session) -> None:
     options = Options("%devices", "Returns a table of the devices. A look: it starts nothing and fixes nothing.")
     shown = options.add_mutually_exclusive_group()
     shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
+    shown.add_argument("--map", action="store_true", help="a picture: what ran where and why, and what was copied")
     shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
     shown.add_argument("--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page, a timeline")
     options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
@@ -31,6 +32,10 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
         return live(session, "DeviceMap", lambda: logical(session), here=chosen.here)
     if chosen.save is not None:
         return _save(session, chosen.save)
+    if chosen.map:
+        from nbtf.notebook.stills.device_map import map_of_session  # late: few cells draw
+
+        return map_of_session(session)
     return physical(session) if chosen.physical else logical(session)
 
 

@@ -1,0 +1,171 @@
+"""What ran on each device and why, what went between them, and how full they were: the facts of a device map."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook.stills.decision import is_as_asked
+from nbtf.notebook.stills.schedule import CONSTANT, is_host
+
+_BOOKKEEPING = re.compile("ReadVariableOp$|VarHandleOp$|Assign")
+"""Ops that a device is not named by where it ran others: they are there in every program."""
+
+_POINTS = 60
+"""Moments of a device's memory that are kept, the highest of their stretch."""
+
+
+class OpCount(NamedTuple):
+    """An op that ran on a device for a reason, so many times."""
+
+    op: str
+    times: int
+    reason: runtime.Reason
+    seconds: float
+
+
+class Flow(NamedTuple):
+    """Copies from one device to another, those of 4 KiB and more."""
+
+    source: str
+    target: str
+    copies: int
+    nbytes: int
+
+
+@dataclass
+class DeviceFacts:
+    """A device: what ran on it, without constants, that with most time first; and its memory, in bytes."""
+
+    name: str
+    model: str = ""
+    is_simulated: bool = False
+    ops: list[OpCount] = field(default_factory=list[OpCount])
+    in_use: int | None = None
+    limit: int | None = None
+    levels: list[int] = field(default_factory=list[int])
+
+    @property
+    def executed(self) -> int:
+        """How many ops ran, without constants."""
+        return sum(op.times for op in self.ops)
+
+    @property
+    def refused(self) -> OpCount | None:
+        """The op that ran here though another device was asked for; None where all are as asked."""
+        return next((op for op in self.ops if not is_as_asked(op.reason, self.name)), None)
+
+
+@dataclass(frozen=True)
+class MapFacts:
+    """All devices, hosts first, and what went between them."""
+
+    hosts: tuple[DeviceFacts, ...]
+    cards: tuple[DeviceFacts, ...]
+    flows: tuple[Flow, ...]
+    ops: int
+    constants: int
+    small_copies: int
+
+    def between_cards(self) -> list[Flow]:
+        """Returns the flows that no host has a part in."""
+        return [flow for flow in self.flows if not is_host(flow.source) and not is_host(flow.target)]
+
+    def of_host(self, card: str, upward: bool) -> Flow:
+        """Returns what a card sends to hosts, or gets from them."""
+        flows = [
+            flow
+            for flow in self.flows
+            if (flow.source if upward else flow.target) == card and is_host(flow.target if upward else flow.source)
+        ]
+        return Flow("", "", sum(flow.copies for flow in flows), sum(flow.nbytes for flow in flows))
+
+    def traffic(self, name: str) -> int:
+        """Returns how many bytes a device sent and got."""
+        return sum(flow.nbytes for flow in self.flows if name in (flow.source, flow.target))
+
+    @property
+    def surprise(self) -> tuple[DeviceFacts, OpCount] | None:
+        """The op that ran elsewhere than asked, most often of all of them."""
+        refused = [(card, card.refused) for card in (*self.cards, *self.hosts)]
+        return max(((card, op) for card, op in refused if op), key=lambda pair: pair[1].times, default=None)
+
+
+def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] = ()) -> MapFacts:
+    """Returns the facts of a recording.
+
+    Args:
+      snapshot: its totals, which are exact, and its events, of which the memory over time is taken.
+      devices: those that are there, also where nothing ran on them.
+    """
+    facts = {info.name: _device(info) for info in devices}
+
+    def of(name: str) -> DeviceFacts:
+        return facts.setdefault(runtime.short_name(name), DeviceFacts(runtime.short_name(name)))
+
+    constants = 0
+    for (op, device, reason), count in snapshot.ops.items():
+        if op == CONSTANT:
+            constants += count
+            continue
+        of(device).ops.append(OpCount(op, count, reason, snapshot.modelled.get((op, device, reason), 0.0)))
+    for device in facts.values():
+        device.ops.sort(key=_rank)
+    flows = _flows(snapshot)
+    for flow in flows:
+        for name in (flow.source, flow.target):
+            of(name)
+    for name, levels in _levels(snapshot.events).items():
+        of(name).levels, of(name).in_use = levels, levels[-1]
+    ordered = sorted(facts.values(), key=lambda device: _order(device.name))
+    return MapFacts(
+        tuple(device for device in ordered if is_host(device.name)),
+        tuple(device for device in ordered if not is_host(device.name)),
+        flows,
+        sum(device.executed for device in ordered),
+        constants,
+        sum(snapshot.small_copies.values()),
+    )
+
+
+def _device(info: runtime.DeviceInfo) -> DeviceFacts:
+    return DeviceFacts(info.name, info.model or "", bool(info.simulated), [], info.in_use, info.memory_limit)
+
+
+def _rank(op: OpCount) -> tuple[bool, float, int, str]:
+    return bool(_BOOKKEEPING.match(op.op)), -op.seconds, -op.times, op.op
+
+
+def _flows(snapshot: runtime.Snapshot) -> tuple[Flow, ...]:
+    flows: Counter[tuple[str, str]] = Counter()
+    copies: Counter[tuple[str, str]] = Counter()
+    for way, count in snapshot.copies.items():
+        ends = runtime.short_name(way[0]), runtime.short_name(way[1])
+        copies[ends] += count - snapshot.small_copies.get(way, 0)
+        flows[ends] += snapshot.copied_bytes[way] - snapshot.small_copied_bytes.get(way, 0)
+    ways = sorted((way for way in flows if copies[way]), key=lambda way: (_order(way[0]), _order(way[1])))
+    return tuple(Flow(*way, copies[way], flows[way]) for way in ways)
+
+
+def _order(name: str) -> tuple[bool, str, int]:
+    prefix, _, number = name.rpartition(":")
+    return not is_host(name), prefix, int(number) if number.isdigit() else 0
+
+
+def _levels(events: Sequence[runtime.Event]) -> Mapping[str, list[int]]:
+    """Returns what was in use on each device over time, in at most `_POINTS` steps."""
+    levels: dict[str, list[int]] = {}
+    for event in events:
+        if isinstance(event, runtime.Allocated | runtime.Freed):
+            levels.setdefault(runtime.short_name(event.device), []).append(event.in_use)
+    return {name: _thinned(values) for name, values in levels.items()}
+
+
+def _thinned(values: list[int]) -> list[int]:
+    length = -(-len(values) // _POINTS)
+    stretches = [max(values[begin : begin + length]) for begin in range(0, len(values), length)]
+    return [*stretches[:-1], values[-1]]

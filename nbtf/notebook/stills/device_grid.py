@@ -1,0 +1,88 @@
+"""How are many devices drawn: as squares, each filled as high as what it sent and got?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+from nbtf.notebook.stills.decision import Words
+from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts
+from nbtf.notebook.stills.device_rooms import main_op
+from nbtf.notebook.stills.lanes import bytes_in_words
+from nbtf.notebook.stills.marks import Group, Mark, Rectangle, Text
+
+_CELL, _GAP, _LABELS = 48.0, 6.0, 72.0
+_NARROWEST, _PER_ROW = 72.0, 8
+_UNLIKE = 1.5
+"""So many times the median is worth a sentence."""
+
+
+def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) -> tuple[list[Mark], float]:
+    """Returns squares in rows of at most eight, with a row for each host where there are several; and where they end.
+
+    Args:
+      facts: of the devices.
+      x: where the grid begins, in px.
+      y: likewise.
+      width: of all.
+      words: the texts of the section `deviceMap`.
+    """
+    per_row = max(1, min(_PER_ROW, int((width - _LABELS + _GAP) // (_NARROWEST + _GAP))))
+    across = (width - _LABELS + _GAP) / per_row - _GAP
+    traffic = {card.name: facts.traffic(card.name) for card in facts.cards}
+    most = max(traffic.values(), default=0)
+    marks: list[Mark] = []
+    for number, (label, row) in enumerate(_rows(facts.cards, per_row, words)):
+        top = y + number * (_CELL + _GAP)
+        total = bytes_in_words(sum(traffic[card.name] for card in row))
+        marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
+        for column, card in enumerate(row):
+            begin = x + _LABELS + column * (across + _GAP)
+            marks.append(_square(card, begin, top, across, traffic[card.name], most))
+    return marks, y + len(list(_rows(facts.cards, per_row, words))) * (_CELL + _GAP) - _GAP
+
+
+def _rows(cards: Sequence[DeviceFacts], per_row: int, words: Words) -> Iterator[tuple[str, Sequence[DeviceFacts]]]:
+    hosts: dict[str, list[DeviceFacts]] = {}
+    for card in cards:
+        hosts.setdefault(card.name.rpartition("/")[0], []).append(card)
+    number = 0
+    for host, members in hosts.items():
+        for begin in range(0, len(members), per_row):
+            yield host if host and not begin else words["row"].format(n=number), members[begin : begin + per_row]
+            number += 1
+
+
+def _square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most: int) -> Group:
+    op = main_op(card)
+    title = f"{card.name}: {op.op if op else '–'}, {bytes_in_words(nbytes)}"
+    height = max(1.5, (_CELL - 1) * nbytes / most) if nbytes else 0.0
+    name = card.name.rpartition("/")[2]
+    on = "on-cpyf" if height > _CELL - 15 else "ink"
+    marks: list[Mark] = [Rectangle(x + 0.5, y + 0.5, width - 1, _CELL - 1, "paper", "hair2", radius=4)]
+    if height:
+        marks.append(Rectangle(x + 0.5, y + _CELL - 0.5 - height, width - 1, height, "cpyf", "cpy", 0.8, 2))
+    marks += [
+        Text(x + 8, y + 15, name, on, 11, 650),
+        Text(x + 8, y + 29, bytes_in_words(nbytes), on, 11, halo=on == "ink" and height > _CELL - 32),
+    ]
+    return Group(tuple(marks), title)
+
+
+def what_is_unlike(facts: MapFacts, words: Words) -> str:
+    """Returns the sentence about the device that is not like the others; empty where all are alike."""
+    for key, value in (("copies", facts.traffic), ("runs", _executed(facts))):
+        figures = {card.name: value(card.name) for card in facts.cards}
+        middle, name = median(figures.values()), max(figures, key=lambda name: figures[name])
+        if middle and figures[name] >= _UNLIKE * middle:
+            return words[f"{key}Times"].format(name=name, n=f"{figures[name] / middle:,.2g}".removesuffix(".0"))
+        if not middle and figures[name]:
+            alone = [card for card, figure in figures.items() if figure]
+            if len(alone) == 1:
+                return words[f"{key}Alone"].format(name=name)
+    return ""
+
+
+def _executed(facts: MapFacts) -> Callable[[str], int]:
+    counts = {card.name: card.executed for card in facts.cards}
+    return counts.__getitem__

@@ -1,0 +1,281 @@
+"""What ran where, what went between, and was it as asked? A picture of the devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nbtf import runtime
+from nbtf.notebook import catalogue
+from nbtf.notebook.session import Session
+from nbtf.notebook.stills.decision import Words, drawn_way, is_as_asked, reason_in_words, steps_of
+from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, map_facts
+from nbtf.notebook.stills.device_flows import (
+    WIDEST,
+    WIDEST_OF_MANY,
+    drawn_ribbons,
+    host_arrows,
+    laid_out,
+)
+from nbtf.notebook.stills.device_grid import drawn_grid, what_is_unlike
+from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
+from nbtf.notebook.stills.flow import flowed
+from nbtf.notebook.stills.lanes import bytes_in_words
+from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
+from nbtf.notebook.stills.memory_pictures import Still
+
+WIDTH = 960.0
+_MARGIN, _GAP = 16.0, 12.0
+_FEW, _MANY = 6, 8
+_ROOM, _COMPACT_ROOM = 150.0, 84.0
+"""Least width of a room, and of one of many, in px."""
+
+_BELOW_HOST = 56.0
+
+
+def device_map(facts: MapFacts, width: float = WIDTH, words: Words | None = None) -> Picture:
+    """Returns a room for each device, with what went between them; squares where there are many.
+
+    Args:
+      facts: of a recording, from `map_facts`.
+      width: in px; at least 320 are used.
+      words: the texts of the section `deviceMap`; those of the environment's language when None.
+    """
+    return _Map(facts, max(width, 320.0), words or catalogue.words("deviceMap")).picture()
+
+
+class _Map:
+    """Draws from the top down; `_y` is how far it has come."""
+
+    def __init__(self, facts: MapFacts, width: float, words: Words) -> None:
+        self._facts, self._width, self._words = facts, width, words
+        self._right = width - _MARGIN
+        self._marks: list[Mark] = []
+        self._y = 0.0
+
+    def picture(self) -> Picture:
+        """Returns all of it."""
+        self._head()
+        count = len(self._facts.cards)
+        room = (self._right - _MARGIN + _GAP) / max(count, 1) - _GAP
+        if not count:
+            self._host()
+        elif count == 1 or (count <= _FEW and room >= _ROOM):
+            self._rooms(room, is_compact=False)
+        elif count <= _MANY and room >= _COMPACT_ROOM:
+            self._rooms(room, is_compact=True)
+        elif count <= _FEW:
+            self._trunk()
+        else:
+            self._grid()
+        self._foot()
+        height = round(self._y + _MARGIN)
+        frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
+        return Picture(self._width, height, self._title(), (frame, *self._marks))
+
+    def _title(self) -> str:
+        rooms = (
+            f"{device.name}: {op.op} × {op.times:,} ({reason_in_words(op.reason, op.op)})"
+            for device in (*self._facts.hosts, *self._facts.cards)
+            if (op := main_op(device))
+        )
+        return f"{self._words['title']}. {'; '.join(rooms) or self._words['nothing']}"
+
+    def _head(self) -> None:
+        facts, words = self._facts, self._words
+        title = words["gpus"].format(n=len(facts.cards)) if len(facts.cards) > _MANY else words["title"]
+        counts = words["ran"].format(ops=f"{facts.ops:,}", copies=f"{sum(flow.copies for flow in facts.flows):,}")
+        simulated = any(card.is_simulated for card in facts.cards)
+        texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, counts, "soft")]
+        texts.append(Text(0, 0, words["simulated" if simulated else "exact"], "soft"))
+        marks, self._y = flowed(texts, _MARGIN, self._right, 28)
+        self._marks += marks
+        self._y += 14
+
+    # Rooms
+
+    def _rooms(self, room: float, is_compact: bool) -> None:
+        facts, words = self._facts, self._words
+        begins = {card.name: _MARGIN + number * (room + _GAP) for number, card in enumerate(facts.cards)}
+        top = self._host()
+        height = COMPACT if is_compact else TALL
+        between = facts.between_cards()
+        rooms = {name: (x, x + room) for name, x in begins.items()}
+        flows = [flow for flow in between if flow.source in rooms and flow.target in rooms]
+        widest = WIDEST_OF_MANY if is_compact else WIDEST
+        ribbons, wide, bottom = laid_out(flows, rooms, top + height, self._widest(widest), not is_compact)
+        scale = self._per_byte(widest, [(flow.nbytes, wide[flow.source, flow.target]) for flow in flows])
+        for card in facts.cards:
+            x = begins[card.name]
+            if facts.hosts:
+                self._host_flows(card, x, room, top, scale, is_compact)
+        self._marks += drawn_ribbons(ribbons, wide, top + height, not is_compact)
+        for card in facts.cards:
+            self._marks += drawn_room(card, begins[card.name], top, room, is_compact, words)
+        self._y = (bottom if ribbons else top + height) + 8
+
+    def _host(self) -> float:
+        """Draws the hosts; returns where the rooms begin."""
+        facts = self._facts
+        for host in facts.hosts:
+            sent = sum(flow.nbytes for flow in facts.flows if flow.source == host.name)
+            self._marks += drawn_host(host, _MARGIN, self._y, self._right - _MARGIN, sent, self._words)
+            self._y += HOST + 4
+        has_flows = any(facts.of_host(card.name, up).copies for card in facts.cards for up in (False, True))
+        self._y += (_BELOW_HOST if has_flows else _GAP) - 4 if facts.hosts and facts.cards else 0
+        return self._y
+
+    def _widest(self, widest: float) -> float:
+        """Returns how wide the largest flow between cards is, where the largest of all is `widest`."""
+        flows = self._facts.flows
+        between = max((flow.nbytes for flow in self._facts.between_cards()), default=0)
+        most = max((flow.nbytes for flow in flows), default=0)
+        return widest * between / most if between and most else widest
+
+    def _per_byte(self, widest: float, drawn: list[tuple[int, float]]) -> float:
+        """Returns the px of a byte: those of the ribbons where they were made narrower to have room."""
+        nbytes, width = max(drawn, default=(0, 0.0))
+        if nbytes:
+            return width / nbytes
+        return widest / max((flow.nbytes for flow in self._facts.flows), default=1)
+
+    def _host_flows(self, card: DeviceFacts, x: float, room: float, top: float, scale: float, is_compact: bool) -> None:
+        begin = top - _BELOW_HOST
+        flows = {key: self._facts.of_host(card.name, key == "up") for key in ("down", "up")}
+        widths_of = {key: max(1.0, flow.nbytes * scale) for key, flow in flows.items()}
+        middle = x + room * (0.5 if is_compact else 0.25)
+        self._marks += host_arrows(self._facts, card.name, widths_of, middle, begin, top)
+        amounts = [
+            Text(0, 0, f"{arrow} {bytes_in_words(flows[key].nbytes)}", size=11 if is_compact else 13, weight=650)
+            for key, arrow in (("down", "↓"), ("up", "↑"))
+            if flows[key].copies
+        ]
+        drawn = sum(widths_of[key] + 11 for key in flows if flows[key].copies)
+        for number, text in enumerate(amounts):
+            y = begin + (25 if len(amounts) == 1 else 20) + 18 * number
+            words = text.words.removeprefix("↓ ") if len(amounts) == 1 else text.words
+            at = middle + drawn - 2 if not is_compact else x + 2
+            mark = Text(at, y, words, text.fill, text.size, 650, halo=is_compact)
+            if mark.x + mark.width <= x + room + _GAP - 2:
+                self._marks.append(mark)
+        copies = sum(flow.copies for flow in flows.values())
+        count = Text(middle + drawn - 2, begin + 40, self._copies(copies), "soft", 11)
+        if len(amounts) == 1 and not is_compact and count.x + count.width <= x + room + _GAP - 2:
+            self._marks.append(count)
+
+    def _copies(self, count: int) -> str:
+        return self._words["copy"] if count == 1 else self._words["copies"].format(n=f"{count:,}")
+
+    # Where rooms have no room side by side
+
+    def _trunk(self) -> None:
+        top, facts = self._y, self._facts
+        self._host()
+        trunk = _MARGIN + 10
+        begin, self._y = top + HOST * bool(facts.hosts), top + (HOST + _GAP) * bool(facts.hosts)
+        stop = begin
+        for card in facts.cards:
+            stop = self._branch(card, trunk)
+        if facts.hosts:
+            self._marks.insert(0, Line(trunk, begin, trunk, stop, "cpy", 2))
+
+    def _branch(self, card: DeviceFacts, trunk: float) -> float:
+        """Draws a room as a row beside the trunk; returns where its branch leaves it."""
+        facts, top, x = self._facts, self._y, trunk + 18
+        op, inside, right = main_op(card), trunk + 30, self._right - 12
+        texts = [Text(0, 0, card.name, size=13, weight=650)]
+        if op is not None:
+            asked = is_as_asked(op.reason, card.name)
+            times = f" × {op.times:,}" if op.times > 1 else ""
+            texts.append(Text(0, 0, op.op + times, size=13, weight=650, mono=True))
+            texts.append(Text(0, 0, reason_in_words(op.reason, op.op), "soft" if asked else "hot", 12))
+        else:
+            texts.append(Text(0, 0, self._words["nothing"], "soft"))
+        if card.in_use is not None:
+            texts.append(Text(0, 0, bytes_in_words(card.in_use), size=11, weight=600))
+        for arrow, upward in (("↓", False), ("↑", True)):
+            flow = facts.of_host(card.name, upward)
+            texts += [Text(0, 0, f"{arrow} {bytes_in_words(flow.nbytes)}", size=11)] if flow.copies else []
+        sent = [flow for flow in facts.between_cards() if flow.source == card.name]
+        texts += [Text(0, 0, f"→ {flow.target} {bytes_in_words(flow.nbytes)}", size=11) for flow in sent]
+        marks, y = flowed(texts, inside, right, top + 20)
+        self._marks.append(Rectangle(x + 0.5, top + 0.5, self._right - x - 1, y - top + 11, "paper", "hair2", radius=8))
+        self._marks += marks
+        if facts.hosts:
+            self._marks.append(Line(trunk, top + 20, x - 1, top + 20, "cpy", 2, arrow=True))
+        self._y = y + 12 + _GAP - 4
+        return top + 20
+
+    def _grid(self) -> None:
+        marks, self._y = drawn_grid(self._facts, _MARGIN, self._y, self._right - _MARGIN, self._words)
+        self._marks += marks
+
+    # Foot
+
+    def _foot(self) -> None:
+        facts, words = self._facts, self._words
+        self._flow(list(self._legend()))
+        sentence = what_is_unlike(facts, words) if len(facts.cards) > _MANY else ""
+        if sentence:
+            self._flow([Text(0, 0, sentence, weight=650)])
+        folded = words["folded"].format(constants=f"{facts.constants:,}", copies=f"{facts.small_copies:,}")
+        if facts.constants or facts.small_copies:
+            self._flow([Text(0, 0, folded, "soft", 11)])
+        surprise = facts.surprise
+        if surprise is not None and surprise[1].reason.path:
+            self._marks.append(Line(_MARGIN, self._y + 12, self._right, self._y + 12))
+            steps = steps_of(surprise[1].reason.path)
+            marks, self._y = drawn_way(steps, _MARGIN, self._y + 22, self._right - _MARGIN)
+            self._marks += marks
+
+    def _legend(self) -> Iterator[Text]:
+        facts, words = self._facts, self._words
+        if len(facts.cards) > _MANY:
+            yield Text(0, 0, words["height"], "soft", 11)
+        elif facts.flows:
+            yield Text(0, 0, words["widths"], "soft", 11)
+        between = facts.between_cards()
+        if between:
+            size = bytes_in_words(sum(flow.nbytes for flow in between))
+            copies = self._copies(sum(flow.copies for flow in between))
+            yield Text(0, 0, words["between"].format(copies=copies, size=size), size=12, weight=650)
+
+    def _flow(self, texts: list[Text]) -> None:
+        if texts:
+            marks, self._y = flowed(texts, _MARGIN, self._right, self._y + 20)
+            self._marks += marks
+
+
+# Doors
+
+
+def device_picture(record: runtime.Recording, width: float = WIDTH) -> Still:
+    """Returns a picture of what ran on each device in a recording, why, and what was copied between them.
+
+    Args:
+      record: from `tf.runtime.recording()`.
+      width: in px; at least 320 are used.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2)
+    2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record:
+    ...     with tf.device("GPU:1"):
+    ...         x = tf.zeros([1024, 1024])
+    >>> tf.notebook.device_picture(record)
+    Device map. GPU:1: Fill × 1 (asked for by tf.device)
+    """
+    return Still(device_map(map_facts(record.snapshot(), runtime.devices()), width))
+
+
+def map_of_session(session: Session, width: float = WIDTH) -> Still:
+    """Returns a picture of what a notebook's session has heard on the machine of today.
+
+    Args:
+      session: whose devices are drawn.
+      width: in px; at least 320 are used.
+    """
+    recorder = session.recorder
+    whole = recorder.snapshot()
+    rest = whole.since(recorder.totals_before_machine())
+    snapshot = rest._replace(events=whole.events[max(0, len(whole.events) - rest.heard) :])
+    return Still(device_map(map_facts(snapshot, runtime.devices()), width))

@@ -2,7 +2,7 @@
 
 import { grouped } from "./words.js";
 
-const MOST_BUSY_COLUMNS = 640;
+export const MOST_BUSY_COLUMNS = 640;
 
 // Where moments of a window are: the px of its beginning and of its end.
 export function timeScale(begin, end, from, to) {
@@ -11,7 +11,7 @@ export function timeScale(begin, end, from, to) {
   const exact = (moment) => begin + (seconds ? (moment - from) / seconds : 0) * width;
   const at = (moment) => Math.round(exact(moment) * 10) / 10;
   const inside = (moment) => Math.max(begin, Math.min(at(moment), end));
-  return { begin, end, from, to, seconds, width, exact, at, inside, moment: (x) => from + ((x - begin) / (width || 1)) * seconds };
+  return { begin, end, from, to, seconds, width, rate: seconds ? width / seconds : 0, exact, at, inside, moment: (x) => from + ((x - begin) / (width || 1)) * seconds };
 }
 
 // How wide columns are, in px, where so many of 1 px are needed and all lanes together are so long.
@@ -23,9 +23,11 @@ export function columnWidth(columns, width) {
 export function stack(scale, y, height, step, tokens) {
   const columns = Math.ceil(scale.width / step) + 1;
   const busy = new Float64Array(columns * tokens.length);
+  const rate = scale.rate / step;
   const add = (from, to, token) => {
-    const begin = Math.max(0, (scale.exact(from) - scale.begin) / step);
-    const stop = Math.min(columns, (scale.exact(to) - scale.begin) / step);
+    const begin = Math.max(0, (from - scale.from) * rate);
+    const stop = Math.min(columns, (to - scale.from) * rate);
+    if (Math.floor(begin) === Math.floor(stop)) return void (busy[Math.floor(begin) * tokens.length + token] += Math.max(0, stop - begin));
     for (let column = Math.floor(begin); column < stop; column++) {
       busy[column * tokens.length + token] += Math.max(0, Math.min(stop, column + 1) - Math.max(begin, column));
     }

@@ -4,7 +4,7 @@ import { flowed } from "./flow.js";
 import { beginOfText, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
-import { BUSY_TOKENS, COPY_TOKEN, factOf, numbersFrom, shareOf } from "./timeline_scene.js";
+import { BUSY_TOKENS, COPY_TOKEN, copyShare, factOf, opShare } from "./timeline_scene.js";
 import { fill, grouped } from "./words.js";
 
 const MARGIN = 16;
@@ -150,8 +150,8 @@ function addBody(sheet) {
 function laneLabels({ scene, words }, lane, window) {
   const name = (label) => text(MARGIN, 0, label, { size: 13, weight: 650 });
   if (lane.host) return [name(`${lane.name} ${words.host}`)];
-  const ops = fill(words.ops, { percent: shareOf(scene.ops, numbersFrom(lane.first, lane.last), window) });
-  const copies = fill(words.copies, { percent: shareOf(scene.copies, lane.copies, window) });
+  const ops = fill(words.ops, { percent: opShare(scene, lane, window) });
+  const copies = fill(words.copies, { percent: copyShare(scene, lane.copies, window) });
   return [name(lane.name), ...[ops, copies].map((words) => text(MARGIN, 0, words, { fill: "soft", size: 11 }))];
 }
 

@@ -1,7 +1,7 @@
 // How is a device's time drawn: blocks, copies, and what belongs together? What stills/lanes.py does for Python.
 
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
-import { columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
+import { MOST_BUSY_COLUMNS, columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
 import { BUSY_TOKENS, COPY_TOKEN, copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
 import { fill } from "./words.js";
 
@@ -19,6 +19,7 @@ export function laneIn(scene, lane, scale) {
 }
 
 function hasWidth(columns, number, scale) {
+  if (columns.seconds[number] * scale.rate < OWN_BLOCK - 0.2) return false; // most are, in a picture of many
   return scale.at(columns.start[number] + columns.seconds[number]) - scale.at(columns.start[number]) >= OWN_BLOCK;
 }
 
@@ -33,14 +34,18 @@ export function copyHasBlock(scene, copy, scale) {
 // How wide the columns are that show pieces without a block, in px.
 export function densityWidth(scene, lanes, scale) {
   let columns = 0;
+  const { start, seconds } = scene.ops;
   for (const lane of lanes) {
     const seen = new Uint8Array(Math.ceil(scale.end) + 2);
-    const see = (start) => {
-      const x = Math.trunc(scale.inside(start));
+    const see = (moment) => {
+      const x = Math.trunc(scale.inside(moment));
       if (!seen[x]) (columns++, (seen[x] = 1));
     };
-    for (let op = lane.first; op < lane.last; op++) {
-      if (scene.ops.seconds[op] && !opHasBlock(scene, op, scale)) see(scene.ops.start[op]);
+    let next = 0; // the moment when the column ends that was seen last
+    for (let op = lane.first; op < lane.last && columns <= MOST_BUSY_COLUMNS; op++) {
+      if (start[op] < next || !seconds[op] || opHasBlock(scene, op, scale)) continue;
+      see(start[op]);
+      next = scale.moment(Math.trunc(scale.inside(start[op])) + 0.9);
     }
     for (const copy of lane.copies) {
       if (scene.copies.seconds[copy] && !copyHasBlock(scene, copy, scale)) see(scene.copies.start[copy]);
@@ -83,34 +88,45 @@ function blockMarks(scene, op, lane, scale) {
 
 // A line below each group of ops, and its name where it fits: a phase, or a line of the program.
 export function groupMarks(scene, lane, scale, words) {
-  const spans = spansOf(scene, lane, scale);
   const below = lane.y + lane.height;
-  return spans.flatMap((span, number) => {
-    const [x, end] = [scale.inside(span.start), scale.inside(span.end)];
-    if (end - x < 5) return [];
-    const following = spans[number + 1] ? scale.inside(spans[number + 1].start) : scale.end + 8;
-    const room = following - x - 8;
-    const name = scene.byPhase ? words[span.fact.phase] : room >= SHAPED ? fitted(scene.lines[span.fact.site], room, 11) : "";
-    const under = rectangle(x, below + 2, end - x, 3, scene.byPhase ? span.fact.token : "line", { radius: 1.5 });
+  return spansOf(scene, lane, scale).flatMap(({ start, end, following, fact }) => {
+    const [x, stop] = [scale.inside(start), scale.inside(end)];
+    if (stop - x < 5) return [];
+    const room = (following === null ? scale.end + 8 : scale.inside(following)) - x - 8;
+    const name = scene.byPhase ? words[fact.phase] : room >= SHAPED ? fitted(scene.lines[fact.site], room, 11) : "";
+    const under = rectangle(x, below + 2, stop - x, 3, scene.byPhase ? fact.token : "line", { radius: 1.5 });
     const label = text(x, below + 16, name, { fill: "soft", size: 11, halo: true });
     return name && widthOfText(label) <= room ? [under, label] : [under];
   });
 }
 
+// The groups that are long enough to be drawn, each with the start of the one behind it. Of a million there may be as many.
 function spansOf(scene, lane, scale) {
-  const groupOf = (fact) => (scene.byPhase ? (UNDERLINED.includes(fact.phase) ? fact.phase : null) : fact.site < 0 ? null : fact.site);
+  const groups = scene.facts.map(({ phase, site }) => (scene.byPhase ? UNDERLINED.indexOf(phase) : site));
+  const { start, seconds, fact } = scene.ops;
+  const gap = GROUP_GAP * scale.seconds;
+  const least = 4.8 / scale.rate;
   const spans = [];
-  let span = null;
+  let [first, end, waits] = [-1, 0, null];
+  const close = () => {
+    if (first < 0 || end - start[first] < least) return;
+    spans.push((waits = { start: start[first], end, following: null, fact: factOf(scene, first) }));
+  };
   for (let op = lane.first; op < lane.last; op++) {
-    if (opIsFolded(scene, op)) continue;
-    const start = scene.ops.start[op];
-    const end = start + scene.ops.seconds[op];
-    const fact = factOf(scene, op);
-    const group = groupOf(fact);
-    if (span && span.group === group && start - span.end < GROUP_GAP * scale.seconds) span.end = end;
-    else if (group === null) span = null;
-    else spans.push((span = { start, end, fact, group }));
+    if (scene.isFolded[op]) continue;
+    const group = groups[fact[op]];
+    if (first >= 0 && group === groups[fact[first]] && start[op] - end < gap) {
+      end = start[op] + seconds[op];
+      continue;
+    }
+    close();
+    first = group < 0 ? -1 : op;
+    end = start[op] + seconds[op];
+    if (first < 0 || !waits) continue;
+    waits.following = start[op];
+    waits = null;
   }
+  close();
   return spans;
 }
 

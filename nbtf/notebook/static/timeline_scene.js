@@ -26,16 +26,15 @@ export function timelineScene(data) {
   scene.facts = data.facts.map(([op, phase, layer, token, shape, output, why, site]) => (
     { op, phase, layer, token, busy: BUSY_TOKENS.indexOf(token), shape, output, why, site, constant: op === CONSTANT_OP }
   ));
+  scene.isFolded = ops.fact.map((fact, op) => ops.seconds[op] < data.shortestOp || scene.facts[fact].constant);
+  ops.before = runningSum(ops.seconds);
   scene.folded = foldedOf(scene);
   scene.longest = longestOf(scene);
   return scene;
 }
 
 function decoded(packed, Numbers) {
-  const letters = atob(packed);
-  const raw = new Uint8Array(letters.length);
-  for (let at = 0; at < letters.length; at++) raw[at] = letters.charCodeAt(at);
-  return new Numbers(raw.buffer);
+  return new Numbers((Uint8Array.fromBase64?.(packed) ?? Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0))).buffer);
 }
 
 export function factOf(scene, op) {
@@ -44,7 +43,7 @@ export function factOf(scene, op) {
 
 // Whether an op has no mark of its own.
 export function opIsFolded(scene, op) {
-  return scene.ops.seconds[op] < scene.shortestOp || factOf(scene, op).constant;
+  return scene.isFolded[op] === 1;
 }
 
 // Whether a copy has no mark of its own.
@@ -99,25 +98,59 @@ function search(first, last, isTrue) {
   return low;
 }
 
-// How many percent of a window pieces of a device take.
-export function shareOf(columns, numbers, { from, to }) {
-  let sum = 0;
-  for (const number of numbers) {
-    const { [number]: start } = columns.start;
-    sum += Math.max(0, Math.min(start + columns.seconds[number], to) - Math.max(start, from));
-  }
+// The sums of all numbers before each, and of all.
+function runningSum(numbers) {
+  const sums = new Float64Array(numbers.length + 1);
+  for (let at = 0; at < numbers.length; at++) sums[at + 1] = sums[at] + numbers[at];
+  return sums;
+}
+
+// How many percent of a window a lane's ops take: all that it has something of, less what lies outside.
+export function opShare({ ops: { start, seconds, before } }, { first, last }, { from, to }) {
+  if (first === last || to <= from) return 0;
+  const early = Math.max(0, from - start[first]);
+  const late = Math.max(0, start[last - 1] + seconds[last - 1] - to);
+  return Math.round((100 * (before[last] - before[first] - early - late)) / (to - from));
+}
+
+// How many percent of a window copies take.
+export function copyShare({ copies: { start, seconds } }, copies, { from, to }) {
+  const sum = copies.reduce((all, copy) => all + Math.min(start[copy] + seconds[copy], to) - Math.max(start[copy], from), 0);
   return to > from ? Math.round((100 * sum) / (to - from)) : 0;
 }
 
-export function* numbersFrom(first, last) {
-  for (let number = first; number < last; number++) yield number;
+// What a reader can go to in a lane, in order of time: numbers of ops and copies (see `stopOf`) that have a mark of their own.
+export function stopsOf(scene, lane) {
+  lane.stops ??= mergedStops(scene, lane);
+  return lane.stops;
 }
 
-// What a reader can go to in a lane, in order of time: ops and copies that have a mark of their own.
-export function stopsOf(scene, lane) {
-  lane.stops ??= [
-    ...[...numbersFrom(lane.first, lane.last)].filter((op) => !opIsFolded(scene, op)).map((op) => ({ op, start: scene.ops.start[op] })),
-    ...lane.copies.filter((copy) => !copyIsFolded(scene, copy)).map((copy) => ({ copy, start: scene.copies.start[copy] })),
-  ].sort((a, b) => a.start - b.start);
-  return lane.stops;
+function mergedStops(scene, lane) {
+  const copies = lane.copies.filter((copy) => !copyIsFolded(scene, copy));
+  const stops = new Int32Array(lane.last - lane.first + copies.length);
+  let [length, next] = [0, 0];
+  for (let op = lane.first; op < lane.last; op++) {
+    if (scene.isFolded[op]) continue;
+    while (next < copies.length && scene.copies.start[copies[next]] < scene.ops.start[op]) stops[length++] = -1 - copies[next++];
+    stops[length++] = op;
+  }
+  while (next < copies.length) stops[length++] = -1 - copies[next++];
+  return stops.subarray(0, length);
+}
+
+// The op or copy that a number among the stops stands for.
+export function stopOf(number) {
+  return number < 0 ? { copy: -1 - number } : { op: number };
+}
+
+// Where among the stops of a lane an op or a copy is; -1 where it is none of them.
+export function stopIndex(scene, lane, { op, copy }) {
+  if (op === undefined ? !lane.copies.includes(copy) : op < lane.first || op >= lane.last) return -1;
+  return stopsOf(scene, lane).indexOf(op === undefined ? -1 - copy : op);
+}
+
+// When an op or a copy began, and when it was over.
+export function spanOfStop(scene, { op, copy }) {
+  const [columns, number] = op === undefined ? [scene.copies, copy] : [scene.ops, op];
+  return [columns.start[number], columns.start[number] + columns.seconds[number]];
 }

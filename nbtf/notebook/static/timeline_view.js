@@ -5,7 +5,7 @@ import { drawPicture, drawing } from "./picture.js";
 import { table } from "./table.js";
 import { durationWords } from "./time_scale.js";
 import { detailSentence, timeline } from "./timeline.js";
-import { factOf, stopsOf, timelineScene } from "./timeline_scene.js";
+import { factOf, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
 import { WORDS, fill } from "./words.js";
 
 const ZOOM = 1.5;
@@ -77,7 +77,7 @@ class TimelineView {
   }
 
   draw(width) {
-    if (!this.tables.hidden) return;
+    if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
     const picture = timeline(this.scene, { ...this.window, chosen: this.chosen }, width, WORDS.timeline);
     this.parts = picture.parts;
     drawPicture(this.svg, picture);
@@ -106,30 +106,29 @@ class TimelineView {
     setBox(element, begin, lane.y, width, lane.height);
     const stops = stopsOf(this.scene, this.scene.lanes[number]);
     const at = this.positionIn(this.scene.lanes[number]);
-    sliderAt(element, at + 1, stops.length, at < 0 ? fill(WORDS.timeline.stops, { n: stops.length }) : detailSentence(this.scene, WORDS.timeline, stops[at]));
+    sliderAt(element, at + 1, stops.length, at < 0 ? fill(WORDS.timeline.stops, { n: stops.length }) : detailSentence(this.scene, WORDS.timeline, stopOf(stops[at])));
   }
 
   positionIn(lane) {
-    const chosen = this.chosen;
-    if (!chosen || (lane.lastStop && sameStop(stopsOf(this.scene, lane)[lane.lastStop.at], chosen))) return chosen ? lane.lastStop.at : -1;
-    const at = stopsOf(this.scene, lane).findIndex((stop) => sameStop(stop, chosen));
-    if (at >= 0) lane.lastStop = { at };
-    return at;
+    return this.chosen ? stopIndex(this.scene, lane, this.chosen) : -1;
   }
 
   walk(lane, step) {
     const stops = stopsOf(this.scene, lane);
     const at = this.positionIn(lane);
-    const next = at < 0 ? (lane.lastStop?.at ?? Math.max(0, stops.findIndex(({ start }) => start >= this.window.from))) : at + step;
-    if (!stops[next]) return;
-    lane.lastStop = { at: next };
-    this.chosen = stops[next];
+    const next = at < 0 ? this.firstInSight(stops) : at + step;
+    if (stops[next] === undefined) return;
+    this.chosen = stopOf(stops[next]);
     this.bringIntoSight();
     this.ui.changed();
   }
 
+  firstInSight(stops) {
+    return Math.max(0, stops.findIndex((number) => spanOfStop(this.scene, stopOf(number))[0] >= this.window.from));
+  }
+
   bringIntoSight() {
-    const [start, end] = spanOf(this.scene, this.chosen);
+    const [start, end] = spanOfStop(this.scene, this.chosen);
     const { from, to } = this.window;
     if (start >= from && end <= to) return;
     const wide = to - from;
@@ -209,16 +208,17 @@ class TimelineView {
     this.tables.hidden = !shown;
     this.time.hidden = shown;
     this.tabular.setAttribute("aria-pressed", String(shown));
-    if (shown) this.tables.replaceChildren(table(this.rows()));
-    else this.ui.changed();
+    this.ui.changed();
   }
 
   rows() {
     const { scene } = this;
     const said = WORDS.timeline;
     const { start, seconds } = scene.ops;
-    const all = scene.lanes.flatMap((lane) => stopsOf(scene, lane).filter(({ op }) => op !== undefined).map(({ op }) => ({ op, lane })));
-    const seen = all.filter(({ op }) => start[op] + seconds[op] >= this.window.from && start[op] <= this.window.to);
+    const seen = scene.lanes.flatMap((lane) => {
+      const [first, last] = opsIn(scene, lane, this.window);
+      return Array.from({ length: last - first }, (_, at) => ({ op: first + at, lane })).filter(({ op }) => !opIsFolded(scene, op));
+    });
     const rows = seen.slice(0, MOST_ROWS).map(({ op, lane }) => {
       const fact = factOf(scene, op);
       return [fact.op, lane.name, durationWords(start[op]), durationWords(seconds[op]), fact.shape, fact.why, scene.lines[fact.site]];
@@ -227,15 +227,6 @@ class TimelineView {
     const left = seen.length - rows.length;
     return { caption: said.title, columns, rows, notes: left ? [fill(said.moreRows, { n: left })] : [] };
   }
-}
-
-function spanOf(scene, { op, copy }) {
-  const [columns, number] = op === undefined ? [scene.copies, copy] : [scene.ops, op];
-  return [columns.start[number], columns.start[number] + columns.seconds[number]];
-}
-
-function sameStop(stop, chosen) {
-  return stop?.op === chosen.op && stop?.copy === chosen.copy;
 }
 
 function sliderAt(element, value, most, words) {

@@ -212,10 +212,49 @@ def test_keys_zoom_pan_and_reach_every_op_of_a_lane(
     )
 
 
+def drawn(shown: Any) -> None:
+    """Waits until the page has drawn what was done last."""
+    shown.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def step(shown: Any, lane: Any, key: str) -> tuple[str, str]:
     shown.keyboard.press(key)
-    shown.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    drawn(shown)
     return lane.get_attribute("aria-valuenow"), lane.get_attribute("aria-valuetext")
+
+
+def test_wheel_and_brush_choose_the_window_and_a_click_an_op(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+    overview, brush = shown.locator(".nbtf-time-overview"), shown.locator(".nbtf-time-brush")
+    sides = overview.bounding_box()
+    middle = sides["y"] + sides["height"] / 2
+
+    shown.mouse.move(sides["x"] + 100, middle)
+    shown.mouse.down()
+    shown.mouse.move(sides["x"] + 160, middle, steps=3)
+    shown.mouse.up()
+    drawn(shown)
+    brushed = brush.bounding_box()
+    shown.mouse.move(sides["x"] + 30, middle + 130)
+    shown.keyboard.down("Control")
+    shown.mouse.wheel(0, -100)
+    drawn(shown)
+    shown.keyboard.up("Control")
+    shown.locator(".nbtf-time [data-op]").first.click()
+    drawn(shown)
+
+    assert (sides["x"] + 100, 60) == pytest.approx((brushed["x"], brushed["width"]), abs=2)
+    assert brush.bounding_box()["width"] == pytest.approx(40, abs=2)
+    chosen = shown.locator(".nbtf-time [data-op]").first.locator("title").text_content()
+    assert any(chosen.partition(",")[0] in words for words in valuetexts(shown))
+
+
+def valuetexts(shown: Any) -> list[str]:
+    lanes = shown.locator(".nbtf-time-lane").all()
+    return [lane.get_attribute("aria-valuetext") for lane in lanes if lane.get_attribute("aria-valuenow") != "0"]
 
 
 @pytest.mark.parametrize("width", [320, 640, 2560])
@@ -260,8 +299,9 @@ def test_table_has_the_ops_of_the_window(
 
     shown.get_by_role("button", name="Table").click()
 
-    drawn = [work for work in scheduled(records["lines"]).ops if not work.folded]
-    assert len(drawn) == shown.locator("tbody tr").count()
+    works = [work for work in scheduled(records["lines"]).ops if not work.folded]
+    drawn(shown)
+    assert len(works) == shown.locator("tbody tr").count()
 
 
 def test_page_is_in_the_language_that_is_asked_for(

@@ -69,9 +69,9 @@ class MemoryHistory:
           scenes: numbers of events with which cells begin.
         """
         self.device, self.limit, self._before, self._names = device, limit, tuple(regions), names or {}
-        heard = list(events)
-        self.changes = [event for event in heard if isinstance(event, Change) and _is_placed(event, device)]
-        self._moves = sorted([*_moves(heard), *scenes])
+        self.events = list(events)
+        self.changes = [event for event in self.events if isinstance(event, Change) and _is_placed(event, device)]
+        self._moves = sorted([*_moves(self.events), *scenes])
         self.in_use, self.pool = _levels(self.changes, self._before)
         self.steps = len(self.in_use)
         self.refusals = [Refusal(at, each) for at, each in enumerate(self.changes) if isinstance(each, runtime.Refused)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from typing import Any
 
 from nbtf import runtime
 from nbtf._devices.sites import file_and_line
@@ -14,6 +15,7 @@ from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.stills.memory_chunks import memory_chunks
+from nbtf.notebook.stills.memory_data import memory_data
 from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.memory_refusal import Fits
@@ -81,6 +83,26 @@ def memory_picture(
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"step is 0 to {history.steps - 1}. Got {step}")
     return _picture(view, history, step, _fits(record, full), file_and_line, words)
+
+
+def memory_scenes(record: runtime.Recording, code_line: CodeLine) -> list[dict[str, Any]]:
+    """Returns what a page needs to draw the memory of each device, the busiest first.
+
+    Where the first events are no longer kept there is none: nobody knows what was where.
+
+    Args:
+      record: from `tf.runtime.recording()`.
+      code_line: says a line of the program in words.
+    """
+    snapshot = record.snapshot()
+    if snapshot.cut:
+        return []
+    events = snapshot.events
+    histories = [
+        MemoryHistory(name, _limit(events, name), events, record.regions_before(name))
+        for name, _ in _devices(events).most_common()
+    ]
+    return [memory_data(each, _fits(record, each.device), code_line=code_line) for each in histories]
 
 
 def _checked(snapshot: runtime.Snapshot, name: str) -> str:

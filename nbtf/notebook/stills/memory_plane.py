@@ -11,7 +11,7 @@ from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
 from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Band, Words, picture_words
 from nbtf.notebook.stills.memory_chunks import HEIGHT, Scale, addresses, drawn_chunks, free_in_words, shortened
 from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal, rounded_up
-from nbtf.notebook.stills.memory_refusal import Fits, hints, shortage_in_words, shortage_of
+from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
 from nbtf.notebook.stills.palette import text_on
 
 WIDTH, LEAST_WIDTH = 960.0, 560.0
@@ -60,7 +60,8 @@ class _Plane:
     ) -> None:
         self._history, self._width, self._step, self._words = history, width, step, words
         self._fits, self._code_line = fits, code_line
-        count = {"i": history.steps, "n": history.steps, "pieces": len(history.bands)}
+        steps = f"{history.steps:,}"
+        count = {"i": steps, "n": steps, "pieces": f"{len(history.bands):,}"}
         widest = words["holes"].format(size=_WIDEST, largest=_WIDEST), words["counted"].format(**count)
         self._side = width - MARGIN - max(_SIDE, *(width_of(text, 11, 600) for text in widest))
         self._right = self._side - 28
@@ -81,10 +82,10 @@ class _Plane:
         for band in history.bands:
             self._band(band)
         self._marks += self._axis.spans(history.spans, scale.bottom, self._words, self._code_line)
+        self._scrubber()
         for refusal in history.refusals[-4:]:
             self._refusal(refusal)
         self._marks += drawn_chunks(history, self._step, scale, self._side, self._width - MARGIN, self._words)
-        self._scrubber()
         height = round(self._foot() + MARGIN)
         frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
         return Picture(self._width, height, self._title(), (frame, *self._marks))
@@ -112,7 +113,8 @@ class _Plane:
         words, history, right = self._words, self._history, self._width - MARGIN
         limit = words["limit"] if self._high == self._limit else words["ofLimit"].format(limit=gib(self._limit))
         used = Text(0, 0, gib(history.in_use[self._step]), size=15, weight=650)
-        count = {"i": self._step + 1, "n": history.steps, "pieces": len(history.alive(self._step))}
+        numbers = {"i": self._step + 1, "n": history.steps, "pieces": len(history.alive(self._step))}
+        count = {name: f"{number:,}" for name, number in numbers.items()}
         rows = [
             [Text(0, 0, limit, "soft", 11)],
             [used, Text(0, 0, words["inUse"], "soft")],
@@ -224,7 +226,7 @@ class _Plane:
             x += 29 + text.width
         folded = len(history.bands) - len(drawn)
         if folded:
-            note = self._words["foldedPieces"].format(n=folded, size=gib(int(self._scale.least)))
+            note = self._words["foldedPieces"].format(n=f"{folded:,}", size=gib(int(self._scale.least)))
             y += 18 if x + width_of(note, 11) > right else 0
             self._marks.append(Text(right, y, note, "soft", 11, anchor="end"))
         return self._detail(history.refusals[-1], y + 12) if history.refusals else y
@@ -232,9 +234,8 @@ class _Plane:
     def _detail(self, refusal: Refusal, y: float) -> float:
         """Draws the sentences of the error, the line, and what would have helped; returns the lowest baseline."""
         event, words = refusal.event, self._words
-        asked = "" if event.label is None else f"{event.label.op} {list(event.label.shape)}: "
         rows = [Text(0, 0, words["outOfMemory"], size=13, weight=650)]
-        rows += [Text(0, 0, asked + shortage_in_words(event, words))]
+        rows += [Text(0, 0, request_in_words(event) + shortage_in_words(event, words))]
         rows += [Text(0, 0, line, "soft", 11, mono=True) for line in [self._code_line(event.site)] if line]
         rows += [Text(0, 0, hint, size=11, weight=600) for hint in hints(self._history, refusal, self._fits, words)]
         self._marks.append(Line(MARGIN, y, self._width - MARGIN, y))

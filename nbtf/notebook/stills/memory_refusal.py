@@ -49,6 +49,11 @@ def shortage_in_words(event: runtime.Refused, words: Words) -> str:
     return " ".join(filter(None, (words["sentence"], reason))).format(**short.sizes)
 
 
+def request_in_words(event: runtime.Refused) -> str:
+    """Returns what a request was for, in front of the sentences: `MatMul [2, 3]: `; nothing where nobody knows."""
+    return "" if event.label is None else f"{event.label.op} {list(event.label.shape)}: "
+
+
 def held_before(history: MemoryHistory, refusal: Refusal) -> list[Band]:
     """Returns what is still held from an earlier line, or an earlier training step, when a request is refused.
 

@@ -1,0 +1,126 @@
+// What was where in a device's memory at each step, and where does a step stand? What stills/memory_history.py and
+// stills/memory_axis.py are for Python: from the pieces and the regions that Python lists, everything else follows.
+
+import { line, rectangle, text, fitted, widthOf } from "./picture.js";
+import { WORDS } from "./words.js";
+
+const REFUSAL_WIDTH = 112;
+const PHASE_FILLS = { forward: "fwd", backward: "bwd", update: "upd", input: "py" };
+const PIECE = ["start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate"];
+const EXTENT = ["region", "start", "size", "birth", "death"];
+
+// The data of stills/memory_data.py as objects, with what is in use after each step.
+export function historyOf(data) {
+  const rows = (names, list) => list.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
+  const pieces = rows(PIECE, data.pieces);
+  for (const piece of pieces) for (const name of ["group", "title", "shape", "line", "fate"]) piece[name] = data.texts[piece[name]];
+  const inUse = new Array(data.steps + 1).fill(0);
+  for (const { size, birth, death } of pieces) ((inUse[birth] += size), (inUse[death] -= size));
+  for (let step = 1; step <= data.steps; step++) inUse[step] += inUse[step - 1];
+  const peak = inUse.slice(0, data.steps).reduce((best, used, step) => (used > inUse[best] ? step : best), 0);
+  return { ...data, pieces, extents: rows(EXTENT, data.extents), inUse, peak };
+}
+
+export function piecesAt(history, step) {
+  return history.pieces.filter((piece) => piece.birth <= step && step < piece.death).sort((a, b) => a.start - b.start);
+}
+
+// The allocator's chunks of a step, by region and address: pieces, and the holes between them.
+export function chunksAt(history, step) {
+  const pieces = piecesAt(history, step);
+  const chunks = [];
+  let at = 0;
+  const regions = history.extents.filter(({ birth, death }) => birth <= step && step < death);
+  for (const { region, start, size } of regions.sort((a, b) => a.region - b.region)) {
+    let end = start;
+    const hole = (until) => until > end && chunks.push({ region, offset: end - start, start: end, size: until - end, piece: null });
+    at = pieces.findIndex((piece) => piece.start >= start);
+    for (; at >= 0 && at < pieces.length && pieces[at].start < start + size; at++) {
+      const piece = pieces[at];
+      hole(piece.start);
+      chunks.push({ region, offset: piece.start - start, start: piece.start, size: piece.size, piece });
+      end = piece.start + piece.size;
+    }
+    hole(start + size);
+  }
+  return chunks;
+}
+
+// Columns, all as wide but for those of refusals: one for each step that changes a piece of some size.
+export class StepColumns {
+  constructor(history, left, right, least) {
+    const { steps, refusals, pieces } = history;
+    const refused = new Set(refusals.map(({ step }) => step));
+    const begins = new Set([0, ...refused, ...[...refused].map((step) => step + 1)]);
+    for (const { size, birth, death } of pieces) if (size >= least) (begins.add(birth), begins.add(death));
+    const firsts = [...begins].filter((step) => step < steps).sort((a, b) => a - b);
+    const share = Math.min((REFUSAL_WIDTH * refused.size) / (right - left), 0.5);
+    const ordinary = Math.max(firsts.length - refused.size, 1);
+    const weights = firsts.map((step) => (refused.has(step) ? share / refused.size : (1 - share) / ordinary));
+    const scale = (right - left) / weights.reduce((sum, weight) => sum + weight, 0);
+    this.right = right;
+    this.steps = steps;
+    this.firsts = firsts;
+    this.edges = [left];
+    for (const weight of weights) this.edges.push(this.edges.at(-1) + weight * scale);
+  }
+
+  // The px at which the column of a step begins; of the number of steps, the end.
+  x(step) {
+    return step >= this.steps ? this.right : this.edges[this.columnOf(step)];
+  }
+
+  middle(step) {
+    const at = this.columnOf(step);
+    const [first, last] = [this.firsts[at], this.firsts[at + 1] ?? this.steps];
+    return this.edges[at] + ((this.edges[at + 1] - this.edges[at]) * (step - first + 0.5)) / (last - first);
+  }
+
+  // The step that stands at a px.
+  stepAt(x) {
+    const at = Math.max(this.edges.findLastIndex((edge) => edge <= x), 0);
+    if (at >= this.firsts.length) return this.steps - 1;
+    const [first, last] = [this.firsts[at], this.firsts[at + 1] ?? this.steps];
+    const part = Math.max(x - this.edges[at], 0) / (this.edges[at + 1] - this.edges[at]);
+    return Math.min(first + Math.floor(part * (last - first)), last - 1);
+  }
+
+  columnOf(step) {
+    let [low, high] = [0, this.firsts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.firsts[middle] <= step) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  columns() {
+    return this.firsts.map((first, at) => [first, this.firsts[at + 1] ?? this.steps, this.edges[at], this.edges[at + 1]]);
+  }
+
+  // Phases, or lines of the program, below the axis.
+  spans(spans, y) {
+    const merged = [];
+    for (const [first, end, phase, place] of spans) {
+      const before = merged.at(-1);
+      if (before && (this.x(end) - this.x(first) < 1 || (before.phase === phase && before.place === place))) before.end = end;
+      else merged.push({ first, end, phase, place });
+    }
+    return merged.flatMap((span) => this.span(span, y));
+  }
+
+  span({ first, end: last, phase, place }, y) {
+    const [begin, end] = [this.x(first), this.x(last)];
+    if (phase) {
+      const words = WORDS.timeline[phase];
+      const bar = rectangle(begin + 0.5, y + 3, end - begin - 1, 4, PHASE_FILLS[phase] ?? "tmp", { radius: 2 });
+      const fits = widthOf(words, 11) <= end - begin - 4;
+      return fits ? [bar, text((begin + end) / 2, y + 20, words, { fill: "soft", size: 11, anchor: "middle" })] : [bar];
+    }
+    if (!place) return [];
+    const words = fitted(place, end - begin - 8, 11);
+    const tick = line(begin, y, begin, y + 8, { stroke: "line" });
+    return words ? [tick, text(begin + 4, y + 20, words, { fill: "soft", size: 11 })] : [tick];
+  }
+}

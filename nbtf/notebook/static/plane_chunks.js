@@ -1,0 +1,80 @@
+// What is where in a device's memory after a step? Its chunks by address, as stills/memory_chunks.py draws them.
+
+import { beginOfText, fitted, rectangle, text } from "./picture.js";
+import { chunksAt } from "./plane_axis.js";
+import { sizeInWords } from "./sizes.js";
+import { WORDS, fill, grouped } from "./words.js";
+
+export const PLANE = { least: 560, height: 330, curve: 40, side: 176, bar: 46, left: 66, margin: 16, widest: "1021.5 MiB" };
+export const GROUP_FILLS = { weights: "wgt", "optimizer slots": "upd", "Python names": "py", activations: "fwd", gradients: "bwd", temporary: "tmp" };
+export const SMALL = { fill: "soft", size: 11 };
+
+// Every chunk of a step, and the names of those that have room for it.
+export function crossSection(layout, step) {
+  const { history, side, top: highest, y } = layout;
+  const chunks = chunksAt(history, step);
+  const marks = [];
+  const labels = [];
+  for (const chunk of chunks.filter((one) => !one.piece)) {
+    const [top, low] = [Math.max(y(chunk.start + chunk.size), highest), y(chunk.start)];
+    const title = `${WORDS.memoryPicture.free}: ${grouped(chunk.size)} B`;
+    marks.push(rectangle(side, top, PLANE.bar, low - top, "hatch", { opacity: 0.45, title, data: dataOf(chunk) }));
+    labels.push([(top + low) / 2, low - top, WORDS.memoryPicture.free, sizeInWords(chunk.size), "soft"]);
+  }
+  for (const chunk of chunks.filter((one) => one.piece).sort((a, b) => a.start - b.start)) {
+    const { piece } = chunk;
+    const [top, middle, low] = bandSides(layout, piece);
+    const token = GROUP_FILLS[piece.group];
+    const title = `${aboutPiece(piece)}: ${grouped(piece.size)} B`;
+    marks.push(rectangle(side, top, PLANE.bar, low - top, "paper", { title, data: dataOf(chunk) }));
+    if (middle - top >= 1) marks.push(rectangle(side, top, PLANE.bar, middle - top, token, { opacity: 0.35 }));
+    const gap = low - middle > 2 ? 0.4 : 0;
+    marks.push(rectangle(side, middle + gap, PLANE.bar, low - middle - 2 * gap, token));
+    labels.push([(middle + low) / 2, low - middle, piece.title, sizeInWords(piece.requested), "ink"]);
+  }
+  marks.push(rectangle(side, highest, PLANE.bar, PLANE.height, "", { stroke: "line" }));
+  return [...marks, ...chunkNames(labels, side + PLANE.bar + 7, layout.end)];
+}
+
+function dataOf({ region, offset, size, piece }) {
+  return { region, offset, size, used: piece !== null };
+}
+
+// Names and sizes; of two that are too close, those of the larger.
+function chunkNames(labels, left, right) {
+  const taken = [];
+  const marks = [];
+  for (const [y, height, name, size, token] of labels.sort((a, b) => b[1] - a[1])) {
+    if (height < 4 || taken.some((other) => Math.abs(y - other) < 13)) continue;
+    taken.push(y);
+    const figure = text(right, y + 4, size, { ...SMALL, anchor: "end" });
+    const shown = shortened(name, beginOfText(figure) - 8 - left);
+    marks.push(figure);
+    if (shown) marks.push(text(left, y + 4, shown, { fill: token, size: 11, weight: token === "soft" ? 400 : 500, mono: true }));
+  }
+  return marks;
+}
+
+// "free 16 MiB, largest 4 MiB".
+export function freeInWords(history, step) {
+  const sizes = chunksAt(history, step).filter((chunk) => !chunk.piece).map((chunk) => chunk.size);
+  if (!sizes.length) return WORDS.memoryPicture.full;
+  const free = sizes.reduce((sum, size) => sum + size, 0);
+  return fill(WORDS.memoryPicture.holes, { size: sizeInWords(free), largest: sizeInWords(Math.max(...sizes)) });
+}
+
+// The px where a piece ends, where what was asked for ends, and where it begins.
+export function bandSides({ y }, { start, size, requested }) {
+  return [y(start + size), y(start + Math.min(requested, size)), y(start)];
+}
+
+export function aboutPiece({ title, shape, group }) {
+  return `${[title, shape].filter(Boolean).join(" ")} (${WORDS.memoryPicture[group]})`;
+}
+
+// A name, or the first part of it that fits; an ellipsis comes after four letters at least.
+export function shortened(name, width) {
+  const fit = (words) => fitted(words, width, 11, 600, true);
+  const first = name.split(" · ")[0];
+  return fit(name) === name ? name : fit(first) === first ? first : fit(name);
+}

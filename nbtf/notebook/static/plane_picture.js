@@ -1,0 +1,239 @@
+// Who holds a device's memory, and why does a request not fit? Draws what stills/memory_plane.py draws, mark by mark.
+
+import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
+import { flowed, linesOf } from "./flow.js";
+import { StepColumns, chunksAt, piecesAt } from "./plane_axis.js";
+import { GROUP_FILLS, PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInWords, shortened } from "./plane_chunks.js";
+import { partInWords, sizeInWords } from "./sizes.js";
+import { WORDS, fill } from "./words.js";
+
+// Where everything stands in a picture of some width; the same for all steps.
+export function planeLayout(history, asked) {
+  const words = WORDS.memoryPicture;
+  const width = Math.max(asked, PLANE.least);
+  const counted = { i: history.steps, n: history.steps, pieces: history.pieces.length };
+  const widest = [fill(words.holes, { size: PLANE.widest, largest: PLANE.widest }), fill(words.counted, counted)];
+  const side = width - PLANE.margin - Math.max(PLANE.side, ...widest.map((one) => widthOf(one, 11, 600)));
+  const limit = Math.max(history.limit, history.top, 1);
+  const used = history.pieces.reduce((most, piece) => Math.max(most, piece.start + piece.size), 0);
+  const high = history.refusals.length || used * 2 > limit ? limit : roundedUp(used);
+  const axis = new StepColumns(history, PLANE.left, side - 28, high / PLANE.height);
+  const layout = { history, width, side, right: side - 28, end: width - PLANE.margin, limit, high, axis, least: high / PLANE.height };
+  layout.head = headOfPlane(layout);
+  layout.curveTop = layout.head.y + 24;
+  const [, y] = planeFacts(layout, 0);
+  layout.bottom = Math.max(layout.curveTop + 66, y + 8) + PLANE.height;
+  layout.top = layout.bottom - PLANE.height;
+  layout.y = (address) => layout.bottom - (address / high) * PLANE.height;
+  layout.curve = curveOf(layout);
+  layout.plane = [...frameOf(layout), ...history.pieces.flatMap((piece) => bandOf(layout, piece))];
+  layout.plane.push(...axis.spans(history.spans, layout.bottom));
+  layout.refused = history.refusals.slice(-4).flatMap((each) => refusalOf(layout, each));
+  layout.foot = planeFoot(layout);
+  return layout;
+}
+
+// The picture of a step; `chosen` is a chunk of it, or nothing.
+export function planePicture(layout, step, chosen = null) {
+  const { history, width } = layout;
+  const [facts] = planeFacts(layout, step);
+  const { marks: foot, y } = layout.foot;
+  const height = roundedHalfEven(y + PLANE.margin);
+  const edge = rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 });
+  const behind = [edge, ...layout.head.marks, ...layout.curve, ...facts, ...layout.plane];
+  const marks = [...behind, ...scrubberAt(layout, step), ...layout.refused, ...crossSection(layout, step), ...foot];
+  if (chosen) marks.push(...chosenFrames(layout, chosen));
+  return { width, height, title: titleOfPlane(history, step), marks };
+}
+
+export function titleOfPlane(history, step) {
+  const about = fill(WORDS.memoryPicture.about, { name: history.name, used: partInWords(history.inUse[step], history.limit) });
+  return [about, ...history.refusals.slice(-1).map((each) => each.sentence)].join(" ");
+}
+
+function headOfPlane({ history, width, end }) {
+  const words = WORDS.memoryPicture;
+  const refused = history.refusals.length > 0;
+  const title = text(PLANE.margin, 28, fill(words.memoryOf, { name: history.name }), { size: 15, weight: 650 });
+  const begin = title.x + widthOfText(title) + 12;
+  const token = refused ? "hot" : "soft";
+  const state = text(begin + 17, 27, refused ? words.outOfMemory : WORDS.timeline.ended, { fill: token, size: 11, weight: 600 });
+  const pill = rectangle(begin, 14, widthOfText(state) + 25, 18, "", { stroke: refused ? "hot" : "line", radius: 9 });
+  const dot = rectangle(begin + 7, 20, 6, 6, token, { radius: 3 });
+  const after = pill.x + pill.width + 12;
+  const axes = text(0, 0, words.axes, { fill: "soft" });
+  const below = after + widthOfText(axes) > end;
+  const [said, y] = flowed([axes], below ? PLANE.margin : after, end, below ? 46 : 27);
+  return { marks: [title, pill, dot, state, ...said], y: y + 1 };
+}
+
+// The figures above the chunks, and the baseline of the last.
+function planeFacts(layout, step) {
+  const { history, side, end, limit, high } = layout;
+  const words = WORDS.memoryPicture;
+  const counted = { i: step + 1, n: history.steps, pieces: piecesAt(history, step).length };
+  const rows = [
+    [text(0, 0, high === limit ? words.limit : fill(words.ofLimit, { limit: sizeInWords(limit) }), SMALL)],
+    [text(0, 0, sizeInWords(history.inUse[step]), { size: 15, weight: 650 }), text(0, 0, words.inUse, { fill: "soft" })],
+    [text(0, 0, freeInWords(history, step), SMALL)],
+    [text(0, 0, fill(words.counted, counted), { size: 11, weight: 600 })],
+  ];
+  const facts = [];
+  let y = layout.curveTop - 14;
+  for (const row of rows) {
+    const [texts, last] = flowed(row, side, end, y + 18);
+    facts.push(...texts);
+    y = last;
+  }
+  return [facts, y];
+}
+
+function curveOf({ history, axis, high, curveTop, right }) {
+  const low = curveTop + PLANE.curve;
+  const points = [[PLANE.left, low]];
+  for (const [first, last, begin, end] of axis.columns()) {
+    let most = 0;
+    for (let step = first; step < last; step++) most = Math.max(most, history.inUse[step]);
+    const y = low - (most / high) * PLANE.curve;
+    points.push([begin, y], [end, y]);
+  }
+  const label = { ...SMALL, anchor: "end" };
+  return [
+    path([...points, [points.at(-1)[0], low]], { fill: "tint2", closed: true }),
+    path(points, { stroke: "soft", strokeWidth: 1.3 }),
+    line(PLANE.left, curveTop, right, curveTop, { stroke: "soft", dashed: true }),
+    text(PLANE.left - 8, curveTop + 4, sizeInWords(high), label),
+    text(PLANE.left - 8, low + 1, "0 B", label),
+  ];
+}
+
+// What the device has taken, hatched, and the scale of the addresses.
+function frameOf({ history, axis, top, right, high, y }) {
+  const taken = history.extents.map(({ start, size, birth, death }) => {
+    const [begin, end, upper, low] = [axis.x(birth), axis.x(death), Math.max(y(start + size), top), y(start)];
+    return rectangle(begin, upper, end - begin, low - upper, "hatch", { opacity: 0.45 });
+  });
+  const quarters = [0, 1, 2, 3, 4].map((quarter) => Math.floor((high * quarter) / 4));
+  const labels = quarters.map((each) => text(PLANE.left - 8, y(each) + 4, each ? sizeInWords(each) : "0 B", { ...SMALL, anchor: "end" }));
+  return [...taken, rectangle(PLANE.left, top, right - PLANE.left, PLANE.height, "", { stroke: "hair2" }), ...labels];
+}
+
+function bandOf(layout, piece) {
+  const [begin, end] = [layout.axis.x(piece.birth), layout.axis.x(piece.death)];
+  if (piece.size < layout.least || end - begin <= 0) return [];
+  const [top, middle, low] = bandSides(layout, piece);
+  const token = GROUP_FILLS[piece.group];
+  const [x, width] = [begin + 0.4, Math.max(end - begin - 0.8, 0.6)];
+  const sizes = { asked: sizeInWords(piece.requested), charged: sizeInWords(piece.size) };
+  const title = fill(WORDS.memoryPicture.bandTitle, { name: aboutPiece(piece), ...sizes });
+  const marks = [rectangle(x, top, width, low - top, "paper", { title })];
+  if (middle - top >= 1) marks.push(rectangle(x, top, width, middle - top, token, { opacity: 0.35 }));
+  marks.push(rectangle(x, middle, width, low - middle, token, { radius: width > 6 ? 2 : 0 }));
+  const name = low - middle > 12 && width > 36 ? shortened(piece.title, width - 8) : "";
+  const letters = { fill: textOn(token), size: 11, weight: 600, mono: true };
+  return name ? [...marks, text(begin + 5, (middle + low) / 2 + 4, name, letters)] : marks;
+}
+
+// A red line, and the request at its true height over the largest hole.
+function refusalOf(layout, refusal) {
+  const { history, axis, curveTop, top: highest, bottom, side, high, y } = layout;
+  const [begin, end] = [axis.x(refusal.step), axis.x(refusal.step + 1)];
+  const marks = [line(begin, curveTop - 4, begin, bottom, { stroke: "hot", width: 1.6 })];
+  if (end - begin < 80) return marks;
+  const words = WORDS.memoryPicture.outOfMemory;
+  const flag = widthOf(words, 11, 650) + 14;
+  if (refusal === history.refusals.at(-1) || flag <= end - begin) {
+    const x = Math.min(begin - 1, side - 8 - flag);
+    marks.push(rectangle(x, curveTop - 13, flag, 17, "hot", { radius: 3 }));
+    marks.push(text(x + 7, curveTop, words, { fill: "paper", size: 11, weight: 650 }));
+  }
+  const holes = chunksAt(history, refusal.step).filter((chunk) => !chunk.piece);
+  const { start, size } = holes.reduce((best, hole) => (hole.size > best.size || (hole.size === best.size && hole.start < best.start) ? hole : best), holes[0] ?? { start: 0, size: 0 });
+  const height = Math.min((refusal.nbytes / high) * PLANE.height, PLANE.height);
+  const top = Math.min(Math.max(y(start + size / 2) - height / 2, highest), bottom - height);
+  const [x, width] = [begin + 5, end - begin - 10];
+  marks.push(rectangle(x, top, width, height, "paper", { radius: 3, opacity: 0.93 }));
+  marks.push(rectangle(x, top, width, height, "", { stroke: "hot", strokeWidth: 1.8, radius: 3, dashed: true }));
+  return [...marks, ...requestOf(refusal, x + width / 2, top + height / 2, width, height)];
+}
+
+// What is written in a request: as many of its lines as it has room for, but the first always.
+function requestOf(refusal, x, y, width, height) {
+  const words = WORDS.memoryPicture;
+  const letters = { fill: "hot", size: 11, anchor: "middle" };
+  const asked = text(x, 0, fill(words.asked, { size: refusal.asked }), { ...letters, weight: 650, halo: true });
+  const whole = [asked, text(x, 0, words.noHole, letters)];
+  const lines = whole.flatMap((one) => linesOf(one, width).map((said) => ({ ...one, words: said })));
+  const shown = lines.slice(0, Math.max(linesOf(asked, width).length, Math.floor((height - 2) / 13)));
+  const first = y + 4 - 6.5 * (shown.length - 1);
+  return shown.map((one, at) => ({ ...one, y: first + 13 * at }));
+}
+
+function scrubberAt({ axis, curveTop, bottom: y }, step) {
+  const x = axis.middle(step);
+  const head = [[x - 6, y], [x + 6, y], [x + 6, y + 5], [x, y + 11], [x - 6, y + 5]];
+  return [line(x, curveTop, x, y, { stroke: "ink", width: 1.5 }), path(head, { fill: "ink", closed: true })];
+}
+
+// The chunk that a reader has chosen, in the cross-section and in the plane.
+function chosenFrames({ side, axis, y }, { start, size, piece }) {
+  const frame = (x, width) => rectangle(x - 2, y(start + size) - 2, width + 4, y(start) - y(start + size) + 4, "", { stroke: "focus", strokeWidth: 2, radius: 4 });
+  const bar = frame(side, PLANE.bar);
+  return piece ? [bar, frame(axis.x(piece.birth), axis.x(piece.death) - axis.x(piece.birth))] : [bar];
+}
+
+// The legend, and what a refusal says; with the lowest baseline.
+function planeFoot(layout) {
+  const { history, bottom, end, least } = layout;
+  const words = WORDS.memoryPicture;
+  const drawn = history.pieces.filter((piece) => piece.size >= least);
+  const groups = Object.entries(GROUP_FILLS).filter(([group]) => drawn.some((piece) => piece.group === group));
+  const marks = [];
+  let [x, y] = [PLANE.left, bottom + 40];
+  for (const [name, token] of [...groups, ["free", "hatch"]]) {
+    const width = widthOf(words[name], 11);
+    if (x + 15 + width > end) [x, y] = [PLANE.left, y + 18];
+    marks.push(rectangle(x, y - 9, 10, 10, token, { stroke: token === "hatch" ? "line" : "", radius: 2 }));
+    marks.push(text(x + 15, y, words[name], SMALL));
+    x += 29 + width;
+  }
+  const folded = history.pieces.length - drawn.length;
+  if (folded) {
+    const note = fill(words.foldedPieces, { n: folded, size: sizeInWords(Math.floor(least)) });
+    y += x + widthOf(note, 11) > end ? 18 : 0;
+    marks.push(text(end, y, note, { ...SMALL, anchor: "end" }));
+  }
+  return history.refusals.length ? detailOf(layout, history.refusals.at(-1), marks, y + 12) : { marks, y };
+}
+
+// The sentences of the error, the line, and what would have helped; with the lowest baseline.
+function detailOf({ width, end }, refusal, marks, y) {
+  const rows = [
+    text(0, 0, WORDS.memoryPicture.outOfMemory, { size: 13, weight: 650 }),
+    text(0, 0, refusal.request + refusal.sentence),
+    ...(refusal.line ? [text(0, 0, refusal.line, { ...SMALL, mono: true })] : []),
+    ...refusal.hints.map((hint) => text(0, 0, hint, { size: 11, weight: 600 })),
+  ];
+  marks.push(line(PLANE.margin, y, width - PLANE.margin, y));
+  const top = y + 12;
+  y += 7;
+  for (const row of rows) {
+    const [texts, last] = flowed([row], PLANE.margin + 14, end, y + 18);
+    marks.push(...texts);
+    y = last;
+  }
+  marks.push(rectangle(PLANE.margin, top, 5, y + 4 - top, "hot", { radius: 2 }));
+  return { marks, y };
+}
+
+// A size whose quarters are plain figures.
+function roundedUp(size) {
+  const bits = size > 1 ? Math.floor(Math.log2(size - 1)) + 1 : 0;
+  const unit = 2 ** Math.max(bits - 3, 2);
+  return Math.ceil(size / unit) * unit;
+}
+
+function roundedHalfEven(number) {
+  const low = Math.floor(number);
+  return number - low === 0.5 ? low + (low % 2) : Math.round(number);
+}

@@ -1,0 +1,95 @@
+"""What does a page need to draw a device's memory at any step? Numbers, and what Python can say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf import runtime
+from nbtf._devices.sites import file_and_line
+from nbtf.notebook.stills.memory_axis import CodeLine
+from nbtf.notebook.stills.memory_bands import Band, Words, picture_words
+from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal
+from nbtf.notebook.stills.memory_refusal import Fits, hints, request_in_words, shortage_in_words, shortage_of
+
+Lines = Mapping[int, tuple[runtime.Site, runtime.Site]]
+
+
+def memory_data(
+    history: MemoryHistory, fits: Fits | None = None, words: Words | None = None, code_line: CodeLine = file_and_line
+) -> dict[str, Any]:
+    """Returns what `memory_plane` draws of a history, as JSON has it.
+
+    Args:
+      history: of one device.
+      fits: tries other limits and deletions, for what was refused.
+      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
+      code_line: says a line of the program in words.
+
+    Returns:
+      `pieces` are rows of start, size, requested, group, birth, death, title, shape, line and fate, of which texts are
+      numbers in `texts`; `extents` of region, start, size, birth and death; `spans` of first step, end, phase and line.
+    """
+    words = words or picture_words()
+    texts: dict[str, int] = {}
+    lines = _lines_of_frees(history)
+
+    def row(band: Band) -> list[int]:
+        made = code_line(band.event.site) if band.event is not None else ""
+        said = (band.title(words), band.shape, made, _fate(history, band, lines, words, code_line))
+        group, *rest = (texts.setdefault(text, len(texts)) for text in (band.group, *said))
+        return [band.start, band.size, band.requested, group, band.birth, band.death, *rest]
+
+    pieces = [row(band) for band in history.bands]
+    return {
+        "name": history.short_name,
+        "limit": history.limit,
+        "top": history.top,
+        "steps": history.steps,
+        "pieces": pieces,
+        "texts": list(texts),
+        "extents": [list(extent) for extent in history.extents],
+        "spans": [[span.first, span.end, span.phase, code_line(span.site)] for span in history.spans],
+        "refusals": [_refusal(history, each, fits, words, code_line) for each in history.refusals],
+    }
+
+
+def _refusal(
+    history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Words, code_line: CodeLine
+) -> dict[str, Any]:
+    is_last = refusal is history.refusals[-1]  # the others have no room for hints
+    return {
+        "step": refusal.step,
+        "nbytes": refusal.event.nbytes,
+        "asked": shortage_of(refusal.event).sizes["asked"],
+        "request": request_in_words(refusal.event),
+        "sentence": shortage_in_words(refusal.event, words),
+        "line": code_line(refusal.event.site),
+        "hints": hints(history, refusal, fits, words) if is_last else [],
+    }
+
+
+def _lines_of_frees(history: MemoryHistory) -> Lines:
+    """Returns which lines ran before and after a piece was freed, by step: when exactly, nobody recorded."""
+    numbers = {event.seq: step for step, event in enumerate(history.changes) if isinstance(event, runtime.Freed)}
+    lines: dict[int, tuple[runtime.Site, runtime.Site]] = {}
+    latest: runtime.Site = None
+    waiting: list[int] = []
+    for event in history.events:
+        if isinstance(event, runtime.Freed):
+            if event.seq in numbers:
+                waiting.append(numbers[event.seq])
+        elif event.site is not None:
+            lines |= {step: (latest, event.site) for step in waiting}
+            waiting, latest = [], event.site
+    return lines | {step: (latest, None) for step in waiting}
+
+
+def _fate(history: MemoryHistory, band: Band, lines: Lines, words: Words, code_line: CodeLine) -> str:
+    """Returns which line freed a piece, as far as that is known."""
+    if band.death == history.steps:
+        return words["kept"]
+    before, after = (code_line(site) for site in lines[band.death])
+    if before and after and before != after:
+        return words["freedBetween"].format(before=before, after=after)
+    return words["freedIn" if after else "freedAfter"].format(line=after or before) if after or before else ""

@@ -1,0 +1,144 @@
+"""Does the page draw a device's memory as the still does, and at every step the allocator's chunks?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+from nbtf._devices.sizes import gib, part_of
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.marks import Mark, Picture
+from nbtf.notebook.stills.memory_bands import picture_words
+from nbtf.notebook.stills.memory_data import memory_data
+from nbtf.notebook.stills.memory_history import MemoryHistory
+from nbtf.notebook.stills.memory_plane import memory_plane
+from nbtf.notebook.views import esm
+from tests.machines import MIB, machine
+from tests.notebook.stills.test_memory_pictures import at_random, fragments, history_of, train
+
+SCENES = {"fragments": fragments, "training": train, "random": lambda: at_random(5)}
+DEFAULTS = {"strokeWidth": 1.0, "radius": 0.0, "opacity": 1.0, "dashed": False, "title": "", "fill": "", "stroke": ""}
+DEFAULTS |= {"closed": False, "arrow": False, "halo": False, "mono": False}
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser tests draw the plane too")
+
+
+@pytest.fixture(scope="module")
+def scenes() -> dict[str, tuple[MemoryHistory, tf.runtime.Recording]]:
+    """Histories of all kinds, with what was recorded."""
+    recorded: dict[str, tuple[MemoryHistory, tf.runtime.Recording]] = {}
+    for name, scene in SCENES.items():
+        with machine(1, memory="64MiB"):
+            with tf.runtime.recording() as record:
+                scene()
+            recorded[name] = history_of(record, 64 * MIB), record
+    return recorded
+
+
+def asked(tmp_path: Path, data: dict[str, Any], expression: str, language: str = "en") -> Any:
+    """What the page's program answers; `history` is that of the data."""
+    program = esm.joined(esm.in_order("plane_view", "picture"))
+    words = catalogue.translation(language, catalogue.sections_in(program))
+    file = tmp_path / "plane.mjs"
+    begin = f"useWords({json.dumps(words)});\nconst history = historyOf({json.dumps(data)});\n"
+    file.write_text(f"{program}\n{begin}console.log(JSON.stringify({expression}));\n", encoding="utf-8")
+    ran = subprocess.run(["node", str(file)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def plain(mark: Mark) -> dict[str, Any]:
+    """A mark as the page has it, without what every mark has."""
+    fields = {name: getattr(mark, name) for name in type(mark).__slots__}
+    names = {"stroke_width": "strokeWidth"}
+    return {"mark": type(mark).__name__.lower()} | {
+        names.get(name, name): value
+        for name, value in fields.items()
+        if names.get(name, name) not in DEFAULTS or value != DEFAULTS[names.get(name, name)]
+    }
+
+
+def differences(still: Picture, page: dict[str, Any]) -> list[Any]:
+    """Marks of which a text, a colour or a place differs; places by 1 px."""
+    assert (still.title, still.width, still.height) == (page["title"], page["width"], pytest.approx(page["height"]))
+    assert len(still.marks) == len(page["marks"])
+    both = [(plain(mark), dict(other)) for mark, other in zip(still.marks, page["marks"], strict=True)]
+    unlike: list[Any] = []
+    for mark, other in both:
+        other.pop("data", None)
+        drawn = {name: value for name, value in other.items() if name not in DEFAULTS or value != DEFAULTS[name]}
+        points, others = mark.pop("points", ()), drawn.pop("points", ())
+        same = mark.keys() == drawn.keys() and all(
+            drawn[name] == (pytest.approx(value, abs=1) if isinstance(value, float) else value)
+            for name, value in mark.items()
+        )
+        if not same or [list(point) for point in points] != [pytest.approx(point, abs=1) for point in others]:
+            unlike.append((mark, drawn))
+    return unlike
+
+
+@needs_node
+@pytest.mark.parametrize("width", [560, 960])
+@pytest.mark.parametrize("language", ["en", *catalogue.LANGUAGES])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_page_draws_the_marks_of_the_still(
+    scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    history, words = scenes[scene][0], picture_words()
+    steps = sorted({0, 1, history.peak, history.steps // 2, history.steps - 1, *(r.step for r in history.refusals)})
+    pictures = f"{json.dumps(steps)}.map((step) => planePicture(planeLayout(history, {width}), step))"
+
+    pages = asked(tmp_path, memory_data(history, None, words), pictures, language)
+
+    for step, page in zip(steps, pages, strict=True):
+        assert [] == differences(memory_plane(history, width, step, words=words), page)
+
+
+@needs_node
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_chunks_of_every_step_are_the_allocators(scenes: dict[str, Any], scene: str, tmp_path: Path) -> None:
+    history, record = scenes[scene]
+    chunks = "chunksAt(history, step).map(({ region, offset, size, piece }) => [region, offset, size, piece !== null])"
+    listed = asked(tmp_path, memory_data(history), f"[...Array(history.steps).keys()].map((step) => {chunks})")
+
+    replay = tf.runtime.MemoryReplay(history.device, record.regions_before())
+    for event, drawn in zip(history.changes, listed, strict=True):
+        replay.take(event)
+        expected = [
+            [region.region, chunk.offset, chunk.size, chunk.in_use]
+            for region in replay.regions()
+            for chunk in region.chunks
+        ]
+        assert expected == drawn
+    assert len(listed) > 30
+
+
+@needs_node
+def test_sizes_are_written_as_python_writes_them(tmp_path: Path, scenes: dict[str, Any]) -> None:
+    sizes = [
+        0,
+        1,
+        700,
+        1023,
+        1280,
+        1792,
+        9472,
+        2**20 - 1,
+        2**20 * 5 // 4,
+        2**20 * 7 // 4,
+        1071120384,
+        15246946304,
+        5 << 30,
+    ]
+    written = "[sizeInWords(size), partInWords(size, 2 ** 30), partInWords(size, 2 ** 34)]"
+
+    words = asked(tmp_path, memory_data(scenes["fragments"][0]), f"{json.dumps(sizes)}.map((size) => {written})")
+
+    assert [[gib(size), part_of(size, 2**30), part_of(size, 2**34)] for size in sizes] == words

@@ -421,8 +421,9 @@ class Recording:
         return own + self.watch.memory()
 
     def to_html(self, path: str | PathLike[str]) -> None:
-        """Saves what was taken down as one HTML file, a timeline that opens without a kernel, a server or a network.
+        """Saves what was taken down as one HTML file, which opens without a kernel, a server or a network.
 
+        It has a timeline and, of simulated GPUs, the memory step by step: what was where, and what did not fit.
         Its words are in the language that `NBTF_LANG` asks for, else in English.
 
         Args:

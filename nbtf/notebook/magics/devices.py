@@ -22,7 +22,9 @@ def add_devices_magic(session: Session) -> None:
     shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
     shown.add_argument("--map", action="store_true", help="a picture: what ran where and why, and what was copied")
     shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
-    shown.add_argument("--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page, a timeline")
+    shown.add_argument(
+        "--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page: time and memory"
+    )
     options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
@@ -40,11 +42,12 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
 
 
 def _save(session: Session, file: str) -> None:
-    from nbtf.notebook.views.page import save_page  # late: few cells draw
+    from nbtf.notebook.stills.memory_pictures import memory_scenes_of_session  # late: few cells draw
+    from nbtf.notebook.views.page import save_page
 
     snapshot = session.recorder.snapshot()
     try:
-        save_page(snapshot, Path(file).expanduser(), session.code_line)
+        save_page(snapshot, Path(file).expanduser(), session.code_line, memory_scenes_of_session(session))
     except ValueError as error:
         raise UsageError(f"%devices --save: {error}") from None
     except OSError as error:

@@ -4,10 +4,11 @@
 // returns {draw(width)}, which brings it up to date. `ui.changed()` asks for that, before the next frame.
 
 import { attr, h, rove } from "./dom.js";
+import { planeView } from "./plane_view.js";
 import { timelineView } from "./timeline_view.js";
 import { useWords } from "./words.js";
 
-const PAGE_VIEWS = [timelineView];
+const PAGE_VIEWS = [timelineView, planeView];
 
 // Shows what the page holds instead of its still picture.
 export function showPage() {

@@ -25,21 +25,20 @@ class PlaneView {
     this.detail = h("p", { class: "nbtf-plane-detail", role: "status" });
     const tools = this.actions().map(([label, name, action]) => h("button", { type: "button", title: said[name], "aria-label": said[name], onclick: action }, label));
     const names = this.histories.map(({ name }, at) => h("option", { value: at }, name));
-    this.device = h("select", { "aria-label": said.device, onchange: () => this.show(this.histories[this.device.value]) }, names);
+    this.device = h("select", { "aria-label": said.device, onchange: () => (this.take(this.histories[this.device.value]), this.ui.changed()) }, names);
     this.device.hidden = names.length < 2;
     root.append(h("div", { class: "nbtf-tools" }, this.device, tools), this.slider, this.detail, h("p", { class: "nbtf-plane-keys" }, said.keys));
-    this.show(this.histories[0]);
+    this.take(this.histories[0]);
   }
 
-  // Shows a device, at its last refusal if there was one.
-  show(history) {
+  // Begins with a device, at its last refusal if there was one.
+  take(history) {
     this.history = history;
     this.step = history.refusals.at(-1)?.step ?? history.steps - 1;
     this.chosen = this.layout = null;
     this.opened = false;
     this.spanStarts = history.spans.map(([first]) => first);
     this.turns = [...new Set([...history.refusals.map(({ step }) => step), history.peak])].sort((a, b) => a - b);
-    this.ui.changed();
   }
 
   actions() {

@@ -184,15 +184,27 @@ def picture_of_session(session: Session, name: str, view: str) -> Still:
             f"The first {cut:,} events of the session are no longer kept. Record a cell: "
             "with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
         )
+    history, fits = _history_of(session, name)
+    step = history.refusals[-1].step if history.refusals else None
+    return _picture(view, history, step if view == "plane" else None, fits, session.code_line)
+
+
+def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
+    """Returns what a page needs to draw the memory of each device on the machine of today, as `memory_scenes` does."""
+    if session.recorder.snapshot().cut:
+        return []
+    histories = [_history_of(session, name) for name, _ in steps_by_device(session).most_common()]
+    return [memory_data(history, fits, code_line=session.code_line) for history, fits in histories]
+
+
+def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None]:
+    """Returns what happened to a device's memory on the machine of today, and what tries the requests again."""
     events, is_first = _events(session)
     full, record = str(full_name(name)), session.recording
-    holders = _names_on(session, name)
     before = record.regions_before(name) if is_first else ()
     scenes = [scene.first for scene in session.recorder.scenes]
-    history = MemoryHistory(full, _limit(events, full), events, before, holders, scenes)
-    step = history.refusals[-1].step if history.refusals else None
-    fits = _fits(record, full) if is_first else None
-    return _picture(view, history, step if view == "plane" else None, fits, session.code_line)
+    history = MemoryHistory(full, _limit(events, full), events, before, _names_on(session, name), scenes)
+    return history, _fits(record, full) if is_first else None
 
 
 def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:

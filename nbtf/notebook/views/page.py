@@ -10,7 +10,7 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from os import PathLike
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from nbtf import runtime
 from nbtf._storage import files
 from nbtf.notebook import catalogue, code_lines
+from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import Schedule, schedule_of
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
@@ -25,17 +26,22 @@ from nbtf.notebook.views import esm
 from nbtf.notebook.views.timeline_data import timeline_data
 
 CodeLine = Callable[[runtime.Site], str]
+Scene = dict[str, Any]
 
 
 def save_page(
-    record: runtime.Recording | runtime.Snapshot, path: str | PathLike[str], code_line: CodeLine = code_lines.in_file
+    record: runtime.Recording | runtime.Snapshot,
+    path: str | PathLike[str],
+    code_line: CodeLine = code_lines.in_file,
+    memory: Sequence[Scene] = (),
 ) -> None:
     """Saves what a recording holds as one HTML file.
 
     Args:
-      record: a recording, or what it has until now.
+      record: a recording, which has the memory of simulated GPUs too, or what it has until now.
       path: the file; one that is there is replaced when the new one is complete.
       code_line: says a line of the program in words.
+      memory: of devices, from `memory_data`, where `record` cannot tell it.
 
     Raises:
       ValueError: nothing ran.
@@ -49,21 +55,23 @@ def save_page(
     >>> file.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
-    snapshot = record.snapshot() if isinstance(record, runtime.Recording) else record
-    files.write(path, page(snapshot, code_line))
+    if isinstance(record, runtime.Recording):
+        record, memory = record.snapshot(), memory or memory_scenes(record, code_line)
+    files.write(path, page(record, code_line, memory))
 
 
-def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file) -> str:
+def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, memory: Sequence[Scene] = ()) -> str:
     """Returns the text of the file."""
     schedule = schedule_of(snapshot.events, snapshot.cut)
     if not schedule.lanes:
         raise ValueError(
             "Nothing ran while this was recorded: run ops inside `with tf.runtime.recording() as record:`."
         )
-    return _html(schedule, {"timeline": timeline_data(schedule, code_line)}, code_line)
+    scene: Scene = {"timeline": timeline_data(schedule, code_line)}
+    return _html(schedule, scene | ({"memory": list(memory)} if memory else {}), code_line)
 
 
-def _html(schedule: Schedule, scene: dict[str, Any], code_line: CodeLine) -> str:
+def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
     modules = esm.in_order("page", "page")
     program, style = f"{esm.joined(modules)}\nshowPage();\n", esm.joined_styles(["frame", *modules])
     still = to_svg(timeline(schedule, code_line=code_line))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.views import esm
 from tests.machines import MIB, machine
-from tests.notebook.stills.test_memory_pictures import at_random, fragments, history_of, train
+from tests.notebook.stills.test_memory_pictures import GPU, at_random, fragments, history_of, train
 
-SCENES = {"fragments": fragments, "training": train, "random": lambda: at_random(5)}
+SCENES = {"fragments": fragments, "training": lambda: train(1), "random": lambda: at_random(5)}
 DEFAULTS = {"strokeWidth": 1.0, "radius": 0.0, "opacity": 1.0, "dashed": False, "title": "", "fill": "", "stroke": ""}
 DEFAULTS |= {"closed": False, "arrow": False, "halo": False, "mono": False}
 
@@ -142,3 +143,124 @@ def test_sizes_are_written_as_python_writes_them(tmp_path: Path, scenes: dict[st
     words = asked(tmp_path, memory_data(scenes["fragments"][0]), f"{json.dumps(sizes)}.map((size) => {written})")
 
     assert [[gib(size), part_of(size, 2**30), part_of(size, 2**34)] for size in sizes] == words
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def shown(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
+    """Opens the saved page of a scene at its memory, without a network; it must end without an error."""
+    from playwright.sync_api import sync_playwright
+
+    folder = tmp_path_factory.mktemp("planes")
+    for name, scene in SCENES.items():
+        with machine(1, memory="64MiB"):
+            with tf.runtime.recording() as record:
+                scene()
+            record.to_html(folder / f"{name}.html")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        troubles: list[str] = []
+
+        def opened(name: str) -> Any:
+            page = running.new_context(offline=True, reduced_motion="reduce").new_page()
+            page.on("console", lambda message: troubles.append(message.text))
+            page.on("pageerror", lambda error: troubles.append(str(error)))
+            page.goto((folder / f"{name}.html").as_uri())
+            page.get_by_role("tab", name="Memory").click()
+            page.locator(".nbtf-plane").focus()
+            return page
+
+        yield opened
+        running.close()
+        assert [] == troubles
+
+
+def press(page: Any, *keys: str) -> int:
+    """Presses keys in the plane; returns the step that it then shows."""
+    for key in keys:
+        page.keyboard.press(key)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return int(page.locator(".nbtf-plane").get_attribute("aria-valuenow")) - 1
+
+
+DRAWN_CHUNKS = """() => [...document.querySelectorAll(".nbtf-plane [data-used]")].map(({ dataset, height }) =>
+  [+dataset.region, +dataset.offset, +dataset.size, dataset.used === "true", height.baseVal.value])"""
+
+
+@pytest.mark.parametrize("scene", ["fragments", "training"])
+def test_scrubbing_draws_the_allocators_chunks(shown: Callable[[str], Any], scenes: dict[str, Any], scene: str) -> None:
+    """Every step, by the keyboard, with no kernel: what the page's elements say is the allocator's list."""
+    history, record = scenes[scene]
+    page = shown(scene)
+    replay = tf.runtime.MemoryReplay(GPU, record.regions_before())
+    high = memory_data(history)["top"]
+    assert press(page, "Home") == 0
+    for step, event in enumerate(history.changes):
+        replay.take(event)
+        drawn = page.evaluate(DRAWN_CHUNKS)
+        expected = [(region.region, chunk) for region in replay.regions() for chunk in region.chunks]
+        rows = sorted((number, chunk.offset, chunk.size, chunk.in_use) for number, chunk in expected)
+        assert rows == sorted(tuple(row[:4]) for row in drawn), step
+        if history.refusals:  # the plane goes up to the limit
+            assert [row[4] for row in drawn] == pytest.approx([row[2] / high * 330 for row in drawn], abs=1)
+        assert press(page, "ArrowRight") == min(step + 1, history.steps - 1)
+
+
+def test_keyboard_reaches_refusals_peaks_cells_and_chunks(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
+    history = scenes["fragments"][0]
+    page = shown("fragments")
+    refused, peak = history.refusals[0].step, history.peak
+    assert press(page, "Home") == 0
+    assert [press(page, "PageDown"), press(page, "PageDown")] == sorted([refused, peak])
+    assert press(page, "PageUp", "PageDown", "PageDown") == max(refused, peak)
+    firsts = [span.first for span in history.spans]
+    assert press(page, "Home", "Shift+ArrowRight") == firsts[1]
+    assert press(page, "End", "Shift+ArrowLeft") == firsts[-1]
+    turn = press(page, "Home", "PageDown")
+    pieces = len(page.evaluate(DRAWN_CHUNKS))
+    said: list[str] = []
+    for _ in range(pieces):
+        press(page, "ArrowUp")
+        said.append(page.locator(".nbtf-plane-detail").inner_text())
+    assert sum(words.startswith("free: ") for words in said) == len(history.holes(turn))
+    assert press(page, "ArrowDown", "ArrowDown", "Enter") == turn
+    assert "made in test_memory_pictures.py" in page.locator(".nbtf-plane-detail").inner_text()
+
+
+def test_pointer_drags_the_scrubber(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
+    page, steps = shown("fragments"), scenes["fragments"][0].steps
+    box = page.locator(".nbtf-plane > svg").bounding_box()
+    page.mouse.move(box["x"] + 70, box["y"] + 250)
+    page.mouse.down()
+    first = press(page)
+    page.mouse.move(box["x"] + 300, box["y"] + 250)
+    second = press(page)
+    page.mouse.up()
+    assert (first, press(page, "End")) == (0, steps - 1)
+    assert 0 < second < steps - 1
+
+
+BUTTONS = ("Previous step", "Next step", "Next step", "Previous refusal or peak", "Chunk below", "About the chunk")
+
+
+def test_buttons_do_what_keys_do(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
+    page, peak = shown("fragments"), scenes["fragments"][0].peak
+    assert press(page, "Home", "PageDown") == peak
+    steps: list[int] = []
+    for name in BUTTONS:
+        page.get_by_role("button", name=name).click()
+        steps.append(press(page))
+    assert steps[:4] == [peak - 1, peak, peak + 1, peak]
+    assert " · region 0, offset " in page.locator(".nbtf-plane-detail").inner_text()
+
+
+def test_names_start_nothing(tmp_path: Path) -> None:
+    """What a program calls its code is text, in the data and on the page."""
+    nasty = "</script><img src=x onerror=alert(1)>"
+    with machine(1, memory="64MiB"):
+        with tf.runtime.recording() as record:
+            exec(compile("held = [tf.zeros([2**20]) for _ in range(3)]", nasty, "exec"), {"tf": tf})
+        record.to_html(tmp_path / "names.html")
+    assert "<img" not in (tmp_path / "names.html").read_text(encoding="utf-8")

@@ -71,15 +71,17 @@ def _square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, mo
 
 def what_is_unlike(facts: MapFacts, words: Words) -> str:
     """Returns the sentence about the device that is not like the others; empty where all are alike."""
-    for key, value in (("copies", facts.traffic), ("runs", _executed(facts))):
-        figures = {card.name: value(card.name) for card in facts.cards}
+    comparisons = (
+        (facts.traffic, words["copiesTimes"], words["copiesAlone"]),
+        (_executed(facts), words["runsTimes"], words["runsAlone"]),
+    )
+    for measure, several_times, alone in comparisons:
+        figures = {card.name: measure(card.name) for card in facts.cards}
         middle, name = median(figures.values()), max(figures, key=lambda name: figures[name])
         if middle and figures[name] >= _UNLIKE * middle:
-            return words[f"{key}Times"].format(name=name, n=f"{figures[name] / middle:,.2g}".removesuffix(".0"))
-        if not middle and figures[name]:
-            alone = [card for card, figure in figures.items() if figure]
-            if len(alone) == 1:
-                return words[f"{key}Alone"].format(name=name)
+            return several_times.format(name=name, n=f"{figures[name] / middle:,.2g}")
+        if list(figures.values()).count(0) == len(figures) - 1:
+            return alone.format(name=name)
     return ""
 
 

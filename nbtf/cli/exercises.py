@@ -1,9 +1,9 @@
 """Where are the exercises of a notebook, and what are their solutions? Said by the metadata of the cells.
 
 An exercise is three cells with the metadata `{"nbtf": {"exercise": NAME}}`, `{"nbtf": {"check": NAME}}` and
-`{"nbtf": {"solution": NAME}}`. The exercise runs as it stands, the check says "Not yet: ..." or "Right: ...", and the
-solution is a text cell whose first block of Python code solves it when it stands in the exercise cell. `"wrong"`, a
-list beside the exercise's name, has likely answers that are not right.
+`{"nbtf": {"solution": NAME}}`. The exercise runs as it stands, the check (in our lessons the line `%check NAME`) says
+"Not yet: ..." or "Right: ...", and the solution is a text cell whose first block of Python code solves it when it
+stands in the exercise cell. `"wrong"`, a list beside the exercise's name, has likely answers that are not right.
 """
 
 from __future__ import annotations

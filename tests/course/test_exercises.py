@@ -16,6 +16,7 @@ nbclient = pytest.importorskip("nbclient", reason='needs the extra "lab"')
 
 from nbtf.cli.execution import kernel  # noqa: E402
 from nbtf.cli.exercises import Exercise, exercises  # noqa: E402
+from nbtf.notebook.magics.check import exercise_names  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 LESSONS = [path for path in sorted(FOLDER.glob("*.ipynb")) if exercises(nbformat.read(path, as_version=4))]
@@ -72,3 +73,18 @@ def test_a_check_was_recorded_before_the_exercise_was_solved(path: Path) -> None
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_each_exercise_has_a_likely_wrong_answer(path: Path) -> None:
     assert [exercise.name for exercise in exercises(nbformat.read(path, as_version=4)) if not exercise.wrong] == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_a_check_is_a_line(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+
+    checks = {exercise.name: notebook.cells[exercise.check].source for exercise in exercises(notebook)}
+
+    assert checks == {name: f"%check {name}" for name in checks}
+
+
+def test_each_check_belongs_to_an_exercise_of_a_lesson() -> None:
+    names = [exercise.name for path in LESSONS for exercise in exercises(nbformat.read(path, as_version=4))]
+
+    assert sorted(names) == sorted(exercise_names())

@@ -9,6 +9,7 @@ from IPython.core import completer
 
 from nbtf import runtime
 from nbtf.notebook.device_names import AUTO
+from nbtf.notebook.magics.check import exercise_names
 from nbtf.notebook.magics.export import FORMATS
 from nbtf.notebook.magics.placement_log import ACTIONS
 from nbtf.notebook.session import Session
@@ -54,5 +55,7 @@ def _fitting(magic: str, before: list[str], options: tuple[str, ...]) -> list[st
     if magic in ("%%device", "%device"):
         named = any(not word.startswith("-") for word in before)
         return [*([] if named else [*devices, AUTO]), *options]
+    if magic == "%check":
+        return [*exercise_names(), *options]
     gpus = [name for name in devices if name.startswith("GPU")]
     return [*(gpus if magic == "%gpu_memory" else []), *options]

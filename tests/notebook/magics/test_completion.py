@@ -23,6 +23,7 @@ from tests.notebook.conftest import Shell
         ("%placement_log show --device C", ["CPU:0"]),
         ("%gpu_memory --l", ["--live"]),
         ("%gpu_memory --live G", ["GPU:0", "GPU:1"]),
+        ("%check on", ["one_character"]),
         ("%timeit ", []),
         ("x = 1", []),
     ],
@@ -33,9 +34,16 @@ def test_only_words_that_fit_are_offered(shell: Shell, line: str, expected: list
 
 def test_every_option_in_the_help_of_a_magic_is_offered(shell: Shell) -> None:
     session = SESSIONS[shell.ip]
-    assert {"%devices", "%placement_log", "%gpu_memory", "%%gpu_memory", "%%placement", "%device", "%%device"} == set(
-        session.magic_words
-    )
+    assert {
+        "%check",
+        "%devices",
+        "%placement_log",
+        "%gpu_memory",
+        "%%gpu_memory",
+        "%%placement",
+        "%device",
+        "%%device",
+    } == set(session.magic_words)
     for magic in session.magic_words:
         options = re.findall(r"^  (?:-\w, )?(--?[\w-]+)", shell.run(f"{magic} --help").out, re.MULTILINE)
 

@@ -1,0 +1,58 @@
+"""What does `%check` say? The right answers are tried by the tests of the course; here is all else."""
+
+from __future__ import annotations
+
+import pytest
+
+import nbtf as tf
+from nbtf.notebook.magics.check import exercise_names
+from tests.notebook.conftest import Shell
+
+NAMES = exercise_names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_before_anything_ran_says_what_is_missing(shell: Shell, name: str) -> None:
+    ran = shell.run(f"%check {name}")
+
+    assert ran.error is None
+    assert ran.out.startswith("Not yet: there is no `")
+    assert "Run the cells above first." in ran.out
+
+
+@pytest.mark.parametrize("answer", ["None", "3.5", "'text'", "[1]", "{}", "tf", "print", "lambda *_, **__: 1 / 0"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_check_of_an_odd_answer_never_fails_the_cell(shell: Shell, name: str, answer: str) -> None:
+    shell.ip.user_ns["tf"] = tf
+    for _ in range(5):  # an answer may be in several names: each that is asked for gets the odd one
+        ran = shell.run(f"%check {name}")
+        assert ran.error is None
+        if "there is no `" not in ran.out:
+            break
+        shell.run(f"{ran.out.split('`')[1]} = {answer}")
+
+    assert "Not yet: " in ran.out
+    assert "Right" not in ran.out
+
+
+@pytest.mark.parametrize("line", ["%check nothing", "%check 'two words'"])
+def test_an_exercise_that_is_not_there_is_answered_with_those_that_are(shell: Shell, line: str) -> None:
+    ran = shell.run(line)
+
+    assert ran.error is None
+    assert "there is no exercise" in ran.out
+    assert all(name in ran.out for name in NAMES)
+
+
+def test_without_a_name_the_exercises_are_listed(shell: Shell) -> None:
+    ran = shell.run("%check")
+
+    assert ran.error is None
+    assert all(name in ran.out for name in NAMES)
+
+
+def test_a_setting_is_as_before_the_check(shell: Shell) -> None:
+    tf.config.set_soft_device_placement(False)
+    shell.run("run_on = print", "%check loudly")
+
+    assert not tf.config.get_soft_device_placement()

@@ -7,6 +7,7 @@ Texts say how wide they are, so the layout holds whichever font a reader has.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import atan2, cos, isfinite, pi, sin
 
 from nbtf.notebook.stills.marks import Boxes, Line, Mark, Path, Picture, Rectangle, Text
@@ -47,7 +48,8 @@ def to_html(picture: Picture) -> str:
     True
     """
     address = to_svg(picture).replace("%", "%25").replace("#", "%23")
-    title, source = (text.replace("&", "&amp;").replace("'", "&#39;") for text in (_legal(picture.title), address))
+    source = address.replace("&", "&amp;").replace("'", "&#39;")
+    title = _escaped(picture.title).replace("'", "&#39;")
     return f"<img alt='{title}' src='data:image/svg+xml,{source}'>"
 
 
@@ -178,15 +180,14 @@ def _number(number: float) -> str:
 
 def _escaped(words: str) -> str:
     """Returns words as XML has them, in texts and in attributes; what XML cannot say is replaced."""
-    return "".join(_ESCAPES.get(letter, letter) for letter in _legal(words))
+    return "".join(_letters(words))
 
 
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": " ", "\r": " ", "\t": " "}
 
 
-def _legal(words: str) -> str:
-    return "".join(letter if _is_legal(ord(letter)) else "\ufffd" for letter in words)
-
-
-def _is_legal(code: int) -> bool:
-    return code in (9, 10, 13) or (code >= 0x20 and not 0xD800 <= code <= 0xDFFF and code not in (0xFFFE, 0xFFFF))
+def _letters(words: Iterable[str]) -> Iterator[str]:
+    for letter in words:
+        code = ord(letter)
+        legal = code >= 0x20 and not 0xD800 <= code <= 0xDFFF and code not in (0xFFFE, 0xFFFF)
+        yield _ESCAPES.get(letter, letter if legal else "\ufffd")

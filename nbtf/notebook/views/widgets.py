@@ -19,6 +19,7 @@ from nbtf import runtime
 from nbtf.notebook import catalogue, device_table, memory_table
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.session import SESSIONS, Session, say
+from nbtf.notebook.stills.device_map import map_of_session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_overview import memory_overview
 from nbtf.notebook.stills.svg import to_html, to_svg
@@ -166,6 +167,10 @@ class DeviceMap(View):
     def __init__(self) -> None:
         """Shows all devices."""
         super().__init__()
+
+    def still(self) -> Picture | None:
+        """Returns a room for each device, with what went between them; None before the first op."""
+        return map_of_session(self.session).picture if self.state["ops"] else None
 
     def table(self) -> Table:
         """Returns the devices as `%devices` does."""

@@ -21,7 +21,7 @@ const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes 
 // The picture of what lies between `from` and `to`, in seconds, with the places of its parts (see `parts`).
 // `chosen` is {op} or {copy}; by itself, the op that took most time.
 export function timeline(scene, { from, to, chosen }, width, words) {
-  const sheet = { scene, words, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, chosen: chosen || scene.longest };
+  const sheet = { scene, words, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
   sheet.right = sheet.width - MARGIN;
   sheet.clock = words[scene.clock];
   const window = { from, to };
@@ -36,7 +36,7 @@ export function timeline(scene, { from, to, chosen }, width, words) {
   addFoot(sheet);
   const height = Math.round(sheet.y + MARGIN);
   const frame = rectangle(0.5, 0.5, sheet.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
-  const parts = { overview, lanes, scale: sheet.scale, whole: sheet.whole };
+  const parts = { overview, lanes, scale: sheet.scale, whole: sheet.whole, dense: sheet.dense };
   return { width: sheet.width, height, title: aboutScene(sheet), marks: [frame, ...sheet.marks], parts };
 }
 
@@ -138,7 +138,9 @@ function addBody(sheet) {
   });
   marks.push(...copyMarks(scene, lanes, scale, words));
   for (const lane of lanes) {
-    marks.push(...opMarks(scene, lane, scale, step));
+    const ops = opMarks(scene, lane, scale, step);
+    marks.push(...ops.marks);
+    sheet.dense += ops.dense;
     if (!lane.host) marks.push(...groupMarks(scene, lane, scale, words));
   }
   addChosen(sheet, lanes);

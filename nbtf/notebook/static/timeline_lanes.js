@@ -54,20 +54,25 @@ export function densityWidth(scene, lanes, scale) {
   return columnWidth(columns, scale.width * scene.lanes.length);
 }
 
-// A block for each op that is wide enough, and how busy the lane was besides, copies included.
+// A block for each op that is wide enough, and how busy the lane was besides, copies included; and how many ops have no block.
 export function opMarks(scene, lane, scale, step) {
   const { start, seconds, fact } = scene.ops;
   const short = stack(scale, lane.y, lane.height, step, BUSY_TOKENS);
   const marks = [];
+  let dense = 0;
   for (const copy of lane.copies) {
     if (copyHasBlock(scene, copy, scale)) continue;
     short.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN);
   }
   for (let op = lane.first; op < lane.last; op++) {
-    if (opHasBlock(scene, op, scale)) marks.push(...blockMarks(scene, op, lane, scale));
-    else if (seconds[op]) short.add(start[op], start[op] + seconds[op], scene.facts[fact[op]].busy);
+    if (opHasBlock(scene, op, scale)) {
+      marks.push(...blockMarks(scene, op, lane, scale));
+      continue;
+    }
+    dense += scene.isFolded[op] ? 0 : 1;
+    if (seconds[op]) short.add(start[op], start[op] + seconds[op], scene.facts[fact[op]].busy);
   }
-  return [...marks, ...short.boxes()];
+  return { marks: [...marks, ...short.boxes()], dense };
 }
 
 function blockMarks(scene, op, lane, scale) {
@@ -133,11 +138,12 @@ function spansOf(scene, lane, scale) {
 // A ribbon for each copy, from lane to lane and as wide as it lasts, and a box at both of its ends.
 export function copyMarks(scene, lanes, scale, words) {
   const byNumber = new Map(lanes.map((lane) => [lane.number, lane]));
-  const drawn = [...new Set(lanes.flatMap((lane) => lane.copies))].filter((copy) => copyHasBlock(scene, copy, scale)).sort((a, b) => a - b);
+  const wide = lanes.map((lane) => lane.copies.filter((copy) => copyHasBlock(scene, copy, scale)));
+  const drawn = [...new Set(wide.flat())].sort((a, b) => a - b);
   const ends = drawn
     .map((copy) => ({ copy, source: byNumber.get(scene.copies.source[copy]), target: byNumber.get(scene.copies.target[copy]), ...sidesOf(scene, copy, scale) }))
     .filter(({ source, target }) => source && target);
-  const boxes = lanes.flatMap((lane) => lane.copies.filter((copy) => copyHasBlock(scene, copy, scale)).flatMap((copy) => boxMarks(scene, copy, lane, scale, words)));
+  const boxes = lanes.flatMap((lane, number) => wide[number].flatMap((copy) => boxMarks(scene, copy, lane, scale, words)));
   return [...ends.map(ribbonMark), ...ends.flatMap(arrowMarks), ...boxes];
 }
 

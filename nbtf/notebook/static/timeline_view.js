@@ -1,12 +1,12 @@
 // How does a reader move through a timeline? By brush, wheel and keys; each op and copy can be chosen, and says what it is.
 
-import { h } from "./dom.js";
+import { h, put } from "./dom.js";
 import { drawPicture, drawing } from "./picture.js";
 import { table } from "./table.js";
 import { durationWords } from "./time_scale.js";
 import { detailSentence, timeline } from "./timeline.js";
 import { factOf, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, listed } from "./words.js";
 
 const ZOOM = 1.5;
 const PAN = 0.1;
@@ -46,7 +46,8 @@ class TimelineView {
     );
     this.time.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
-    root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular), this.time, this.tables);
+    this.span = h("span", { class: "nbtf-time-span" });
+    root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular, this.span), this.time, this.tables);
   }
 
   handle(side) {
@@ -82,8 +83,17 @@ class TimelineView {
     this.parts = picture.parts;
     drawPicture(this.svg, picture);
     this.time.setAttribute("aria-label", picture.title);
+    this.saySpan();
     this.placeBrush();
     this.lanes.forEach((element, number) => this.placeLane(element, number));
+  }
+
+  // What part is shown, and how much of it only as density.
+  saySpan() {
+    const said = WORDS.timeline;
+    const span = fill(said.shown, { from: durationWords(this.window.from), to: durationWords(this.window.to) });
+    const { dense } = this.parts;
+    put(this.span, dense ? listed([span, fill(said.density, { n: dense })]) : span);
   }
 
   placeBrush() {

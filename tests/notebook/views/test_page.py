@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import random
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,10 @@ from nbtf._storage import drafts
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Picture, Rectangle, Text
 from nbtf.notebook.stills.marks import Path as Outline
-from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.schedule import Exchange, Schedule, Transfer, Work, schedule_of
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import page
+from nbtf.notebook.views.timeline_data import timeline_data
 from tests.machines import machine
 from tests.notebook.stills.test_timeline import RECORDED
 
@@ -137,6 +140,62 @@ def test_page_draws_the_marks_that_python_draws(
         )
 
 
+def random_schedule(seed: int) -> Schedule:
+    """Ops and copies of any length on some devices, which do them in order; few and many."""
+    draw = random.Random(seed)
+    lanes = ("CPU:0", *(f"GPU:{number}" for number in range(draw.choice([0, 1, 2, 5, 18]))))
+    phases = draw.choice([[""], ["", "forward", "backward", "update", "input", "metrics", "all-reduce"]])
+    free = dict.fromkeys(lanes, 0.0)
+    ops: list[Work] = []
+    copies: list[Transfer] = []
+    for _ in range(draw.choice([0, 1, 40, 1500])):
+        seconds = draw.choice([0.0, 1e-9, 1e-6, 3e-6, 1e-4, draw.random() * 1e-3])
+        target, source = draw.choice(lanes), draw.choice(lanes)
+        start = max(free[target], free[source]) + draw.choice([0.0, 0.0, seconds])
+        phase = draw.choice(phases)
+        if source != target and draw.random() < 0.2:
+            copies.append(Transfer(source, target, start, seconds, draw.choice([4, 4096, 900_000]), phase))
+            free[source] = free[target] = start + seconds
+            continue
+        output = draw.choice([None, tf.runtime.OutputSpec((draw.randrange(5000), 3), "float32", 12)])
+        op, layer = draw.choice(["MatMul", "_EagerConst", "Sum", "行列<積>"]), draw.choice(["", "dense"])
+        site = draw.choice([None, ("train.py", draw.randrange(4))])
+        ops.append(Work(target, start, seconds, op, phase, layer, site, output, None))
+        free[target] = start + seconds
+    exchanges = tuple(Exchange(copy.start, copy.end, 1, copy.nbytes) for copy in copies[:3])
+    clock = draw.choice(["modelled", "measured"])
+    return Schedule(
+        clock, lanes, tuple(ops), tuple(copies), exchanges, len(ops) + 7, len(copies), draw.choice([0, 5000])
+    )
+
+
+FROM_DATA = """([data, width]) => {
+  const scene = timelineScene(data);
+  return timeline(scene, {from: 0, to: scene.seconds}, width, WORDS.timeline);
+}"""
+
+
+def test_page_draws_any_schedule_as_python_does(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(exposing(page.page(records["host"].snapshot())), encoding="utf-8")
+    shown = opened(file)
+
+    for seed in range(60):
+        schedule = random_schedule(seed)
+        by_start = sorted(schedule.ops, key=lambda work: work.start)
+        schedule = replace(
+            schedule, ops=tuple(by_start), copies=tuple(sorted(schedule.copies, key=lambda copy: copy.start))
+        )
+        data = json.loads(json.dumps(timeline_data(schedule, line_of)))
+        assert_same(timeline(schedule, 960, code_line=line_of), shown.evaluate(FROM_DATA, [data, 960]))
+
+
+def line_of(site: tf.runtime.Site) -> str:
+    return f"{site[0]}, line {site[1]}: loss = model(x)" if site else ""
+
+
 LANE_SUMS = """() => {
   const scene = timelineScene(JSON.parse(document.getElementById("nbtf-scene").textContent).scene.timeline);
   const box = ([x, y, width, height]) => ({ y, width, height });
@@ -231,6 +290,7 @@ def test_wheel_and_brush_choose_the_window_and_a_click_an_op(
     overview, brush = shown.locator(".nbtf-time-overview"), shown.locator(".nbtf-time-brush")
     sides = overview.bounding_box()
     middle = sides["y"] + sides["height"] / 2
+    whole = shown.locator(".nbtf-time-span").text_content()
 
     shown.mouse.move(sides["x"] + 100, middle)
     shown.mouse.down()
@@ -246,6 +306,8 @@ def test_wheel_and_brush_choose_the_window_and_a_click_an_op(
     shown.locator(".nbtf-time [data-op]").first.click()
     drawn(shown)
 
+    assert re.fullmatch(r"0 ns to 911 µs, \d+ ops below 2 px are drawn as density", whole)
+    assert re.fullmatch(r"\S+ µs to 1\d\d µs", shown.locator(".nbtf-time-span").text_content())
     assert (sides["x"] + 100, 60) == pytest.approx((brushed["x"], brushed["width"]), abs=2)
     assert brush.bounding_box()["width"] == pytest.approx(40, abs=2)
     chosen = shown.locator(".nbtf-time [data-op]").first.locator("title").text_content()

@@ -80,13 +80,13 @@ export function drawing() {
   return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": hatch });
 }
 
-// Draws a picture into what `drawing` made, instead of what was there.
+// Draws a picture into what `drawing` made, instead of what was there; a `clear` one lies over another.
 export function drawPicture(svg, picture) {
   const { width, height, marks } = picture;
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, value);
   const hatch = svg.dataset.hatch;
-  const paper = rectangle(0, 0, width, height, "paper");
-  svg.replaceChildren(hatchOf(hatch), ...[paper, ...marks].flatMap((mark) => elementsOf(mark, hatch)));
+  const paper = picture.clear ? [] : [rectangle(0, 0, width, height, "paper")];
+  svg.replaceChildren(hatchOf(hatch), ...[...paper, ...marks].flatMap((mark) => elementsOf(mark, hatch)));
 }
 
 function hatchOf(id) {

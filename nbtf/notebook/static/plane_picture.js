@@ -30,20 +30,28 @@ export function planeLayout(history, asked) {
   layout.plane.push(...axis.spans(history.spans, layout.bottom));
   layout.refused = history.refusals.slice(-4).flatMap((each) => refusalOf(layout, each));
   layout.foot = planeFoot(layout);
+  layout.height = roundedHalfEven(layout.foot.y + PLANE.margin);
   return layout;
 }
 
-// The picture of a step; `chosen` is a chunk of it, or nothing.
-export function planePicture(layout, step, chosen = null) {
-  const { history, width } = layout;
-  const [facts] = planeFacts(layout, step);
-  const { marks: foot, y } = layout.foot;
-  const height = roundedHalfEven(y + PLANE.margin);
+// What is the same at all steps, to be drawn once.
+export function planeGround({ width, height, head, curve, plane, foot }) {
   const edge = rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 });
-  const behind = [edge, ...layout.head.marks, ...layout.curve, ...facts, ...layout.plane];
-  const marks = [...behind, ...scrubberAt(layout, step), ...layout.refused, ...crossSection(layout, step), ...foot];
-  if (chosen) marks.push(...chosenFrames(layout, chosen));
-  return { width, height, title: titleOfPlane(history, step), marks };
+  return { width, height, marks: [edge, ...head.marks, ...curve, ...plane, ...foot.marks] };
+}
+
+// What lies over it at a step; `chosen` is a chunk, or nothing.
+export function planeMoment(layout, step, chosen = null) {
+  const { width, height } = layout;
+  const [facts] = planeFacts(layout, step);
+  const marks = [...facts, ...scrubberAt(layout, step), ...layout.refused, ...crossSection(layout, step)];
+  return { width, height, clear: true, marks: chosen ? [...marks, ...chosenFrames(layout, chosen)] : marks };
+}
+
+// The whole picture of a step.
+export function planePicture(layout, step) {
+  const [ground, moment] = [planeGround(layout), planeMoment(layout, step)];
+  return { ...ground, title: titleOfPlane(layout.history, step), marks: [...ground.marks, ...moment.marks] };
 }
 
 export function titleOfPlane(history, step) {

@@ -4,7 +4,7 @@ import { attr, h, put } from "./dom.js";
 import { drawPicture, drawing } from "./picture.js";
 import { chunksAt, historyOf } from "./plane_axis.js";
 import { aboutPiece, freeInWords } from "./plane_chunks.js";
-import { planeLayout, planePicture } from "./plane_picture.js";
+import { planeGround, planeLayout, planeMoment } from "./plane_picture.js";
 import { partInWords, sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";
 
@@ -18,9 +18,9 @@ class PlaneView {
   constructor(root, devices, ui) {
     this.ui = ui;
     this.histories = devices.map(historyOf);
-    this.svg = drawing();
+    [this.ground, this.svg] = [drawing(), drawing()];
     const said = WORDS.plane;
-    this.slider = h("div", { class: "nbtf-plane", role: "slider", tabindex: "0", "aria-valuemin": "1", onkeydown: (event) => this.press(event) }, this.svg);
+    this.slider = h("div", { class: "nbtf-plane", role: "slider", tabindex: "0", "aria-valuemin": "1", onkeydown: (event) => this.press(event) }, this.ground, this.svg);
     for (const name of ["pointerdown", "pointermove"]) this.slider.addEventListener(name, (event) => this.point(event));
     this.detail = h("p", { class: "nbtf-plane-detail", role: "status" });
     const tools = this.actions().map(([label, name, action]) => h("button", { type: "button", title: said[name], "aria-label": said[name], onclick: action }, label));
@@ -129,9 +129,12 @@ class PlaneView {
   }
 
   draw(width) {
-    if (this.layout?.asked !== width) this.layout = { ...planeLayout(this.history, width), asked: width };
+    if (this.layout?.asked !== width) {
+      this.layout = { ...planeLayout(this.history, width), asked: width };
+      drawPicture(this.ground, planeGround(this.layout));
+    }
     const { history, step, slider } = this;
-    drawPicture(this.svg, planePicture(this.layout, step, this.chosen));
+    drawPicture(this.svg, planeMoment(this.layout, step, this.chosen));
     attr(slider, "aria-label", fill(WORDS.plane.scrub, { name: history.name }));
     attr(slider, "aria-valuemax", history.steps);
     attr(slider, "aria-valuenow", step + 1);

@@ -73,7 +73,8 @@ class _Plane:
         self._curve_top = y + 24
         facts, y = self._facts()
         self._scale = Scale(max(self._curve_top + 66, y + 8) + HEIGHT, self._high)
-        self._marks: list[Mark] = [*head, *self._curve(), *facts]
+        self._figures = facts
+        self._marks: list[Mark] = [*head, *self._curve()]
 
     def picture(self) -> Picture:
         """Returns all of it."""
@@ -82,11 +83,12 @@ class _Plane:
         for band in history.bands:
             self._band(band)
         self._marks += self._axis.spans(history.spans, scale.bottom, self._words, self._code_line)
+        height = round(self._foot() + MARGIN)
+        self._marks += self._figures
         self._scrubber()
         for refusal in history.refusals[-4:]:
             self._refusal(refusal)
         self._marks += drawn_chunks(history, self._step, scale, self._side, self._width - MARGIN, self._words)
-        height = round(self._foot() + MARGIN)
         frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
         return Picture(self._width, height, self._title(), (frame, *self._marks))
 

@@ -231,7 +231,7 @@ def test_keyboard_reaches_refusals_peaks_cells_and_chunks(shown: Callable[[str],
 
 def test_pointer_drags_the_scrubber(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
     page, steps = shown("fragments"), scenes["fragments"][0].steps
-    box = page.locator(".nbtf-plane > svg").bounding_box()
+    box = page.locator(".nbtf-plane").bounding_box()
     page.mouse.move(box["x"] + 70, box["y"] + 250)
     page.mouse.down()
     first = press(page)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import nbtf as tf
 from nbtf import cli
+from nbtf.notebook.stills.svg import to_svg
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -53,7 +56,7 @@ def test_every_extra_it_names_is_there() -> None:
 def test_every_page_it_links_to_is_there() -> None:
     links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("https://")]
 
-    assert {".github/MAGICS.md", ".github/EVENTS.md", ".github/live_view.png"} <= set(links)
+    assert {".github/MAGICS.md", ".github/EVENTS.md", ".github/hero.svg", ".github/live_view.png"} <= set(links)
     assert [] == [link for link in links if not (ROOT / link).is_file()]
 
 
@@ -62,6 +65,22 @@ def test_its_picture_comes_first_and_says_what_it_shows() -> None:
 
     assert first.startswith("![")
     assert len(first.partition("](")[0]) > 100
+
+
+def test_its_first_picture_has_the_figures_of_real_runs() -> None:
+    path = ROOT / ".github" / "hero.py"
+    spec = importlib.util.spec_from_file_location("hero", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    picture = ElementTree.fromstring(path.with_suffix(".svg").read_text(encoding="utf-8"))
+    again = ElementTree.fromstring(to_svg(script.hero(script.recorded_map(), script.recorded_memory())))
+
+    texts = [[text.text for text in each.iter("{http://www.w3.org/2000/svg}text")] for each in (picture, again)]
+    assert texts[0] == texts[1]
+    assert picture.get("aria-label") == again.get("aria-label")
 
 
 @pytest.mark.parametrize("door", ["No install", "On your computer", "In the notebook you already have"])

@@ -64,9 +64,7 @@ def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, m
     """Returns the text of the file."""
     schedule = schedule_of(snapshot.events, snapshot.cut)
     if not schedule.lanes:
-        raise ValueError(
-            "Nothing ran while this was recorded: run ops inside `with tf.runtime.recording() as record:`."
-        )
+        raise ValueError("Nothing ran while this was recorded: a page shows ops and copies, so run some first.")
     scene: Scene = {"timeline": timeline_data(schedule, code_line)}
     return _html(schedule, scene | ({"memory": list(memory)} if memory else {}), code_line)
 

@@ -353,6 +353,23 @@ def test_names_start_nothing(
     assert 0 == shown.locator("img").count()
 
 
+def test_views_have_tabs_that_keys_reach(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+    tabs = shown.get_by_role("tab")
+
+    tabs.first.focus()
+    shown.keyboard.press("ArrowRight")
+    shown.keyboard.press("Enter")
+
+    selected = [tab.get_attribute("aria-selected") == "true" for tab in tabs.all()]
+    assert [number == 1 for number in range(len(selected))] == selected
+    assert 1 == shown.get_by_role("tabpanel").count()
+    assert not shown.locator(".nbtf-time").is_visible()
+
+
 def test_table_has_the_ops_of_the_window(
     records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -6,6 +6,8 @@ import errno
 import json
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -392,6 +394,22 @@ def test_page_is_in_the_language_that_is_asked_for(
 
     assert '<html lang="zh-CN">' in text
     assert catalogue.words("timeline")["title"] in text
+
+
+WITHOUT_JUPYTER = """
+import sys
+sys.modules.update(dict.fromkeys(("IPython", "ipywidgets", "anywidget", "traitlets")))
+import nbtf as tf
+with tf.runtime.recording() as record:
+    c = tf.constant(1.0)
+record.to_html(sys.argv[1])
+"""
+
+
+def test_page_needs_no_jupyter(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_JUPYTER, str(tmp_path / "page.html")], check=True)
+
+    assert "_EagerConst" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_recording_without_ops_is_refused(tmp_path: Path) -> None:

@@ -548,7 +548,7 @@ def frameworks() -> list[Framework]:
 
 
 @block
-def recording(capacity: int = 100_000) -> Change[Recording]:
+def recording(capacity: int = 1_000_000) -> Change[Recording]:
     """Records what happens in a block, whatever happened before: constants of numbers are told of anew.
 
     Args:
@@ -589,7 +589,7 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
 
     def stop() -> None:
         remove()
-        CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 15 MB
+        CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 48 MB
 
     return stop
 

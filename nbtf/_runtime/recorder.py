@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
+from itertools import chain, dropwhile
 from operator import attrgetter, itemgetter
 from time import time
 from typing import Any, NamedTuple
@@ -12,16 +12,20 @@ from typing import Any, NamedTuple
 from nbtf._devices.journal import Box
 from nbtf._devices.sites import NOWHERE, Part
 from nbtf._locks import new_lock
+from nbtf._runtime.batches import SCENE, Batch
 from nbtf._runtime.clock import Clock
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import LEVEL, NUMBER, PART, SUBJECT, Note, Subject, next_number, note_of_event
-from nbtf._runtime.pieces import is_scratch, timed
+from nbtf._runtime.pieces import is_scratch
 
-CAPACITY = 100_000
-"""Events kept by default: 10 to 15 MB, filled in a second by a loop over small tensors."""
+CAPACITY = 1_000_000
+"""Events kept by default: less than 48 MB, filled in ten seconds by a loop over small tensors."""
 
 _BATCH = 1000
 """Notes that are counted together: less than a millisecond of work."""
+
+_RECENT = 24
+"""Batches that are not packed: many programs end before there are more, and the last events are looked at often."""
 
 SMALL_COPY = 4096
 """Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""
@@ -35,7 +39,7 @@ _BEGINNINGS = 100
 _THREADS = 32
 """Events that are looked at beyond the last ones wanted: those of other threads may stand among them."""
 
-_SUBJECT_OF, _NUMBER_OF, _IN_USE_OF = itemgetter(SUBJECT), itemgetter(NUMBER), itemgetter(3)
+_SUBJECT_OF, _IN_USE_OF = itemgetter(SUBJECT), itemgetter(3)
 
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
@@ -198,23 +202,6 @@ class _Totals:
             self.peaks[device] = in_use
 
 
-class _SceneSubject:
-    """What the note begins with that a scene begins, or a machine; it is no event."""
-
-    __slots__ = ()
-    memory, lanes, holder = None, None, ""
-    sample: Sequence[Event] = ()
-
-    def events(self, note: Note) -> list[Event]:
-        """Returns nothing."""
-        return []
-
-    events_afterwards = events
-
-
-SCENE = _SceneSubject()
-
-
 class Scene(NamedTuple):
     """A run of a cell on one machine: its events have numbers from `first` to `last`, which is None while it runs.
 
@@ -231,47 +218,6 @@ class Scene(NamedTuple):
     def has(self, event: Event) -> bool:
         """Tells whether an event is of this scene."""
         return self.first <= event.seq and (self.last is None or event.seq <= self.last)
-
-
-class _Batch:
-    """Notes that were counted together, with the number of their events; put in order by the first who looks."""
-
-    __slots__ = ("_is_sorted", "_notes", "_time", "clock", "events")
-
-    def __init__(self, events: int, notes: list[Note]) -> None:
-        """Takes notes in any order."""
-        self.clock: Clock | None = None  # as it stands before the first of them, once somebody has looked
-        self.events, self._notes, self._is_sorted, self._time = events, notes, False, time()
-
-    def in_order(self) -> list[Note]:
-        """Returns the notes, by number."""
-        if not self._is_sorted:
-            self._notes = timed(sorted(self._notes, key=_NUMBER_OF), self._time)
-            self._is_sorted = True
-        return self._notes
-
-    def end(self, clock: Clock) -> Clock:
-        """Begins with a clock; returns how it stands after the last note."""
-        self.clock = clock.copy()
-        for note in self.in_order():
-            subject = note[SUBJECT]
-            if subject.lanes is not None:
-                clock.run(subject.lanes)
-            elif subject is SCENE:
-                clock.wait()
-        return clock
-
-    def last_events(self, most: int) -> Iterator[list[Event]]:
-        """Yields the events of each of the last notes, with their starts."""
-        clock, notes = self.clock.copy() if self.clock is not None else Clock(), self.in_order()
-        for position, note in enumerate(notes, most - len(notes)):
-            subject = note[SUBJECT]
-            if subject is SCENE:
-                clock.wait()
-            elif position >= 0:
-                yield clock.stamped(subject.events(note), subject.lanes)
-            elif subject.lanes is not None:
-                clock.run(subject.lanes)
 
 
 def _nothing() -> None:
@@ -306,7 +252,7 @@ class Recorder:
         self.taken: list[Note] = []  # not counted yet
         self.pieces: Box = []  # likewise, of memory
         self.collect: Callable[[], object] = _nothing
-        self._kept: deque[_Batch] = deque()  # counted
+        self._kept: deque[Batch] = deque()  # counted
         self._kept_events = 0
         self._totals = _Totals()
         self._clock = Clock()  # after the last batch that somebody has looked at
@@ -362,7 +308,10 @@ class Recorder:
 
     def events_of(self, scene: Scene) -> tuple[Event, ...]:
         """Returns the events of a scene that are still kept."""
-        return tuple(event for event in self.snapshot().events if scene.has(event))
+        _, batches = self._look()
+        later = dropwhile(lambda batch: batch.bounds()[1] < scene.first, batches)
+        wanted = min(sum([batch.events for batch in later]), self._capacity)
+        return tuple(event for event in _last_events(batches, wanted) if scene.has(event))
 
     # Notes
 
@@ -388,20 +337,22 @@ class Recorder:
             totals = self._totals.with_notes(notes, boxes)
             count, opened = len(notes), len(boxes)
             added = totals.heard - self._totals.heard
-            batch = deque([_Batch(added, [*notes, *chain.from_iterable(boxes)])])
+            batch = deque([Batch(added, notes, [*chain.from_iterable(boxes)])])
             # All or nothing from here on: no calls, no loops.
             del taken[:count]
             del pieces[:opened]
             kept += batch
             self._kept_events += added
             self._totals = totals
+            if len(kept) > _RECENT:
+                kept[-1 - _RECENT].pack()
         while kept and self._kept_events - kept[0].events >= self._capacity:
             if self._looked and kept[0].clock is None:
                 self._clock = kept[0].end(self._clock)  # or what was told of later ones would move
             self._kept_events -= kept[0].events
             del kept[0]
 
-    def _look(self) -> tuple[_Totals, list[_Batch]]:
+    def _look(self) -> tuple[_Totals, list[Batch]]:
         """Returns the totals and the notes, batch by batch; neither will change."""
         self.collect()
         with self._lock:
@@ -412,10 +363,6 @@ class Recorder:
                     self._clock = batch.end(self._clock)
             return self._totals, list(self._kept)
 
-    def _backwards(self) -> Iterator[Note]:
-        """Yields the notes, the last one first."""
-        return chain.from_iterable(reversed(batch.in_order()) for batch in reversed(self._look()[1]))
-
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns the totals and the last events, all that are kept or at most `last` of them."""
         totals, batches = self._look()
@@ -425,17 +372,22 @@ class Recorder:
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
         wanted: OpExecuted | None = None
-        for note in self._backwards():
-            for event in reversed(note[SUBJECT].events(note)) if wanted is not None or note[NUMBER] == seq else ():
-                if event.seq == seq and isinstance(event, OpExecuted):
-                    wanted = event
-                elif wanted is not None and isinstance(event, OpPlaced) and _same_op(event, wanted):
-                    return event
+        for batch in reversed(self._look()[1]):
+            first, last = batch.bounds()
+            if wanted is None and not first <= seq <= last:
+                continue
+            for note in reversed(batch.in_order()):
+                for event in reversed(note[SUBJECT].events(note)) if wanted is not None or note[NUMBER] == seq else ():
+                    if event.seq == seq and isinstance(event, OpExecuted):
+                        wanted = event
+                    elif wanted is not None and isinstance(event, OpPlaced) and _same_op(event, wanted):
+                        return event
         return None
 
     def placed_node(self, name: str) -> OpPlaced | None:
         """Returns how the node of a graph was placed when a session last ran it, while that is still kept."""
-        for note in self._backwards():
+        batches = (batch for batch in reversed(self._look()[1]) if batch.has_node(name))
+        for note in chain.from_iterable(reversed(batch.in_order()) for batch in batches):
             part: Part | None = note[PART] if note[PART].__class__ is Part else None
             if part is not None and part.node == name:
                 for event in note[SUBJECT].events(note):
@@ -448,13 +400,13 @@ class Recorder:
         self.collect()
         with self._lock:
             totals: _Totals = _Totals()
-            kept: deque[_Batch] = deque()
+            kept: deque[Batch] = deque()
             beginnings: deque[tuple[int, _Totals]] = deque(maxlen=_BEGINNINGS)
             self.taken[:], self.pieces[:], self._kept, self._kept_events, self._totals = (), (), kept, 0, totals
             self._beginnings, self._before_machine = beginnings, totals
 
 
-def _last_events(batches: list[_Batch], wanted: int) -> tuple[Event, ...]:
+def _last_events(batches: list[Batch], wanted: int) -> tuple[Event, ...]:
     """Returns the last events, in order: a note may have been taken after those of ops that began later."""
     events: list[Event] = []  # the last one first
     for batch in reversed(batches):

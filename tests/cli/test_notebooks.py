@@ -140,7 +140,7 @@ def test_recorded_pictures_have_a_mark_in_each_line() -> None:
 
 
 VIEWS_RUN = (
-    "import nbtf as tf\n_ = tf.runtime.simulate_gpus(1, memory='64MiB')\n%load_ext nbtf",
+    "import nbtf as tf\n_ = tf.runtime.simulate_gpus(2, memory='64MiB')\n%load_ext nbtf",
     "%gpu_memory --live",
     "a = tf.ones([2**20])",
     "%gpu_memory --live",

@@ -22,6 +22,7 @@ from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.stills.device_map import map_of_session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_overview import memory_overview
+from nbtf.notebook.stills.memory_pictures import picture_of_session, steps_by_device
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.tables import Table
 from nbtf.notebook.views import esm, scopes
@@ -29,6 +30,9 @@ from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.pump import Pump, pump_of
 
 STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
+MOST_STEPS = 1000
+"""Of a GPU's memory, in a picture of all of them; each cell's end may draw it."""
+
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
 
@@ -204,8 +208,15 @@ class MemoryView(View):
         super().__init__(tuple(short(name) for name in names if name is not None))
 
     def still(self) -> Picture | None:
-        """Returns the devices with what is where in each, all to one scale; None before the first op."""
-        return memory_overview(self.state)
+        """Returns what was where in the GPU to which anything happened; of several, what is where, all to one scale."""
+        overview = memory_overview(self.state)
+        shown = [device["name"] for device in self.state["devices"] if device["memory"] is not None]
+        if len(shown) == 1 and 0 < steps_by_device(self.session)[shown[0]] <= MOST_STEPS:
+            try:
+                return picture_of_session(self.session, shown[0], "plane").picture
+            except ValueError:  # its first events are no longer kept
+                return overview
+        return overview
 
     def table(self) -> Table:
         """Returns the memory as `%gpu_memory` does."""

@@ -21,6 +21,7 @@ from tests.notebook.conftest import Shell
 
 pytest.importorskip("anywidget", reason="needs the lab extra")
 comm = pytest.importorskip("comm")
+widgets = pytest.importorskip("nbtf.notebook.views.widgets")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in traitlets 4.1:DeprecationWarning")  # by ipywidgets 8.0
 
@@ -252,15 +253,18 @@ def test_picture_has_the_figures_of_the_text(inline: Shell, line: str) -> None:
     assert set() == {figure for figure in figures if figure not in texts}
 
 
-def test_picture_is_as_large_as_its_devices(inline: Shell) -> None:
-    inline.run("a = tf.ones([2])")
-    both, alone = (
-        ElementTree.fromstring(bundle(inline, f"%gpu_memory {device} --live")["image/svg+xml"])
-        for device in ("", "GPU:1")
-    )
+def test_picture_of_a_single_gpu_is_its_history(inline: Shell) -> None:
+    inline.run("with tf.device('GPU:1'): a = tf.ones([2])")
+    shown = bundle(inline, "%gpu_memory GPU:1 --live")["image/svg+xml"]
 
-    assert float(alone.get("height", "0")) < float(both.get("height", "0"))
-    assert "GPU:0" not in "".join(alone.itertext())
+    assert (True, False) == ("Memory of GPU:1" in shown, "GPU:0" in shown)
+
+
+def test_picture_of_a_long_history_is_what_there_is_now(inline: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    inline.run("with tf.device('GPU:1'): a = tf.ones([2])")
+    monkeypatch.setattr(widgets, "MOST_STEPS", 1)
+
+    assert "Memory in use: GPU:1" in bundle(inline, "%gpu_memory GPU:1 --live")["image/svg+xml"]
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -13,6 +13,7 @@ const COLUMN_WIDTH = 5; // pixels
 const BEAT_HEIGHT = 16;
 const WHOLE_SHARE = 300; // pixels of a row that has room for "of 4.5 GiB"
 const MOST_COLUMNS = 600; // columns
+const BEAT_PHASES = ["forward", "backward", "update", "input", "other"]; // as feed.py counts them
 const SMALL_COPY = 4096; // bytes of copies that are no work: constants and numbers that are read
 
 export function makeDeviceRows(ui) {
@@ -28,17 +29,27 @@ export function makeDeviceRows(ui) {
 
 // Takes down what each device did since the last state. Nothing is taken down while nothing runs.
 function beat(self, state) {
-  const now = new Map((state.devices || []).map((device) => [device.name, { work: device.work || 0, copied: copiedBy(state, device.name) }]));
+  const now = new Map((state.devices || []).map((device) => [device.name, { work: device.work || 0, phases: device.phases || [], copied: copiedBy(state, device.name) }]));
   const before = self.before;
   self.before = { rev: state.rev, heard: state.heard, now };
   if (!before || state.heard < before.heard) return void self.beats.clear(); // a new kernel counts anew
   if (state.heard === before.heard && !state.busy) return;
-  for (const [name, { work, copied }] of now) {
+  for (const [name, { work, phases, copied }] of now) {
     const last = before.now.get(name) || { work: 0, copied: 0 };
     const columns = self.beats.get(name) || [];
-    columns.push([Math.max(0, work - last.work), copied - last.copied >= SMALL_COPY ? 1 : 0]);
+    columns.push([byPhase(Math.max(0, work - last.work), phases), copied - last.copied >= SMALL_COPY ? 1 : 0]);
     self.beats.set(name, columns.slice(-MOST_COLUMNS));
   }
+}
+
+// How many of `ops` were of each phase, if all were as those that the state tells of: the last ones.
+function byPhase(ops, phases) {
+  const all = added(phases);
+  return BEAT_PHASES.map((_, at) => (all ? (ops * phases[at]) / all : at ? 0 : ops));
+}
+
+function added(numbers) {
+  return numbers.reduce((sum, n) => sum + n, 0);
 }
 
 function copiedBy(state, name) {
@@ -67,13 +78,13 @@ function lastDevice(state, rooms) {
 
 // All rows have one scale.
 function mostWork(self, rooms) {
-  return Math.max(1, ...rooms.flatMap((room) => (self.beats.get(room.name) || []).map(([ops, copies]) => ops + copies)));
+  return Math.max(1, ...rooms.flatMap((room) => (self.beats.get(room.name) || []).map(([ops, copies]) => added(ops) + copies)));
 }
 
 function makeDeviceRow(self, { name, device }) {
   const parts = {
     op: h("span", { class: "nbtf-row-op" }), amount: h("span", { class: "nbtf-row-amount" }),
-    ops: s("path", { class: "nbtf-beat-ops" }), copies: s("path", { class: "nbtf-beat-copies" }),
+    phases: BEAT_PHASES.map((phase) => s("path", { class: `nbtf-beat-${phase}` })), copies: s("path", { class: "nbtf-beat-copies" }),
     pool: h("span", { class: "nbtf-row-pool" }), used: h("span", { class: "nbtf-row-used" }),
     share: h("span", { class: "nbtf-row-share" }), traffic: h("span", { class: "nbtf-row-traffic" }),
   };
@@ -81,7 +92,7 @@ function makeDeviceRow(self, { name, device }) {
     self.chosen = name;
     self.ui.changed();
   };
-  const beats = s("svg", { class: "nbtf-beats", height: BEAT_HEIGHT, "aria-hidden": "true" }, parts.ops, parts.copies);
+  const beats = s("svg", { class: "nbtf-beats", height: BEAT_HEIGHT, "aria-hidden": "true" }, ...parts.phases, parts.copies);
   const row = h("div", { class: "nbtf-row", role: "option", tabindex: "-1", "data-device": name, "data-kind": device.kind, onclick: choose, onfocus: choose },
     h("span", { class: "nbtf-row-name" }, name), parts.op, parts.amount, beats,
     h("span", { class: "nbtf-row-bar" }, parts.pool, parts.used), parts.share, parts.traffic);
@@ -121,10 +132,20 @@ function fillBar(parts, memory) {
 function drawBeats(parts, columns, show) {
   const shown = columns.slice(-Math.floor((show.width - 24) / COLUMN_WIDTH));
   const left = show.width - 24 - COLUMN_WIDTH * shown.length;
-  const tall = (n) => (n ? Math.max(2, (n / show.most) * BEAT_HEIGHT) : 0);
+  const tall = (n, all) => (n ? (n / all) * Math.max(2, (all / show.most) * BEAT_HEIGHT) : 0);
   const bar = (index, from, high) => `M${left + COLUMN_WIDTH * index} ${BEAT_HEIGHT - from}v${-Math.min(high, BEAT_HEIGHT - from)}h${COLUMN_WIDTH - 1}v${Math.min(high, BEAT_HEIGHT - from)}z`;
-  attr(parts.ops, "d", shown.map(([ops], index) => (ops ? bar(index, 0, tall(ops)) : "")).join("") || null);
-  attr(parts.copies, "d", shown.map(([ops, copies], index) => (copies ? bar(index, tall(ops), tall(copies)) : "")).join("") || null);
+  const paths = [...parts.phases, parts.copies].map(() => "");
+  shown.forEach(([ops, copies], index) => {
+    const counts = [...ops, copies];
+    const all = added(counts);
+    let from = 0;
+    counts.forEach((n, at) => {
+      const high = tall(n, all);
+      if (high) paths[at] += bar(index, +from.toFixed(1), +high.toFixed(1));
+      from += high;
+    });
+  });
+  [...parts.phases, parts.copies].forEach((path, at) => attr(path, "d", paths[at] || null));
 }
 
 function traffic(copies, name) {

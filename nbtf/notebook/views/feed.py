@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Any
@@ -18,6 +18,11 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes
 from nbtf.notebook.views.steps import COLUMNS, CONSTANT, EVENTS, REMEMBERED, Words, reason_in_words, steps
+
+PHASES = {"": 0, "forward": 0, "backward": 1, "update": 2, "input": 3}
+"""Where the ops of each phase are counted, those of none with the forward ones; others come last."""
+
+OTHERS = 4
 
 SCHEMA = "nbtf-view/1"
 HEARTBEAT = 2.0
@@ -50,6 +55,7 @@ class Feed:
         self._seen: object = None
         self._heard_until = 0
         self._histories: dict[str, history.History] = {}
+        self._phases: dict[str, list[int]] = {}
         self._code_line = lru_cache(REMEMBERED)(session.code_line)
         self._moment: tuple[runtime.Snapshot, list[runtime.DeviceInfo]] | None = None
         self._maps: dict[str, tuple[Sequence[Any], float]] = {}
@@ -146,6 +152,7 @@ class Feed:
             "card_memory": device.memory,
             "memory": memory,
             "ops": sum([count for _, count, _ in counts]),
+            "phases": self._phases.get(device.name, []),
             "constants": sum([count for op, count, _ in counts if op == CONSTANT]),
             "counts": [
                 [one_line(op), count, one_line(reason_in_words(op, device.name, reason))] for op, count, reason in most
@@ -172,6 +179,7 @@ class Feed:
         for event in events:
             if event.seq > self._heard_until and isinstance(event, runtime.Allocated | runtime.Freed):
                 told.setdefault(short(event.device), []).append(event)
+        self._phases = _phases(event for event in events if event.seq > self._heard_until)
         self._heard_until = max(self._heard_until, events[-1].seq if events else 0)
         known = [device for device in found if device.in_use is not None]
         for device in known:
@@ -249,6 +257,16 @@ class Feed:
         took = time.monotonic() - began
         if took > PATIENCE * seconds:
             self._holders_again = began + took + MAP_PART * took
+
+
+def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
+    """Returns how many ops of each phase each device ran, without those that are folded."""
+    phases: dict[str, list[int]] = {}
+    for event in events:
+        if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op):
+            counts = phases.setdefault(short(event.device), [0] * (OTHERS + 1))
+            counts[PHASES.get(event.phase, OTHERS)] += 1
+    return phases
 
 
 def _compiling() -> str:

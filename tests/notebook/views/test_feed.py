@@ -216,9 +216,7 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "schema rev wall hb lang busy ended since columns scope from heard ops devices copies words steps cells only"
     )
     assert of_all.split() == list(state)
-    of_device = (
-        "name label kind model card bus_id card_memory memory ops constants counts more history real work op last"
-    )
+    of_device = "name label kind model card bus_id card_memory memory ops phases constants counts more history real work op last"
     assert [*of_device.split(), "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 
 
@@ -271,6 +269,27 @@ def test_restart_goes_on_with_the_new_devices(shell: Shell, feed: Feed) -> None:
 
     assert ["CPU:0", "GPU:0", "GPU:1", "GPU:2"] == [one["name"] for one in state["devices"]]
     assert (None, False) == (device(state, "GPU:0")["memory"], "map" in device(state, "GPU:0"))
+
+
+# Phases
+
+
+def test_ops_since_the_last_look_are_counted_by_phase(shell: Shell, feed: Feed) -> None:
+    shell.run("x = tf.Variable(tf.ones([4, 4]))", "optimizer = tf.keras.optimizers.SGD()")
+    feed.state(busy=False)
+    shell.run(
+        "with tf.GradientTape() as tape: loss = tf.reduce_sum(tf.matmul(x, x))",
+        "optimizer.apply_gradients([(tape.gradient(loss, x), x)])",
+    )
+
+    state = feed.state(busy=False)
+
+    forward, backward, update, of_input, other = device(state, "GPU:0")["phases"]
+    assert forward >= 2
+    assert backward >= 2
+    assert update >= 1
+    assert (0, 0, []) == (of_input, other, device(state, "GPU:1")["phases"])
+    assert [] == device(feed.state(busy=False), "GPU:0")["phases"]
 
 
 # Scopes

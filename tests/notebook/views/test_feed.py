@@ -216,8 +216,10 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "schema rev wall hb lang busy ended since columns scope from heard ops devices copies words steps cells only"
     )
     assert of_all.split() == list(state)
-    of_device = "name label kind model card bus_id card_memory memory ops phases constants counts more history real work op last"
-    assert [*of_device.split(), "map", "largest_free", "free"] == list(device(state, "GPU:0"))
+    of_device = (
+        "name label kind model card bus_id card_memory memory ops phases constants counts more history real work"
+    )
+    assert [*of_device.split(), "op", "last", "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 
 
 def test_simulated_devices_say_so(feed: Feed) -> None:

@@ -136,7 +136,7 @@ class Feed:
         self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
     ) -> State:
         shown = [row for row in counts if row[0] != CONSTANT]
-        most = nsmallest(KINDS_OF_OPS, shown, key=lambda one: (-one[1], one[0]))
+        most = nsmallest(KINDS_OF_OPS, shown, key=lambda row: (bool(FOLDED.match(row[0])), -row[1], row[0]))
         past = self._histories.get(device.name)
         memory = None
         if device.in_use is not None:

@@ -454,3 +454,20 @@ def test_scene_is_small(records: dict[str, tf.runtime.Recording]) -> None:
     schedule = scheduled(records["step"])
     assert sum(map(len, columns["ops"].values())) <= 27 * len(schedule.ops) + 12
     assert sum(map(len, columns["copies"].values())) <= 38 * len(schedule.copies) + 20
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_left_out(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path, scheme: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    file = tmp_path / "step.html"
+    records["step"].to_html(file)
+    shown = opened(file, color_scheme=scheme, bypass_csp=True)  # axe is a script that the page does not let in
+
+    for tab in range(2):
+        shown.get_by_role("tab").nth(tab).click()
+        result = Axe().run(shown, None, {"runOnly": ["wcag2a", "wcag2aa"]}).response
+        assert result["passes"]
+        assert [] == [(each["id"], node["html"]) for each in result["violations"] for node in each["nodes"]]

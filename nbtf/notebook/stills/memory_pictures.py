@@ -10,7 +10,7 @@ from nbtf import runtime
 from nbtf._devices.sites import file_and_line
 from nbtf.notebook.device_names import full_name
 from nbtf.notebook.holders.holders import holder_names
-from nbtf.notebook.session import Session
+from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Words
@@ -82,7 +82,12 @@ def memory_picture(
     history = MemoryHistory(full, _limit(snapshot.events, full), snapshot.events, record.regions_before(name))
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"step is 0 to {history.steps - 1}. Got {step}")
-    return _picture(view, history, step, _fits(record, full), file_and_line, words)
+    return _picture(view, history, step, _fits(record, full), _code_line(), words)
+
+
+def _code_line() -> CodeLine:
+    """How lines are told: in a notebook by the number of the cell."""
+    return next((session.code_line for session in SESSIONS.values()), file_and_line)
 
 
 def memory_scenes(record: runtime.Recording, code_line: CodeLine) -> list[dict[str, Any]]:

@@ -1,0 +1,78 @@
+"""Do the stored pictures of the lessons say what the text beside them says?
+
+A text quotes a picture in italics: what is quoted and has a figure in it stands in a picture beside that text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.course.scenarios import lessons
+
+nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
+
+SVG = "image/svg+xml"
+QUOTATION = re.compile(r"(?<!\*)\*(?!\*)([^*\n]*\d[^*\n]*)(?<!\*)\*(?!\*)")
+
+
+def words(svg: str) -> list[str]:
+    """Returns all texts of a picture."""
+    return [text.strip() for text in ET.fromstring(svg).itertext() if text.strip()]
+
+
+def pictures(cell: Any) -> list[list[str]]:
+    """Returns the texts of each picture that a cell has stored."""
+    return [words(output["data"][SVG]) for output in cell.get("outputs", []) if SVG in output.get("data", {})]
+
+
+def unlike(cells: list[Any]) -> list[str]:
+    """Returns what is wrong: pictures that no text quotes, and quotations that are in no picture beside them."""
+    texts = [index for index, cell in enumerate(cells) if cell.cell_type == "markdown"]
+    beside: dict[int, list[list[str]]] = {index: [] for index in texts}
+    problems: list[str] = []
+    for before, after in zip(texts, [*texts[1:], len(cells)], strict=True):
+        drawn = [picture for cell in cells[before + 1 : after] for picture in pictures(cell)]
+        for text in (before, after):
+            beside.get(text, []).extend(drawn)
+        quoted = [quotation for text in (before, after) if text in beside for quotation in _quoted(cells[text])]
+        problems += [f"no text quotes {p[0]!r}" for p in drawn if not any(_says(p, each) for each in quoted)]
+    for text, drawn in beside.items():
+        if drawn:
+            problems += [f"no picture says {q!r}" for q in _quoted(cells[text]) if not any(_says(p, q) for p in drawn)]
+    return problems
+
+
+def _quoted(cell: Any) -> list[str]:
+    return QUOTATION.findall(cell.source)
+
+
+def _says(picture: list[str], quotation: str) -> bool:
+    return any(re.search(rf"(?<![\d.,]){re.escape(quotation)}(?![\d.,]*\d)", text) for text in picture)
+
+
+@pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
+def test_a_picture_says_what_the_text_beside_it_says(path: Path) -> None:
+    assert unlike(nbformat.read(path, as_version=4).cells) == []
+
+
+@pytest.mark.parametrize("lesson", ["06_out_of_memory", "08_several_gpus_by_hand", "09_mirrored_strategy"])
+def test_a_lesson_has_a_picture(lesson: str) -> None:
+    path = next(path for path in lessons() if path.stem == lesson)
+
+    assert any(pictures(cell) for cell in nbformat.read(path, as_version=4).cells)
+
+
+@pytest.mark.parametrize("lesson", ["06_out_of_memory", "08_several_gpus_by_hand", "09_mirrored_strategy"])
+def test_a_picture_with_other_figures_is_noticed(lesson: str) -> None:
+    cells = nbformat.read(next(path for path in lessons() if path.stem == lesson), as_version=4).cells
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            if SVG in output.get("data", {}):
+                output["data"][SVG] = re.sub(r">([^<]*\d[^<]*)<", ">77 PiB<", output["data"][SVG])
+
+    assert unlike(cells) != []

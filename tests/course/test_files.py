@@ -13,7 +13,7 @@ from tests.course.scenarios import NOTEBOOKS
 FILES = sorted(NOTEBOOKS.rglob("*.ipynb"))
 each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(NOTEBOOKS).as_posix())
 
-LARGEST_PICTURE, LONGEST_LINE = 30_000, 2_000
+LARGEST_PICTURE, LONGEST_LINE = 50_000, 2_000
 """Bytes of a picture, and letters of its longest line: a curve."""
 
 

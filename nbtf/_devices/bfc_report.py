@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtf._devices.bfc_chunks import BINS, MIN_CHUNK, Region, Tile, bin_of, rounded
 from nbtf._devices.sizes import human
@@ -23,7 +23,7 @@ class ChunkView(NamedTuple):
     size: int
     in_use: bool
     requested: int
-    label: object
+    label: Any
     bin: int | None
 
 

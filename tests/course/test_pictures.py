@@ -1,6 +1,7 @@
 """Do the stored pictures of the lessons say what the text beside them says?
 
-A text quotes a picture in italics: what is quoted and has a figure in it stands in a picture beside that text.
+A text quotes a picture in italics: what is quoted and has a figure in it stands in a picture beside that text. The
+picture that a live view leaves is not read: it shows the end of a run that a reader watches.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def words(svg: str) -> list[str]:
 
 
 def pictures(cell: Any) -> list[list[str]]:
-    """Returns the texts of each picture that a cell has stored."""
+    """Returns the texts of each picture that a cell has stored; none of a live view."""
+    if "--live" in cell.source:
+        return []
     return [words(output["data"][SVG]) for output in cell.get("outputs", []) if SVG in output.get("data", {})]
 
 

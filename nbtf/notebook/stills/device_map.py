@@ -31,6 +31,9 @@ _ROOM, _COMPACT_ROOM = 150.0, 84.0
 
 _BELOW_HOST = 56.0
 
+_RECENT = 5_000
+"""Events of a session that are looked at for the memory over time: a picture is renewed after each cell."""
+
 
 def device_map(facts: MapFacts, width: float = WIDTH, words: Words | None = None) -> Picture:
     """Returns a room for each device, with what went between them; squares where there are many.
@@ -275,7 +278,7 @@ def map_of_session(session: Session, width: float = WIDTH) -> Still:
       width: in px; at least 320 are used.
     """
     recorder = session.recorder
-    whole = recorder.snapshot()
+    whole = recorder.snapshot(_RECENT)
     rest = whole.since(recorder.totals_before_machine())
     snapshot = rest._replace(events=whole.events[max(0, len(whole.events) - rest.heard) :])
     return Still(device_map(map_facts(snapshot, runtime.devices()), width))

@@ -279,9 +279,9 @@ class Pump:
         if self.session.cell is not None:
             return
         self._in_first_cell = False
-        self._patience.cell_ends()
         self.tick(wait=True, holders=True)
         self._renew_stills()
+        self._patience.cell_ends()  # last: a front end hears nothing before that
 
     def _renew_stills(self) -> None:
         if self.mode == "off" or self._stopped:

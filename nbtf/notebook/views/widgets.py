@@ -30,8 +30,11 @@ from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.pump import Pump, pump_of
 
 STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
+MOST_EVENTS = 10_000
+"""Of a session whose events are looked at for the picture of a GPU's memory; each cell's end may draw it."""
+
 MOST_STEPS = 1000
-"""Of a GPU's memory, in a picture of all of them; each cell's end may draw it."""
+"""Of a GPU's memory, in a picture of all of them."""
 
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
@@ -211,7 +214,8 @@ class MemoryView(View):
         """Returns what was where in the GPU to which anything happened; of several, what is where, all to one scale."""
         overview = memory_overview(self.state)
         shown = [device["name"] for device in self.state["devices"] if device["memory"] is not None]
-        if len(shown) == 1 and 0 < steps_by_device(self.session)[shown[0]] <= MOST_STEPS:
+        is_short = self.session.recorder.snapshot(0).heard <= MOST_EVENTS
+        if len(shown) == 1 and is_short and 0 < steps_by_device(self.session)[shown[0]] <= MOST_STEPS:
             try:
                 return picture_of_session(self.session, shown[0], "plane").picture
             except ValueError:  # its first events are no longer kept

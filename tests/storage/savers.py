@@ -215,6 +215,23 @@ def of_export(folder: Path) -> list[str]:
     return [line.split(",")[8] for line in lines]  # without the times
 
 
+def page_of(folder: Path, number: int) -> None:
+    with tf.runtime.recording() as record:
+        tf.zeros([number])
+    record.to_html(folder / "page.html")
+
+
+def of_page(folder: Path) -> list[str] | None:
+    """The result's shapes that stand in the page; None before there is one."""
+    path = folder / "page.html"
+    if not path.exists():
+        return None
+    page = path.read_text(encoding="utf-8")
+    scene = json.loads(page.split('id="nbtf-scene">')[1].split("</script>")[0])["scene"]
+    assert page.endswith("</html>\n")
+    return [fact[4] for fact in scene["timeline"]["facts"]]
+
+
 # ---- the command line
 
 
@@ -384,6 +401,7 @@ SAVERS = (
     in_versions("printed text", by_print, of_text("printed")),
     Saver("copy", with_sources, lambda f: by_copy(f, 2), of_text("copy")),
     in_versions("export", by_export, of_export),
+    in_versions("page", page_of, of_page),
     Saver("recorded notebook", lambda f: notebook(f / "lesson.ipynb", "Title"), record, of_notebook("lesson.ipynb")),
     Saver("run notebook", before_run, run, of_notebook("out.ipynb")),
     Saver("student's copy", before_student, student, of_notebook("copies/lesson.ipynb")),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nbtf import runtime
+
 
 class Verdict(NamedTuple):
     """Whether an answer is right, and the sentence about it."""
@@ -89,4 +91,4 @@ def verdict(name: str, names: Mapping[str, Any]) -> Verdict:
 def short_device(tensor: Any) -> str:
     """Returns where a tensor is, as in `GPU:1`; `no device` for what is no tensor."""
     full = getattr(tensor, "device", "")
-    return full.rpartition("device:")[2] if isinstance(full, str) and full else "no device"
+    return runtime.short_name(full) if isinstance(full, str) and full else "no device"

@@ -8,8 +8,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from nbtf._devices import discovery
-from nbtf._devices.cuda_first_use import Compiling as Compiling
 from nbtf._devices.discovery import sentence_of, simulated_machine
+from nbtf._devices.first_use import Compiling as Compiling
 from nbtf._devices.names import short_name as short_name
 from nbtf._devices.names import without_cuda as without_cuda
 from nbtf._devices.nvml import CardMonitor as CardMonitor
@@ -59,7 +59,7 @@ from nbtf._runtime.recorder import Snapshot as Snapshot
 from nbtf._runtime.replay import MemoryReplay as MemoryReplay
 
 if TYPE_CHECKING:
-    from nbtf._devices.bfc_report import RegionView
+    from nbtf._devices.bfc.report import RegionView
     from nbtf._frameworks.base import Arrays as Arrays
     from nbtf._frameworks.base import Card as Card
     from nbtf._frameworks.base import Framework

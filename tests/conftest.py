@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from nbtf._devices import discovery
-from nbtf._devices.cuda_probe import probe
-from nbtf._devices.discovery import PhysicalGPU, simulated_machine
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.cuda.probe import probe
+from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from unittest.mock import patch
 
-from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf.errors import FailedPreconditionError, InternalError
 

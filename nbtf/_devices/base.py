@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from nbtf._devices.cuda_first_use import FirstUse
+from nbtf._devices.first_use import FirstUse
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.sites import Site, Where, site_of
 from nbtf._types import DType

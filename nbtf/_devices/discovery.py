@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nbtf._devices import catalog, visibility
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import Card
 from nbtf._devices.sizes import gib
 
@@ -48,22 +49,6 @@ class SimulatedMachine(NamedTuple):
             return "0"
         memory = "" if self.memory_bytes == self.card.memory_bytes else f"@{self.memory_bytes / _MIB}MiB"
         return f"{self.count}x{self.card.name}{memory}"
-
-
-class PhysicalGPU(NamedTuple):
-    """One card that the process sees.
-
-    `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has. `ordinal` is
-    CUDA's number of a real card.
-    """
-
-    card: Card
-    machine_index: int
-    bus_id: str
-    uuid: str
-    simulated: bool
-    memory_bytes: int
-    ordinal: int = -1
 
 
 def simulated_machine(count: int, model: str | None = None, memory: float | str | None = None) -> SimulatedMachine:
@@ -151,7 +136,7 @@ def gpus(machine: SimulatedMachine | None, environ: Mapping[str, str]) -> tuple[
 
 def real_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
     """Returns this computer's own GPUs, as CUDA numbers them for this process."""
-    from nbtf._devices.cuda_probe import probe  # late: only who asks for devices pays for it
+    from nbtf._devices.cuda.probe import probe  # late: only who asks for devices pays for it
 
     return probe(environ).cards
 

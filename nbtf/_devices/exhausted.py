@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nbtf._devices.base import Label, MemoryStats, told
-from nbtf._devices.bfc import AllocatorStats, BFCAllocator
-from nbtf._devices.bfc_chunks import rounded
+from nbtf._devices.bfc.allocator import AllocatorStats, BFCAllocator
+from nbtf._devices.bfc.chunks import rounded
 from nbtf._devices.sites import WORDING
 from nbtf._devices.sizes import gib, mib, part_of, told_apart
 

@@ -16,19 +16,16 @@ from nbtf._devices.base import (
     Device,
     Label,
     Made,
-    MemoryStats,
-    Piece,
     Runnable,
     Spec,
     arrays_of,
     buffer_of,
     nbytes_of,
-    told,
 )
-from nbtf._devices.bfc import BFCAllocator
-from nbtf._devices.bfc_chunks import Chunk
-from nbtf._devices.bfc_report import RegionView
-from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.bfc.allocator import BFCAllocator
+from nbtf._devices.bfc.chunks import Chunk
+from nbtf._devices.bfc.memory import BFCMemory
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
@@ -51,50 +48,6 @@ _LEFT_FREE = 64 << 20
 
 _label_of: Callable[[Any], Label] = partial(cast("Any", tuple).__new__, Label)
 """Makes a label of a tuple in a third of the time: an op has one."""
-
-
-class SimulatedMemory:
-    """The account of one simulated GPU."""
-
-    def __init__(self, allocator: BFCAllocator) -> None:
-        """Reads an allocator."""
-        self._allocator = allocator
-        self.level = allocator.level
-
-    def stats(self) -> MemoryStats:
-        """Returns the account of this moment."""
-        stats = self._allocator.stats()
-        return MemoryStats(
-            in_use=stats.bytes_in_use,
-            peak=stats.peak_bytes_in_use,
-            requested=stats.requested_bytes,
-            pool=stats.pool_bytes,
-            limit=stats.bytes_limit,
-            num_allocs=stats.num_allocs,
-            largest_alloc=stats.largest_alloc_size,
-            largest_free=stats.largest_free_chunk,
-        )
-
-    def reset_peak(self) -> None:
-        """Sets the peak to what is in use now, and counts allocations anew, as TensorFlow's reset does."""
-        self._allocator.clear_stats()
-
-    def map(self) -> tuple[RegionView, ...]:
-        """Returns regions and chunks."""
-        return tuple(
-            region._replace(chunks=tuple(chunk._replace(label=told(chunk.label)) for chunk in region.chunks))
-            for region in self._allocator.snapshot()
-        )
-
-    def piece(self, hold: object) -> Piece | None:
-        """Returns where a chunk is; None when it has been given back."""
-        if not isinstance(hold, Chunk) or not hold.in_use:
-            return None
-        return Piece(hold.region, hold.offset, hold.size, hold.requested)
-
-    def trim(self) -> int:
-        """Gives idle regions back where memory grows with use; returns the bytes."""
-        return self._allocator.trim() if self._allocator.growth else 0
 
 
 class SimulatedGPU(Device):
@@ -122,7 +75,7 @@ class SimulatedGPU(Device):
         self.constants = {}
         self.card = card
         self.allocator = allocator
-        self.memory = SimulatedMemory(allocator)
+        self.memory = BFCMemory(allocator)
         self._scratch: Chunk | None = None
         self._journal: Journal | None = None
         self._unlooked = 0
@@ -225,7 +178,7 @@ class SimulatedGPU(Device):
     def use(self, allocator: BFCAllocator) -> None:
         """Takes another allocator, before it has started."""
         self.allocator = allocator
-        self.memory = SimulatedMemory(allocator)
+        self.memory = BFCMemory(allocator)
         allocator.keep_journal(self._journal)
 
     def start(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
-from nbtf._devices.cuda_guard import context_state
+from nbtf._devices.cuda.guard import context_state
 from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Pool, cautious, describe, piece
 from nbtf._runtime.holding import Holding
 

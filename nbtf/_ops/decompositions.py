@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._devices.cuda_solvers import failing
+from nbtf._devices.cuda.solvers import failing
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.comparison import greater
 from nbtf._ops.complexes import real

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._devices.cuda_solvers import REPORTED, failing
+from nbtf._devices.cuda.solvers import REPORTED, failing
 from nbtf._ops.broadcasting import reshape, unbroadcast
 from nbtf._ops.diagonals import band_part
 from nbtf._ops.elementwise import negative

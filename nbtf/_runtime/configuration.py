@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nbtf._devices.discovery import SIMULATED_GPUS, PhysicalGPU, SimulatedMachine, gpus, machine_from_environment
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.discovery import SIMULATED_GPUS, SimulatedMachine, gpus, machine_from_environment
 
 
 class PhysicalDevice(NamedTuple):

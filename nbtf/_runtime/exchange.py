@@ -38,10 +38,10 @@ def lent(tensor: Any, how: dict[str, Any]) -> Any:
       BufferError: the consumer asked for what cannot be.
     """
     if dlpack_device(tensor)[0] == CUDA:
-        from nbtf._devices import cuda_exchange
+        from nbtf._devices.cuda import exchange
 
         device: Any = place_of(tensor)
-        return cuda_exchange.lend(device, tensor, how)
+        return exchange.lend(device, tensor, how)
     how = {name: value for name, value in how.items() if value is not None}
     wanted = how.pop("dl_device", (CPU, 0))
     simulated = place_of(tensor).simulated
@@ -82,10 +82,10 @@ def cuda_interface(tensor: Any) -> dict[str, Any]:
     """
     if dlpack_device(tensor)[0] != CUDA:
         raise AttributeError(_elsewhere(tensor, place_of(tensor).simulated))
-    from nbtf._devices import cuda_exchange
+    from nbtf._devices.cuda import exchange
 
     device: Any = place_of(tensor)
-    return cuda_exchange.interface(device, tensor)
+    return exchange.interface(device, tensor)
 
 
 def adopted(value: Any) -> tuple[Buffer, DType, Device]:
@@ -116,13 +116,13 @@ def adopted(value: Any) -> tuple[Buffer, DType, Device]:
 
 
 def _on_card(source: Any, ordinal: int | None) -> tuple[Buffer, DType, Device]:
-    from nbtf._devices import cuda_exchange
+    from nbtf._devices.cuda import exchange
 
     machine, scope = CURRENT.context.devices, SCOPE() and current_scope()
     asked = None if scope is None or scope.request is None else scope.request.name
     wanted = None if asked is None else machine.by_name.get(asked)
-    device = cuda_exchange.device_of(machine.devices, source, ordinal, wanted)
-    buffer = cuda_exchange.adopt(device, source)
+    device = exchange.device_of(machine.devices, source, ordinal, wanted)
+    buffer = exchange.adopt(device, source)
     return buffer, _dtype_of(buffer._array), device
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from nbtf._devices.bfc import BFCAllocator
-from nbtf._devices.bfc_chunks import Chunk
-from nbtf._devices.bfc_report import RegionView
+from nbtf._devices.bfc.allocator import BFCAllocator
+from nbtf._devices.bfc.chunks import Chunk
+from nbtf._devices.bfc.report import RegionView
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Event, Freed, Refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nbtf._devices.cuda_probe import hidden, probe
+from nbtf._devices.cuda.probe import hidden, probe
 from nbtf._devices.discovery import gpus
 from nbtf._devices.names import short_name
 from nbtf._runtime.context import CURRENT, Context

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.configuration import Configuration, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf.errors import AlreadyExistsError
 
 if TYPE_CHECKING:
-    from nbtf._devices.cuda import CudaGPU
+    from nbtf._devices.cuda.device import CudaGPU
 
 
 class LogicalGPU(NamedTuple):
@@ -103,7 +103,7 @@ class GPUs:
         card = self._configuration.cards[physical]
         if card.simulated:
             return SimulatedGPU(len(self.made), card, memory)
-        from nbtf._devices.cuda import CudaGPU
+        from nbtf._devices.cuda.device import CudaGPU
 
         return CudaGPU(len(self.made), card, memory, alone)
 
@@ -112,7 +112,7 @@ class GPUs:
         environ = self._configuration.environ
         card = self._configuration.cards[wanted.physical]
         if not card.simulated:
-            from nbtf._devices.cuda_memory import plan_for
+            from nbtf._devices.cuda.memory import plan_for
 
             limit = None if wanted.wish is None else wanted.wish.memory_limit
             return plan_for(limit, options.fraction, options.growth, environ)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from nbtf._devices.base import Device, Label, Piece
-from nbtf._devices.bfc_report import RegionView
+from nbtf._devices.bfc.report import RegionView
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._runtime.context import CURRENT, Context
 

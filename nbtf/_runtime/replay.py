@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nbtf._devices.bfc_chunks import bin_of
-from nbtf._devices.bfc_report import ChunkView, RegionView
+from nbtf._devices.bfc.chunks import bin_of
+from nbtf._devices.bfc.report import ChunkView, RegionView
 from nbtf._runtime.events import Allocated, Event, Freed
 
 

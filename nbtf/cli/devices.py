@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
-from nbtf._devices.cuda_probe import probe
+from nbtf._devices.cuda.probe import probe
 from nbtf._devices.sizes import gib
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.table import table

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbtf import runtime
-from nbtf._devices.cuda_probe import Probe, hidden, probe
+from nbtf._devices.cuda.probe import Probe, hidden, probe
 from nbtf._devices.nvml import strange_pids
 from nbtf.cli.finding import Finding
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from nbtf import runtime
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import CARDS
-from nbtf._devices.cuda_probe import Probe
-from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.cuda.probe import Probe
 from nbtf.cli import real_gpus
 from nbtf.cli.finding import Finding
 from nbtf.cli.real_gpus import CuPy

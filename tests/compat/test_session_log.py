@@ -8,7 +8,8 @@ import pytest
 
 import nbtf
 import nbtf.compat.v1 as tf
-from nbtf._devices import cuda_probe, discovery
+from nbtf._devices import discovery
+from nbtf._devices.cuda import probe as cuda_probe
 from nbtf._runtime.context import CURRENT, Context, use_context
 from nbtf.compat._v1._session.log import Placed, SessionLog
 from tests import fake_cupy

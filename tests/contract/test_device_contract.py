@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
-from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
-from nbtf._devices.cuda import CudaGPU
-from nbtf._devices.cuda_memory import plan_for
-from nbtf._devices.cuda_probe import ask, probe
+from nbtf._devices.cuda.device import CudaGPU
+from nbtf._devices.cuda.memory import plan_for
+from nbtf._devices.cuda.probe import ask, probe
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._ops.broadcasting import Reshape, Sum

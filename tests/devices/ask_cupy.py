@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbtf._devices.cuda_errors import is_out_of_memory, meaning
-from nbtf._devices.cuda_solvers import REPORTED, failing
+from nbtf._devices.cuda.errors import is_out_of_memory, meaning
+from nbtf._devices.cuda.solvers import REPORTED, failing
 from nbtf.errors import InvalidArgumentError
 from tests import fake_cupy
 from tests.devices.cupy_surface import PARAMETERS, SURFACE

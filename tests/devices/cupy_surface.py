@@ -32,7 +32,7 @@ PARAMETERS = {
 }
 """Parameters that the device passes by name."""
 
-DEVICE = sorted(Path(__file__).parents[2].glob("nbtf/_devices/cuda*.py"))
+DEVICE = sorted(Path(__file__).parents[2].glob("nbtf/_devices/cuda/*.py"))
 # What parts of CuPy are called in the files of the device.
 PARTS = {
     "cupy": "",

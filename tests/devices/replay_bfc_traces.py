@@ -15,7 +15,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from nbtf._devices.bfc import BFCAllocator, Chunk, Driver
+from nbtf._devices.bfc.allocator import BFCAllocator, Chunk, Driver
 
 _CONFIG = {
     "memory_limit",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc.allocator import BFCAllocator
 
 BIN_STARTS = [256 << number for number in range(21)]
 

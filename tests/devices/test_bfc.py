@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbtf._devices.bfc import BFCAllocator, Chunk, Driver
+from nbtf._devices.bfc.allocator import BFCAllocator, Chunk, Driver
 from tests.devices.slow_bfc import problems
 
 MIB = 1 << 20

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbtf._devices.bfc import BFCAllocator, Chunk, Driver
+from nbtf._devices.bfc.allocator import BFCAllocator, Chunk, Driver
 from tests.devices.slow_bfc import SlowBFC, problems
 
 MIB = 1 << 20

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtf._devices import cuda as device_file
 from nbtf._devices.base import Label, Spec
-from nbtf._devices.cuda import CudaGPU
+from nbtf._devices.cuda import device as device_file
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf._ops.broadcasting import Reshape, Sum
 from nbtf._ops.elementwise import AddV2
 from nbtf._ops.linalg import MatMul
@@ -379,7 +379,7 @@ def test_a_kernel_that_takes_long_at_its_first_use_is_told_once(
 ) -> None:
     device = gpu()
     clock = iter(range(100))
-    monkeypatch.setattr(sys.modules["nbtf._devices.cuda_first_use"], "perf_counter", lambda: next(clock) * 0.3)
+    monkeypatch.setattr(sys.modules["nbtf._devices.first_use"], "perf_counter", lambda: next(clock) * 0.3)
     x = device.put(ones())
     for _ in range(2):
         doubled(device, x)
@@ -394,7 +394,7 @@ def test_a_kernel_that_takes_long_at_its_first_use_is_told_once(
 def test_another_thread_sees_what_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     device = gpu()
     now = [0.0]
-    monkeypatch.setattr(sys.modules["nbtf._devices.cuda_first_use"], "perf_counter", lambda: now[0])
+    monkeypatch.setattr(sys.modules["nbtf._devices.first_use"], "perf_counter", lambda: now[0])
     device._uses.start("MatMul")
     at_once = device._uses.now()
     now[0] = 0.5
@@ -406,7 +406,7 @@ def test_what_failed_is_no_longer_being_compiled(machine: FakeMachine, monkeypat
     device = gpu()
     x = device.put(ones())
     now = [0.0]
-    monkeypatch.setattr(sys.modules["nbtf._devices.cuda_first_use"], "perf_counter", lambda: now[0])
+    monkeypatch.setattr(sys.modules["nbtf._devices.first_use"], "perf_counter", lambda: now[0])
     machine.faults.append(("kernel", ValueError("shapes")))
     with pytest.raises(ValueError, match="shapes"):
         doubled(device, x)

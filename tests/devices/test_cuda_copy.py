@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtf._devices import cuda_copy
 from nbtf._devices.cpu import CPU
-from nbtf._devices.cuda import CudaGPU
-from nbtf._devices.cuda_copy import unpinned
+from nbtf._devices.cuda import copying as cuda_copy
+from nbtf._devices.cuda.copying import unpinned
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf.errors import InternalError
 from tests import fake_cupy
 from tests.fake_cupy import runtime

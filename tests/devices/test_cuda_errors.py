@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbtf import errors
-from nbtf._devices.cuda_errors import is_out_of_memory, meaning
+from nbtf._devices.cuda.errors import is_out_of_memory, meaning
 from tests.fake_cupy.memory import OutOfMemoryError
 from tests.fake_cupy.runtime import CUDARuntimeError
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtf._devices import cuda_guard
-from nbtf._devices.cuda import CudaGPU
+from nbtf._devices.cuda import guard as cuda_guard
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf._ops.elementwise import AddV2
 from tests import fake_cupy
 from tests.fake_cupy import cuda, runtime

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nbtf._devices.base import Label
-from nbtf._devices.cuda import CudaGPU
-from nbtf._devices.cuda_memory import plan_for
+from nbtf._devices.cuda.device import CudaGPU
+from nbtf._devices.cuda.memory import plan_for
 from nbtf._devices.limits import reserve
 from nbtf._ops.broadcasting import Reshape
 from nbtf._ops.elementwise import AddV2

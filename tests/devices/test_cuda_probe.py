@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from nbtf._devices import cuda_probe
 from nbtf._devices.catalog import find_card
-from nbtf._devices.cuda_probe import Probe, ask, hidden, look, probe
+from nbtf._devices.cuda import probe as cuda_probe
+from nbtf._devices.cuda.probe import Probe, ask, hidden, look, probe
 from tests import fake_cupy
 from tests.fake_cupy.machine import FakeMachine
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbtf._devices import cuda_probe
-from nbtf._devices.cuda import CudaGPU
-from nbtf._devices.cuda_guard import Events
-from nbtf._devices.cuda_memory import plan_for
+from nbtf._devices.cuda import probe as cuda_probe
+from nbtf._devices.cuda.device import CudaGPU
+from nbtf._devices.cuda.guard import Events
+from nbtf._devices.cuda.memory import plan_for
 from nbtf._ops.elementwise import AddV2
 from nbtf._ops.shape import Transpose
 from tests import fake_cupy

@@ -11,10 +11,11 @@ import pytest
 
 from nbtf._devices import simulated
 from nbtf._devices.base import Label, Spec
-from nbtf._devices.bfc import BFCAllocator, Driver
+from nbtf._devices.bfc.allocator import BFCAllocator, Driver
+from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import gpus, simulated_machine
-from nbtf._devices.simulated import SimulatedGPU, SimulatedMemory
+from nbtf._devices.simulated import SimulatedGPU
 from nbtf._types import float32
 from nbtf.errors import ResourceExhaustedError
 
@@ -44,8 +45,8 @@ def _gpu(mib: float = 64, index: int = 0, driver: Driver | None = None, growth: 
     return SimulatedGPU(index, card, BFCAllocator(limit, driver=driver, growth=growth, name=f"GPU_{index}_bfc"))
 
 
-def _memory(gpu: SimulatedGPU) -> SimulatedMemory:
-    assert isinstance(gpu.memory, SimulatedMemory)
+def _memory(gpu: SimulatedGPU) -> BFCMemory:
+    assert isinstance(gpu.memory, BFCMemory)
     return gpu.memory
 
 
@@ -376,7 +377,7 @@ def test_a_large_card_in_a_small_process_is_an_error_not_a_death() -> None:
     program = """
 import resource
 import numpy as np
-from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf.errors import ResourceExhaustedError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nbtf._devices.cuda import CudaGPU
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf._runtime.context import CURRENT
 from tests.devices.test_cupy_surface import WAITING
 from tests.fake_cupy.devices import fake_context

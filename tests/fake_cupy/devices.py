@@ -8,9 +8,9 @@ from typing import Any
 from unittest.mock import patch
 
 from nbtf._devices import discovery
-from nbtf._devices.cuda import CudaGPU
-from nbtf._devices.cuda_memory import plan_for
-from nbtf._devices.cuda_probe import ask
+from nbtf._devices.cuda.device import CudaGPU
+from nbtf._devices.cuda.memory import plan_for
+from nbtf._devices.cuda.probe import ask
 from nbtf._runtime.context import Context, use_context
 from tests import fake_cupy
 from tests.fake_cupy import cuda

@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from nbtf._devices.cuda_probe import probe  # noqa: E402  # the folder above must be known first
+from nbtf._devices.cuda.probe import probe  # noqa: E402  # the folder above must be known first
 from tests.gpu.stages import STAGES, Stage  # noqa: E402
 from tests.gpu.summary import summary  # noqa: E402
 

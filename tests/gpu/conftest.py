@@ -7,8 +7,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from nbtf._devices import cuda_probe, discovery
-from nbtf._devices.cuda import CudaGPU
+from nbtf._devices import discovery
+from nbtf._devices.cuda import probe as cuda_probe
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf._runtime.context import Context, use_context
 from tests import fake_cupy
 

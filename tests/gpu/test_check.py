@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbtf._devices.cuda_probe import Probe
+from nbtf._devices.cuda.probe import Probe
 from tests.gpu import check
 from tests.gpu.stages import STAGES, Stage
 from tests.gpu.stages.record import Record

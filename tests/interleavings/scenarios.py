@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import nbtf as tf
-from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import CURRENT, Context, use_context
 from nbtf._runtime.scopes import HERE

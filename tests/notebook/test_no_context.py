@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 import nbtf as tf
-from nbtf._devices import cuda_probe, discovery, nvml
+from nbtf._devices import discovery, nvml
+from nbtf._devices.cuda import probe as cuda_probe
 from nbtf._runtime.context import Context, use_context
 from nbtf.notebook.session import SESSIONS
 from tests import fake_cupy

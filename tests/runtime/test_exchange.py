@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices import cuda_probe, discovery
-from nbtf._devices.cuda import CudaGPU
-from nbtf._devices.cuda_guard import Events
+from nbtf._devices import discovery
+from nbtf._devices.cuda import probe as cuda_probe
+from nbtf._devices.cuda.device import CudaGPU
+from nbtf._devices.cuda.guard import Events
 from nbtf._runtime.context import CURRENT, Context, use_context
 from nbtf._runtime.exchange import Capsule
 from nbtf.errors import FailedPreconditionError, InternalError, InvalidArgumentError, UnimplementedError

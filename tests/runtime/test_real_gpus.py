@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices.cuda import CudaGPU
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import OpExecuted
 from nbtf._runtime.scopes import HERE

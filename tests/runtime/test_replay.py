@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices import bfc_report
-from nbtf._devices.bfc import BFCAllocator
+from nbtf._devices.bfc import report as bfc_report
+from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.replay import MemoryReplay

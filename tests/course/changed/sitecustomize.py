@@ -69,7 +69,9 @@ def _exchanged(gpu: Any) -> Any:
 
 def figures() -> None:
     """Adds one to products, gives cards and pools other sizes, and messages other words."""
-    from nbtf._devices import bfc_pool, cuda_probe, discovery, limits
+    from nbtf._devices import discovery, limits
+    from nbtf._devices.bfc import pool as bfc_pool
+    from nbtf._devices.cuda import probe as cuda_probe
     from nbtf._ops.linalg import MatMul
     from nbtf._runtime.configuration import Configuration
     from nbtf.errors import OpError

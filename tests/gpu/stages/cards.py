@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import nbtf as tf
-from nbtf._devices import cuda_probe, discovery
-from nbtf._devices.cuda import CudaGPU, load_cupy
-from nbtf._devices.cuda_memory import plan_for
-from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices import discovery
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.cuda import probe as cuda_probe
+from nbtf._devices.cuda.device import CudaGPU
+from nbtf._devices.cuda.library import load_cupy
+from nbtf._devices.cuda.memory import plan_for
 from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
-from nbtf._devices.cuda_first_use import Compiling
+from nbtf._devices.first_use import Compiling
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views import feed as feed_module

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TextIO
 
 from nbtf._devices.base import Device
-from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.sites import warn
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.log_styles import STYLES, LogStyle

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nbtf._devices.bfc_chunks import BINS, MIN_CHUNK, Region, Tile, bin_of, rounded
+from nbtf._devices.bfc.chunks import BINS, MIN_CHUNK, Region, Tile, bin_of, rounded
 from nbtf._devices.sizes import human
 
 if TYPE_CHECKING:
-    from nbtf._devices.bfc import BFCAllocator
+    from nbtf._devices.bfc.allocator import BFCAllocator
 
 _NO_HANDLE = 2**64 - 1
 _PICTURE_WIDTH = 100

@@ -8,7 +8,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from nbtf._devices.bfc_chunks import MIN_CHUNK, Hole, OldHandles, Region, Tile, rounded
+from nbtf._devices.bfc.chunks import MIN_CHUNK, Hole, OldHandles, Region, Tile, rounded
 from nbtf._locks import new_lock
 
 # Every rule and constant of this file: bfc_allocator.h and .cc of TensorFlow 2.21.

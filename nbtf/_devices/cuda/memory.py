@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from nbtf._devices.base import Label, MemoryStats, Piece
-from nbtf._devices.cuda_external import Externals
+from nbtf._devices.cuda.external import Externals
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._types import as_dtype
 

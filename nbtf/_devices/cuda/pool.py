@@ -7,8 +7,8 @@ from typing import Any
 from weakref import ref
 
 from nbtf._devices.base import Label, MemoryStats, Piece, told
-from nbtf._devices.cuda_guard import make_current_again
-from nbtf._devices.cuda_memory import UNIT, Plan, What
+from nbtf._devices.cuda.guard import make_current_again
+from nbtf._devices.cuda.memory import UNIT, Plan, What
 
 _TRIES = 20
 """How often a preallocation asks for less; a third of the first request is left then."""

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import CARDS, Card
-from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.cuda.library import load_cupy
 from nbtf._locks import new_lock
 
 SWITCH = "NBTF_GPU"
@@ -92,14 +93,7 @@ def hidden(environ: Mapping[str, str]) -> str:
     return ""
 
 
-def _load() -> Any:
-    """Imports CuPy; its place is the file of the device."""
-    from nbtf._devices.cuda import load_cupy
-
-    return load_cupy()
-
-
-def look(load: Callable[[], Any] = _load, driver: Callable[[str], object] = ctypes.CDLL) -> Probe:
+def look(load: Callable[[], Any] = load_cupy, driver: Callable[[str], object] = ctypes.CDLL) -> Probe:
     """Climbs from what costs nothing to what costs most, and stops at the first no.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._devices.base import Buffer, buffer_of
-from nbtf._devices.cuda import CudaGPU
+from nbtf._devices.cuda.device import CudaGPU
 from nbtf.errors import FailedPreconditionError
 
 

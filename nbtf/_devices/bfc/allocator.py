@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nbtf._devices import bfc_report
-from nbtf._devices.bfc_chunks import Block, Chunk, Hole, bin_of
-from nbtf._devices.bfc_pool import Driver as Driver
-from nbtf._devices.bfc_pool import Pool
-from nbtf._devices.bfc_report import RegionView
+from nbtf._devices.bfc.chunks import Block, Chunk, Hole, bin_of
+from nbtf._devices.bfc.pool import Driver as Driver
+from nbtf._devices.bfc.pool import Pool
+from nbtf._devices.bfc.report import RegionView, dump, picture, views
 from nbtf._devices.journal import Box, Entry, Journal
 
 # Every rule, constant and text of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
@@ -167,13 +166,13 @@ class BFCAllocator(Pool):
         """Returns all regions with all chunks, by address."""
         with self._lock:
             self._do_frees()
-            return bfc_report.views(self._regions)
+            return views(self._regions)
 
     def occupancy(self) -> str:
         """Returns TensorFlow's picture: 100 characters, `*` asked for, `x` wasted by rounding, `_` free."""
         with self._lock:
             self._do_frees()
-            return bfc_report.picture(self._regions)
+            return picture(self._regions)
 
     def report(self, nbytes: int, op: str = "") -> str:
         """Returns what TensorFlow 2.21 writes on stderr when an allocation of this size fails.
@@ -184,7 +183,7 @@ class BFCAllocator(Pool):
         """
         with self._lock:
             self._do_frees()
-            return bfc_report.dump(self, nbytes, op)
+            return dump(self, nbytes, op)
 
     def trim(self) -> int:
         """Gives idle regions back to the card; returns their bytes."""

@@ -13,16 +13,18 @@ from weakref import WeakSet
 
 import numpy as np
 
-from nbtf._devices import cuda_errors, exhausted
+from nbtf._devices import exhausted
 from nbtf._devices.base import Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
-from nbtf._devices.cuda_copy import NotReachable, between, unpinned
-from nbtf._devices.cuda_first_use import FirstUse
-from nbtf._devices.cuda_guard import Before, Events, Guard, make_current_again, stream_for
-from nbtf._devices.cuda_memory import CudaMemory, Kind, Plan, What
-from nbtf._devices.cuda_pool import PoolMemory
-from nbtf._devices.cuda_probe import FORKED
-from nbtf._devices.discovery import PhysicalGPU
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.cuda import errors as cuda_errors
+from nbtf._devices.cuda.copying import NotReachable, between, unpinned
+from nbtf._devices.cuda.guard import Before, Events, Guard, make_current_again, stream_for
+from nbtf._devices.cuda.library import load_cupy
+from nbtf._devices.cuda.memory import CudaMemory, Kind, Plan, What
+from nbtf._devices.cuda.pool import PoolMemory
+from nbtf._devices.cuda.probe import FORKED
 from nbtf._devices.exhausted import Request
+from nbtf._devices.first_use import FirstUse
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site, Where
 from nbtf._locks import new_lock
@@ -31,13 +33,6 @@ from nbtf.errors import FailedPreconditionError, OpError, ResourceExhaustedError
 
 SYNC = "NBTF_SYNC"
 _OFF = frozenset({"", "0", "false", "off", "no"})
-
-
-def load_cupy() -> Any:
-    """Imports CuPy: the only place that does."""
-    import cupy  # pyright: ignore[reportMissingImports]  # it need not be there
-
-    return cupy  # pyright: ignore[reportUnknownVariableType]
 
 
 class CudaGPU(Device):
@@ -155,7 +150,7 @@ class CudaGPU(Device):
         name = f"GPU_{self.index}_{'bfc' if self._plan.bfc else 'pool'}"
         if not self._plan.bfc:
             return PoolMemory(self.xp, self.ordinal, limit, self._plan, name)
-        from nbtf._devices.cuda_region import RegionMemory
+        from nbtf._devices.cuda.region import RegionMemory
 
         return RegionMemory(self.xp, self.ordinal, limit, self._plan, name)
 

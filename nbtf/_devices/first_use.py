@@ -1,4 +1,4 @@
-"""Is a GPU compiling a kernel? CuPy does so when an op meets new dtypes and ranks; the cell waits meanwhile."""
+"""Is a device compiling a kernel? CuPy does so when an op meets new dtypes and ranks; the cell waits meanwhile."""
 
 from __future__ import annotations
 

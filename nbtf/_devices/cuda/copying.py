@@ -10,7 +10,7 @@ import numpy as np
 from nbtf._devices.base import Buffer, Label
 
 if TYPE_CHECKING:
-    from nbtf._devices.cuda import CudaGPU
+    from nbtf._devices.cuda.device import CudaGPU
 
 # cudaErrorInvalidValue, cudaErrorPeerAccessUnsupported, cudaErrorPeerAccessNotEnabled. Source: as in cuda_errors.
 _NO_WAY = frozenset({1, 217, 705})

@@ -7,11 +7,11 @@ import threading
 from typing import Any
 
 from nbtf._devices.base import Label, Piece, told
-from nbtf._devices.bfc import BFCAllocator, Driver
-from nbtf._devices.bfc_chunks import Chunk, Region
-from nbtf._devices.cuda_errors import is_out_of_memory
-from nbtf._devices.cuda_memory import Plan, What
-from nbtf._devices.simulated import SimulatedMemory
+from nbtf._devices.bfc.allocator import BFCAllocator, Driver
+from nbtf._devices.bfc.chunks import Chunk, Region
+from nbtf._devices.bfc.memory import BFCMemory
+from nbtf._devices.cuda.errors import is_out_of_memory
+from nbtf._devices.cuda.memory import Plan, What
 
 
 class RealDriver(Driver):
@@ -59,7 +59,7 @@ class RegionAllocator(BFCAllocator):
         return nbytes
 
 
-class RegionMemory(SimulatedMemory):
+class RegionMemory(BFCMemory):
     """Hands pieces of its regions to CuPy."""
 
     def __init__(self, cupy: Any, ordinal: int, limit: int, plan: Plan, name: str) -> None:

@@ -1,0 +1,1 @@
+"""TensorFlow's allocator, best fit with coalescing: chunks, pool, account and dump."""

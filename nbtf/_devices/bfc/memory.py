@@ -1,0 +1,52 @@
+"""The memory of a GPU whose chunks TensorFlow's allocator hands out, on a simulated card or a real one."""
+
+from __future__ import annotations
+
+from nbtf._devices.base import MemoryStats, Piece, told
+from nbtf._devices.bfc.allocator import BFCAllocator
+from nbtf._devices.bfc.chunks import Chunk
+from nbtf._devices.bfc.report import RegionView
+
+
+class BFCMemory:
+    """The account of one GPU."""
+
+    def __init__(self, allocator: BFCAllocator) -> None:
+        """Reads an allocator."""
+        self._allocator = allocator
+        self.level = allocator.level
+
+    def stats(self) -> MemoryStats:
+        """Returns the account of this moment."""
+        stats = self._allocator.stats()
+        return MemoryStats(
+            in_use=stats.bytes_in_use,
+            peak=stats.peak_bytes_in_use,
+            requested=stats.requested_bytes,
+            pool=stats.pool_bytes,
+            limit=stats.bytes_limit,
+            num_allocs=stats.num_allocs,
+            largest_alloc=stats.largest_alloc_size,
+            largest_free=stats.largest_free_chunk,
+        )
+
+    def reset_peak(self) -> None:
+        """Sets the peak to what is in use now, and counts allocations anew, as TensorFlow's reset does."""
+        self._allocator.clear_stats()
+
+    def map(self) -> tuple[RegionView, ...]:
+        """Returns regions and chunks."""
+        return tuple(
+            region._replace(chunks=tuple(chunk._replace(label=told(chunk.label)) for chunk in region.chunks))
+            for region in self._allocator.snapshot()
+        )
+
+    def piece(self, hold: object) -> Piece | None:
+        """Returns where a chunk is; None when it has been given back."""
+        if not isinstance(hold, Chunk) or not hold.in_use:
+            return None
+        return Piece(hold.region, hold.offset, hold.size, hold.requested)
+
+    def trim(self) -> int:
+        """Gives idle regions back where memory grows with use; returns the bytes."""
+        return self._allocator.trim() if self._allocator.growth else 0

@@ -1,0 +1,23 @@
+"""What a card is that this process sees, real or simulated."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nbtf._devices.catalog import Card
+
+
+class PhysicalGPU(NamedTuple):
+    """One card that the process sees.
+
+    `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has. `ordinal` is
+    CUDA's number of a real card.
+    """
+
+    card: Card
+    machine_index: int
+    bus_id: str
+    uuid: str
+    simulated: bool
+    memory_bytes: int
+    ordinal: int = -1

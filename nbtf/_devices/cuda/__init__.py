@@ -1,0 +1,1 @@
+"""A GPU of NVIDIA: its arrays, memory, streams and libraries through CuPy."""

@@ -6,10 +6,10 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices.names import parse
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf.compat._v1._graph.defaults import constant
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._session.colocation import Colocation, ConflictError, Types, is_generator, merged, order_of
 from nbtf.compat._v1._variables.reference import RefVariable
 

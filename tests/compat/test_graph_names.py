@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._graph.names import Names, default_name
 from nbtf.compat._v1._graph.defaults import constant, placeholder
 from nbtf.compat._v1._graph.gradients import gradients
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.names import Names, default_name
 
 
 def test_the_second_of_a_name_gets_a_number() -> None:

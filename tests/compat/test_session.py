@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._graph.tensor import GraphTensor
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._graph.defaults import constant, control_dependencies, no_op, placeholder
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._session.defaults import get_default_session
 from nbtf.compat._v1._session.session import Session
 from tests.machines import machine

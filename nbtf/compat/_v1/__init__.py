@@ -20,12 +20,12 @@ _V1 = "nbtf.compat._v1."
 
 _FROM = {
     # graphs
-    "AttrValue": "_graph.node_def",
+    "AttrValue": "nbtf._graph.node_def",
     "DeviceSpec": "_graph.device_spec",
     "Graph": "_graph.graph",
-    "GraphDef": "_graph.node_def",
-    "NodeDef": "_graph.node_def",
-    "Operation": "_graph.operation",
+    "GraphDef": "_graph.graph_def",
+    "NodeDef": "nbtf._graph.node_def",
+    "Operation": "nbtf._graph.operation",
     "colocate_with": "_graph.defaults",
     "constant": "_graph.defaults",
     "control_dependencies": "_graph.defaults",
@@ -459,7 +459,8 @@ def _found(name: str) -> _Any:
 
         return DimensionedShape
     if name in _FROM and not (now.eager and name in _EAGER and hasattr(nbtf, name)):
-        return getattr(_import_module(_V1 + _FROM[name]), name)
+        module = _FROM[name]
+        return getattr(_import_module(module if module.startswith("nbtf.") else _V1 + module), name)
     if name in _NAMESPACES:
         return _import_module(_V1 + name)
     if name in _WRAPPED_NAMESPACES:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import nbtf
+from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -14,7 +15,6 @@ from nbtf._storage import summaries
 from nbtf._types import string
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.absent import refusal
 from nbtf.compat._v1._variables.keys import GraphKeys
 

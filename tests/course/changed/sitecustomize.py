@@ -42,7 +42,7 @@ def places() -> None:
 
 def graphs() -> None:
     """Sends nodes of sessions to the last device of a type, and has nodes say their task as well."""
-    from nbtf.compat._v1._graph.operation import Operation
+    from nbtf._graph.operation import Operation
     from nbtf.compat._v1._session import placer
 
     first, ask = placer._best_first, Operation.ask_for_device

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
+from nbtf._graph.seeds import GraphStream
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.structure import flatten, map_structure
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor, constant_of
@@ -15,9 +18,6 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
-from nbtf.compat._v1._graph.seeds import GraphStream
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables.branches import outputs_in_branch
 from nbtf.compat._v1._variables.ops import MAKES
 from nbtf.compat._v1._variables.running import inputs_of_deferred, value_of
@@ -43,7 +43,7 @@ class Branch(Graph):
         """Returns a tensor that gets its value when the branch runs."""
         return self.add_source(PLACEHOLDER, "given", {"dtype": dtype, "shape": shape}, [(shape, dtype)]).outputs[0]
 
-    def reaches(self, graph: Graph) -> bool:
+    def reaches(self, graph: Any) -> bool:
         """Tells whether a graph is this one or one around it."""
         return graph is self or graph is self.outer or (isinstance(self.outer, Branch) and self.outer.reaches(graph))
 
@@ -103,7 +103,7 @@ class Branch(Graph):
         with self.outer.as_default():
             return self.outer.add_known(record, arguments, *others, **more)
 
-    def _owner_of(self, inputs: Sequence[Any]) -> Graph:
+    def _owner_of(self, inputs: Sequence[Any]) -> Any:
         for value in inputs:
             if value.__class__ is GraphTensor and not self.reaches(value.graph):
                 return super()._owner_of(inputs)

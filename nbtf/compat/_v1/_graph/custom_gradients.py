@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
@@ -13,7 +14,6 @@ from nbtf.autodiff import custom
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 Function = Callable[..., Any]
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.control import no_op as _no_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.conversion import constant_of
@@ -19,9 +22,7 @@ from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype
 from nbtf.compat._v1._graph.dimension import DimensionedShape
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 
 def get_default_graph() -> Graph:
@@ -39,7 +40,7 @@ def building() -> Graph | None:
     """Returns the graph that ops of `compat.v1` are added to; None where they run at once."""
     scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
-        return scope.graph if isinstance(scope.graph, Graph) else None
+        return cast("Graph", scope.graph) if isinstance(scope.graph, SymbolicGraph) else None
     if scope is not None and scope.at_once:
         return None
     return None if process().eager else get_default_graph()

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.base import Device
+from nbtf._graph.names import Names, default_name
+from nbtf._graph.operation import flat
 from nbtf._ops.creation import zeros_like
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor, constant_of
@@ -17,11 +19,9 @@ from nbtf._runtime.tape import CONTINUOUS
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
-from nbtf.compat._v1._graph.names import Names, default_name
-from nbtf.compat._v1._graph.operation import flat
 
 if TYPE_CHECKING:
-    from nbtf.compat._v1._graph.tensor import GraphTensor
+    from nbtf._graph.tensor import GraphTensor
 
 Function = Callable[[Sequence[Tensor]], Sequence[Any]]
 WayBack = Callable[[Sequence[Any]], Sequence[Any]]

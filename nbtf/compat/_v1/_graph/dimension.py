@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -242,12 +241,6 @@ class DimensionedShape(TensorShape):
         return DimensionedShape, (self._dims,)
 
 
-def shown_shape(shape: TensorShape) -> TensorShape:
-    """Returns a shape as whoever reads a property wants it: programs get `Dimension`s, ops of `nbtf` plain lengths.
-
-    To be called by the property itself, which stands one frame below.
-    """
-    if process().v2_shapes:
-        return shape
-    asker = sys._getframe(2).f_globals.get("__name__", "")
-    return shape if asker.startswith("nbtf.") else DimensionedShape(shape)
+def shape_text(shape: TensorShape) -> str:
+    """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
+    return str(shape) if process().v2_shapes else str(shape).replace("None", "?")

@@ -7,6 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
+from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.node_gradients import Flow, as_whole
+from nbtf._graph.operation import Operation, flat
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.creation import fill, ones_like, zeros_like
 from nbtf._ops.elementwise import add_n
 from nbtf._ops.identity import identity
@@ -18,10 +22,7 @@ from nbtf.autodiff.backward import total
 from nbtf.autodiff.graphs import gradients as refuse
 from nbtf.autodiff.tape import UnconnectedGradients
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.node_gradients import Flow, as_whole, flows_through
-from nbtf.compat._v1._graph.operation import Operation, flat
-from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf.compat._v1._graph.node_gradients import flows_through
 
 
 def gradients(
@@ -146,7 +147,7 @@ class _Walk:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: SymbolicGraph,
         targets: Sequence[GraphTensor],
         sources: Sequence[GraphTensor],
         stops: set[Operation],

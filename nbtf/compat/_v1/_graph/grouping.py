@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbtf._graph.operation import Operation
 from nbtf.compat._v1._graph.defaults import building, get_default_graph, no_op
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation | None:

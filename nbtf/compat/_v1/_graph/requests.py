@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
-from nbtf.compat._v1._graph.node_def import GraphDef
+from nbtf.compat._v1._graph.graph_def import GraphDef
 
 
 class Requests:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 
 from nbtf._devices.names import Fields, parse
-from nbtf.compat._v1._graph.operation import Operation
+from nbtf._graph.operation import Operation
 from nbtf.errors import InvalidArgumentError
 
 Types = tuple[str, ...]

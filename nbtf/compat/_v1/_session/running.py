@@ -11,6 +11,9 @@ import numpy as np
 
 from nbtf._devices.base import Device
 from nbtf._devices.sites import is_ours
+from nbtf._graph.operation import Operation, flat
+from nbtf._graph.seeds import GraphStream
+from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import EagerConst, put_constant, tell_of_constant
 from nbtf._runtime.copying import copied_to
@@ -18,9 +21,6 @@ from nbtf._runtime.execute import execute
 from nbtf._runtime.scopes import SCOPE, set_scope
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor
-from nbtf.compat._v1._graph.operation import Operation, flat
-from nbtf.compat._v1._graph.seeds import GraphStream
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._session.plan import Copy, Plan, Step
 from nbtf.compat._v1._variables.running import Values, outputs_on_variables, value_of
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, OpError

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import ChangingBlock
@@ -16,8 +18,6 @@ from nbtf._runtime.scopes import EMPTY
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._session.colocation import is_generator
 from nbtf.compat._v1._session.defaults import as_default_session
 from nbtf.compat._v1._session.device_attributes import DeviceAttributes, devices_of

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbtf
+from nbtf._graph.operation import Operation
+from nbtf._graph.static import constant_value
+from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DTypeLike, as_dtype, int32
 from nbtf.compat._v1._graph.defaults import building, no_op
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.static import constant_value
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.control import added
 from nbtf.compat._v1._surface.python_nodes import OnHost, Values, shown
 from nbtf.compat._v1._surface.scoping import inside, opened

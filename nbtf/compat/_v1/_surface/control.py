@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbtf
+from nbtf._graph.operation import Operation
+from nbtf._graph.shape_errors import shape_text
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -15,9 +18,6 @@ from nbtf.compat._v1._graph.branch import Branch, flat_results
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.shape_errors import shape_text
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.reductions import one_of
 from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
 from nbtf.compat._v1._variables.running import value_of

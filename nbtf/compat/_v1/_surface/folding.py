@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import nbtf
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.branch import Branch, flat_results
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.control import Known, Values, added
 from nbtf.compat._v1._surface.scoping import opened
 from nbtf.compat._v1._variables.running import value_of

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 import nbtf
+from nbtf._graph.host_inputs import holds_tensors
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.creation import Fill, ZerosLike
 from nbtf._ops.identity import Identity
 from nbtf._ops.ranges import OneHot
@@ -16,8 +18,6 @@ from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype, bool_, float32, int32, string
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.dimension import DimensionedShape
-from nbtf.compat._v1._graph.host_inputs import holds_tensors
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
 
 _SMALL = 1000

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
 import nbtf
+from nbtf._graph.tensor import GraphTensor
 from nbtf._types import DTypeLike, int32, int64
 from nbtf.compat._v1._graph.defaults import building, get_default_graph, name_scope
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.arranging import stack
 from nbtf.compat._v1._surface.making import shape
 from nbtf.compat._v1._surface.reductions import argmax, argmin

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import nbtf
+from nbtf._graph.host_inputs import holds_tensors
+from nbtf._graph.seeds import GraphStream
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.categorical import Multinomial
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.random import (
@@ -17,9 +20,6 @@ from nbtf._ops.random import (
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DTypeLike, as_dtype, float32, int32, int64
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
-from nbtf.compat._v1._graph.host_inputs import holds_tensors
-from nbtf.compat._v1._graph.seeds import GraphStream
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._surface.making import shape as shape_of
 from nbtf.compat._v1._surface.scoping import opened, tensor_called
 

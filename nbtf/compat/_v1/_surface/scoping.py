@@ -6,10 +6,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DType
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
@@ -13,8 +15,6 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.tape import GradientTape
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._training.slots import is_of_graph
 from nbtf.compat._v1._variables.assigning import assign_add
 from nbtf.compat._v1._variables.initializers import Constant, Initializer, Ones, Zeros

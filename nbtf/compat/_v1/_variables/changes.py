@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.indexing import slice_spec
 from nbtf._ops.op import Op
@@ -12,8 +14,6 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables import ops
 from nbtf.errors import InvalidArgumentError
 

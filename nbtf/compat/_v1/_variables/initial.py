@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.host_values import DEFAULT_OF, leaf_types
 from nbtf._runtime.tensor import Tensor
@@ -11,7 +12,6 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.compat._v1._graph.defaults import constant
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 
 def initial_tensor(value: Any, dtype: DType | None) -> GraphTensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.joining import Pack, stack
 from nbtf._ops.logic import logical_not
@@ -13,9 +15,7 @@ from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._types import string
 from nbtf.compat._v1._graph.defaults import building, constant, get_default_graph
 from nbtf.compat._v1._graph.grouping import group
-from nbtf.compat._v1._graph.operation import Operation
 from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable import Variable
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._graph.reference_types import reference_to
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.identity import identity
 from nbtf._types import DType
-from nbtf.compat._v1._graph.reference_types import reference_to
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.compat._v1._variables.initial import initial_tensor, initial_within, shape_of

@@ -6,14 +6,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.identity import identity
 from nbtf._ops.resource import VarHandleOp, read_variable
 from nbtf._ops.variable import _refused
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.compat._v1._variables.initial import initial_within, shape_of

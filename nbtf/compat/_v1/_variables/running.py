@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Buffer
+from nbtf._graph.operation import Operation
 from nbtf._ops.identity import Identity
 from nbtf._ops.specs import bracketed
 from nbtf._ops.variable import Variable
@@ -21,7 +22,6 @@ from nbtf._runtime.host_values import host_array
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import bool_
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._graph.operation import Operation
 from nbtf.compat._v1._training.apply_op import ApplyOp
 from nbtf.compat._v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZED_VALUE, MAKES, UPDATES, VARIABLE
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError

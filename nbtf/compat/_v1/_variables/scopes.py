@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import Change, ChangingBlock, both
@@ -13,7 +14,6 @@ from nbtf._runtime.scopes import EMPTY
 from nbtf._types import DTypeLike
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scope import Getter as Getter
 from nbtf.compat._v1._variables.scope import VariableScope as VariableScope
@@ -149,7 +149,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
 
     def __enter__(self) -> VariableScope:
         """Opens the scope."""
-        owner = next((value.graph for value in self._values or () if isinstance(value, GraphTensor)), None)
+        owner: Any = next((value.graph for value in self._values or () if isinstance(value, GraphTensor)), None)
         change = self._change(owner or get_default_graph())
         return self.begin(change, None if owner is None else (current_scope() or EMPTY).with_(graph=owner))
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.scopes import SCOPE
@@ -13,10 +15,9 @@ from nbtf._runtime.tensor import Reference
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._graph.dimension import shape_text
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.operation import Operation
 from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._graph.tensor import GraphTensor, shape_text
 from nbtf.compat._v1._session.defaults import evaluated, get_default_session
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import Changes, check_dtypes

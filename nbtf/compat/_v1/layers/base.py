@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DType, float32
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import VariableScope, get_variable, variable_scope
 

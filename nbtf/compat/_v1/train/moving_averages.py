@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.creation import zeros
 from nbtf._ops.division import divide
 from nbtf._ops.elementwise import add, cast, multiply, subtract
@@ -15,8 +17,6 @@ from nbtf._types import float16, float32, float64
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.grouping import group
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
 from nbtf.compat._v1._training.slots import beside, slot_of
 from nbtf.compat._v1._variables.initializing import global_variables, moving_average_variables, trainable_variables
 from nbtf.compat._v1._variables.keys import GraphKeys

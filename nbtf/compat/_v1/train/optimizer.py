@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from nbtf._graph.node_gradients import as_whole
 from nbtf._ops.elementwise import cast
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten
@@ -14,7 +15,6 @@ from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.gradients import gradients
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.grouping import group
-from nbtf.compat._v1._graph.node_gradients import as_whole
 from nbtf.compat._v1._training.apply_op import Update
 from nbtf.compat._v1._training.pairs import (
     checked_pairs,

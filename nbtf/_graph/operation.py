@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbtf.compat._v1._graph.node_def import NodeDef, attrs_of
-from nbtf.compat._v1._graph.tensor import GraphTensor
-from nbtf.compat._v1._session.defaults import run_operation
+from nbtf._graph.node_def import NodeDef, attrs_of
+from nbtf._graph.tensor import GraphTensor
 
 if TYPE_CHECKING:
-    from nbtf.compat._v1._graph.graph import Graph
+    from nbtf._graph.graph import SymbolicGraph
 
 
 class Source:
@@ -41,7 +40,7 @@ class Operation:
 
     def __init__(
         self,
-        graph: Graph,
+        graph: SymbolicGraph,
         name: str,
         record: Any,
         arguments: Sequence[Any],
@@ -120,7 +119,7 @@ class Operation:
         Raises:
           ValueError: there is no session, or it has another graph.
         """
-        run_operation(self, feed_dict, session)
+        self.graph.run_operation(self, feed_dict, session)
 
     def get_attr(self, name: str) -> Any:
         """Returns an attribute.
@@ -145,20 +144,6 @@ class Operation:
     def __repr__(self) -> str:
         """Returns `<tf.Operation 'a' type=Const>`."""
         return f"<tf.Operation '{self.name}' type={self.type}>"
-
-
-def check_unconditional(record: Any) -> None:
-    """Raises `NotImplementedError` for an op that makes a variable, or trains one."""
-    if getattr(record, "resource", False) or record.type in ("VariableV2", "VarHandleOp"):
-        if record.type in _READING:
-            return
-        raise NotImplementedError(
-            f"{record.type} inside a branch of tf.cond or the body of tf.while_loop: in nbtf those cannot make or "
-            "train variables, only assign to them. Make the variable before."
-        )
-
-
-_READING = frozenset({"ReadVariableOp", "ResourceGather", "IsVariableInitialized", "VarIsInitializedOp", "Merge"})
 
 
 def flat(arguments: Sequence[Any]) -> list[Any]:

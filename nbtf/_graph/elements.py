@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nbtf.compat._v1._graph.operation import Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf._graph.operation import Operation
+from nbtf._graph.tensor import GraphTensor
 
 _FORM = 'Tensor names must be of the form "<op_name>:<output_index>".'
 

@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
+from nbtf._graph.operation import PLACEHOLDER, Operation, flat
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.elementwise import AddV2
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.shape import shape
@@ -17,10 +21,6 @@ from nbtf._ops.specs import broadcast
 from nbtf._runtime.changes import Change, block
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
-from nbtf.compat._v1._graph.operation import PLACEHOLDER, Operation, flat
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 _ELEMENTWISE = broadcast(AddV2).__code__
 """The rule that all elementwise ops have for the shape of their result."""
@@ -36,7 +36,7 @@ class Called(NamedTuple):
     outputs: list[GraphTensor]
 
 
-class Trial(Graph):
+class GradientTrace(SymbolicGraph):
     """A graph that notes the ops called, and in which unknown lengths are told from each other."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ def lengths_of(tensor: GraphTensor) -> Sequence[Any] | None:
     return shape.lengths if isinstance(shape, LengthsShape) else shape.dims
 
 
-def repeated(calls: Sequence[Called], known: dict[GraphTensor, GraphTensor], graph: Graph) -> None:
+def repeated(calls: Sequence[Called], known: dict[GraphTensor, GraphTensor], graph: SymbolicGraph) -> None:
     """Calls the ops of a trial again.
 
     Args:
@@ -149,7 +149,7 @@ def repeated(calls: Sequence[Called], known: dict[GraphTensor, GraphTensor], gra
         known.update(zip(outputs, result if op.many else [result], strict=True))
 
 
-def meant_by(value: Any, known: Mapping[GraphTensor, GraphTensor], graph: Graph) -> Any:
+def meant_by(value: Any, known: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
     """Returns what stands for a tensor of a trial, or for those in a list; other values as they are."""
     if value.__class__ is list or value.__class__ is tuple:
         made = [meant_by(one, known, graph) for one in value]

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.names import parse
+from nbtf._graph.seeds import GraphStream
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
-from nbtf.compat._v1._graph.seeds import GraphStream
-from nbtf.version import GRAPH_DEF_VERSION
 
 _FIELDS = {"keepdims": "keep_dims", "masks": "", "stream": "", "value_index": ""}
 """Names that attributes have in TensorFlow, where they differ; empty for those that are several or none."""
@@ -140,8 +139,8 @@ class NodeDef:
         if self.device:
             found.append(f'device: "{self.device}"')
         for name, value in sorted(self.attr.items(), key=_place_in_text):
-            inner = [f'key: "{name}"', *_message("value", repr(value).splitlines())]
-            found += _message("attr", inner)
+            inner = [f'key: "{name}"', *message_lines("value", repr(value).splitlines())]
+            found += message_lines("attr", inner)
         return found
 
     def __repr__(self) -> str:
@@ -154,36 +153,18 @@ def _place_in_text(item: tuple[str, Any]) -> list[int]:
     return [-ord(one) for one in item[0]]
 
 
-class GraphDef:
-    """The nodes of a graph as text."""
-
-    __slots__ = ("_producer", "node")
-
-    def __init__(self, nodes: Sequence[Any] | None = None) -> None:
-        """Takes the nodes of a graph, in order; None makes an empty message."""
-        self.node = [NodeDef(one) for one in nodes or ()]
-        self._producer = None if nodes is None else GRAPH_DEF_VERSION
-
-    def __repr__(self) -> str:
-        """Returns the text of all nodes, and the version of their form."""
-        lines = [line for one in self.node for line in _message("node", one.lines())]
-        if self._producer is not None:
-            lines += _message("versions", [f"producer: {self._producer}"])
-        return "".join(f"{line}\n" for line in lines)
-
-
 def _input_text(tensor: Any) -> str:
     return tensor.op.name if not tensor.value_index else f"{tensor.op.name}:{tensor.value_index}"
 
 
-def _message(name: str, lines: Sequence[str]) -> list[str]:
+def message_lines(name: str, lines: Sequence[str]) -> list[str]:
     return [f"{name} {{", *[f"  {line}" for line in lines], "}"]
 
 
 def _value_lines(value: Any) -> list[str]:
     if isinstance(value, (tuple, list)):
         many: list[Any] = [*value]
-        return _message("list", [line for one in many for line in _value_lines(one)])
+        return message_lines("list", [line for one in many for line in _value_lines(one)])
     for kind, lines in _LINES:
         if isinstance(value, kind):
             return lines(value)
@@ -198,7 +179,7 @@ def _shape_lines(shape: TensorShape) -> list[str]:
     if shape.rank is None:
         return ["unknown_rank: true"]
     sizes = [-1 if n is None else n for n in shape]
-    return [line for n in sizes for line in _message("dim", [f"size: {n}"] if n else [])]
+    return [line for n in sizes for line in message_lines("dim", [f"size: {n}"] if n else [])]
 
 
 _VALUES = {"f": "float_val", "i": "int_val", "u": "int_val", "b": "bool_val", "O": "string_val", "S": "string_val"}
@@ -206,7 +187,7 @@ _VALUES = {"f": "float_val", "i": "int_val", "u": "int_val", "b": "bool_val", "O
 
 def _tensor_lines(array: Any) -> list[str]:
     dtype = string if array.dtype.kind in "OSU" else as_dtype(array.dtype)
-    lines = [f"dtype: {_type_name(dtype)}", *_message("tensor_shape", _shape_lines(TensorShape(array.shape)))]
+    lines = [f"dtype: {_type_name(dtype)}", *message_lines("tensor_shape", _shape_lines(TensorShape(array.shape)))]
     flat = array.reshape(-1)
     if flat.size > 1 and array.dtype.kind in "fiuc" and array.dtype.itemsize > 1:
         return [*lines, f'tensor_content: "{_escaped(flat.tobytes())}"']
@@ -233,10 +214,10 @@ def _escaped(data: bytes) -> str:
 
 _LINES: list[tuple[Any, Callable[[Any], list[str]]]] = [
     (DType, lambda value: [f"type: {_type_name(value)}"]),
-    (TensorShape, lambda value: _message("shape", _shape_lines(value))),
+    (TensorShape, lambda value: message_lines("shape", _shape_lines(value))),
     (bool, lambda value: [f"b: {str(value).lower()}"]),
     (int, lambda value: [f"i: {value}"]),
     (float, lambda value: [f"f: {value}"]),
     ((str, bytes), lambda value: [f"s: {_element(value)}"]),
-    ((np.ndarray, np.generic), lambda value: _message("tensor", _tensor_lines(np.asarray(value)))),
+    ((np.ndarray, np.generic), lambda value: message_lines("tensor", _tensor_lines(np.asarray(value)))),
 ]

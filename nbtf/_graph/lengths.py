@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from nbtf._shapes import TensorShape
 
 if TYPE_CHECKING:
-    from nbtf.compat._v1._graph.tensor import GraphTensor
+    from nbtf._graph.tensor import GraphTensor
 
 
 class NotKnownError(Exception):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nbtf.compat._v1._graph.static import known_lengths
-from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf._graph.static import known_lengths
+from nbtf._graph.tensor import GraphTensor
 
 Dims = Sequence[int | None] | None
 Rule = Callable[[Sequence[Any], Mapping[str, Any], frozenset[str]], Dims]

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from nbtf.compat._v1._graph.operation import CONST, Operation
-from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf._graph.operation import CONST, Operation
+from nbtf._graph.tensor import GraphTensor
 
 Lengths = Sequence[int | None]
 

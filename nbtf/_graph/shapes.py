@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._graph.operation import flat
+from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.unknown_shapes import dims_of_results
 from nbtf._runtime.execute import OpRecord
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat._v1._graph.operation import flat
-from nbtf.compat._v1._graph.tensor import GraphTensor
-from nbtf.compat._v1._graph.unknown_shapes import dims_of_results
 from nbtf.errors import InvalidArgumentError
 
 Known = list[tuple[TensorShape, DType]]

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbtf._graph.static import constant_value
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.op import find_op
 from nbtf._types import as_dtype, int32, int64
-from nbtf.compat._v1._graph.static import constant_value
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 
 class HostInput(NamedTuple):

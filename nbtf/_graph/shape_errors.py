@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf.compat._v1._graph.tensor import GraphTensor
+from nbtf._graph.tensor import GraphTensor
 
 Dims = Sequence[int | None]
 _SHOWN = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nbtf.compat._v1._graph.operation import Operation
+from nbtf._graph.operation import Operation
 
 
 class ControlBlock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.comparison import greater, greater_equal, less, less_equal
 from nbtf._ops.division import floordiv, floormod, truediv
 from nbtf._ops.elementwise import add, multiply, negative, preferring, subtract
@@ -25,7 +26,6 @@ from nbtf._ops.logic import (
 from nbtf._ops.magnitude import abs
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import bool_
-from nbtf.compat._v1._graph.tensor import GraphTensor
 
 Function = Callable[..., Any]
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from nbtf._graph.lengths import LengthsShape
+from nbtf._graph.reference_types import Link, shown_dtype
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
-from nbtf.compat._v1._graph.dimension import DimensionedShape, shown_shape
-from nbtf.compat._v1._graph.lengths import LengthsShape
-from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._graph.reference_types import Link, shown_dtype
-from nbtf.compat._v1._session.defaults import evaluated
 from nbtf.errors import OperatorNotAllowedInGraphError
 
 if TYPE_CHECKING:
-    from nbtf.compat._v1._graph.graph import Graph
-    from nbtf.compat._v1._graph.operation import Operation
+    from nbtf._graph.graph import SymbolicGraph
+    from nbtf._graph.operation import Operation
 
 _HELP = "Its value is only there when a session runs the graph: fetch it with `Session.run`, or {instead}."
 
@@ -44,7 +41,7 @@ class GraphTensor:
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__ = 100
 
-    def __init__(self, graph: Graph, dtype: DType, shape: TensorShape, value_index: int = 0) -> None:
+    def __init__(self, graph: SymbolicGraph, dtype: DType, shape: TensorShape, value_index: int = 0) -> None:
         """Makes a tensor that belongs to no node yet."""
         self._graph = graph
         self._dtype = dtype
@@ -64,7 +61,7 @@ class GraphTensor:
         return self._node
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> SymbolicGraph:
         """The graph it belongs to."""
         return self._graph
 
@@ -81,7 +78,7 @@ class GraphTensor:
     @property
     def shape(self) -> TensorShape:
         """The lengths of its axes, as far as the graph knows them."""
-        return shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
+        return self._graph.shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
 
     @property
     def _array(self) -> Any:
@@ -105,13 +102,13 @@ class GraphTensor:
 
     def get_shape(self) -> TensorShape:
         """Returns `shape`."""
-        return shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
+        return self._graph.shown_shape(TensorShape(()) if self._link == "handle" else self._shape)
 
     def set_shape(self, shape: Any) -> None:
         """Adds what is known of the shape; `ValueError` if it contradicts."""
-        self._shape = self._shape.merge_with(TensorShape(DimensionedShape(shape)))
+        self._shape = self._shape.merge_with(self._graph.read_shape(shape))
 
-    def here(self) -> Graph:
+    def here(self) -> SymbolicGraph:
         """Returns the graph that an op on it is added to: its own, or an open branch of it."""
         scope = SCOPE()
         opened = None if scope is None else scope.graph
@@ -125,7 +122,7 @@ class GraphTensor:
 
     def static_value(self) -> Any:
         """Returns its value where no feed or variable decides it, else None."""
-        from nbtf.compat._v1._graph.static import constant_value
+        from nbtf._graph.static import constant_value
 
         return constant_value(self)
 
@@ -148,19 +145,19 @@ class GraphTensor:
         Raises:
           ValueError: there is no session, or it has another graph.
         """
-        return evaluated(self, feed_dict, session)
+        return self._graph.evaluate(self, feed_dict, session)
 
     # Its text
 
     def __str__(self) -> str:
         """Returns `Tensor("a:0", shape=(2, 3), dtype=float32, device=/device:CPU:0)`."""
-        shape = "" if self.shape.rank is None else f", shape={shape_text(self.shape)}"
+        shape = "" if self.shape.rank is None else f", shape={self._graph.shape_text(self.shape)}"
         device = f", device={self.device}" if self.device else ""
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name}{device})'
 
     def __repr__(self) -> str:
         """Returns `<tf.Tensor 'a:0' shape=(2, 3) dtype=float32>`."""
-        return f"<tf.Tensor '{self.name}' shape={shape_text(self.shape)} dtype={self.dtype.name}>"
+        return f"<tf.Tensor '{self.name}' shape={self._graph.shape_text(self.shape)} dtype={self.dtype.name}>"
 
     # What has no value cannot
 
@@ -230,8 +227,3 @@ class GraphTensor:
         __neg__: Any
         __abs__: Any
         __invert__: Any
-
-
-def shape_text(shape: TensorShape) -> str:
-    """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
-    return str(shape) if process().v2_shapes else str(shape).replace("None", "?")

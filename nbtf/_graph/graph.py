@@ -1,0 +1,457 @@
+"""A graph: nodes that ops noted down, with their names, scopes and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from nbtf._graph import operators as operators  # gives tensors of graphs their operators
+from nbtf._graph.controls import ControlBlock, to_wait_for
+from nbtf._graph.devices import DeviceBlock, ask_for_devices
+from nbtf._graph.elements import element_of
+from nbtf._graph.host_inputs import host_inputs_of, late_attrs, read_attrs, spliced
+from nbtf._graph.names import Names, check_node_name, check_scope_name, default_name
+from nbtf._graph.operation import CONST, Operation, flat
+from nbtf._graph.reference_types import Link
+from nbtf._graph.shape_errors import misfit
+from nbtf._graph.shapes import Known, outputs_of
+from nbtf._graph.tensor import GraphTensor
+from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.changes import Change, block
+from nbtf._runtime.execute import OpRecord
+from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, as_dtype
+from nbtf.errors import InvalidArgumentError
+
+
+class _GraphScope(ScopeStack):
+    """The block of `Graph.as_default()`."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: SymbolicGraph) -> None:
+        super().__init__()
+        self._graph = graph
+
+    def __enter__(self) -> SymbolicGraph:
+        """Opens the block."""
+        self.enter((current_scope() or EMPTY).with_(graph=self._graph))
+        return self._graph
+
+    @leaving
+    def __exit__(self, *error: object) -> None:
+        """Closes it."""
+        self._graph.settle()
+        self.leave("Exiting graph scope without proper scope nesting")
+
+
+class _Surroundings(NamedTuple):
+    """What the open blocks of a graph say about the next node."""
+
+    names: str = ""
+    """What stands in front of its name, without the last `/`."""
+    devices: tuple[DeviceBlock, ...] = ()
+    controls: tuple[ControlBlock, ...] = ()
+    colocated: tuple[Operation, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+class SymbolicGraph:
+    """Nodes and the tensors between them; while it is the default, ops are added to it instead of being run.
+
+    One thread at a time may build it: its open blocks are its own, not the thread's.
+    """
+
+    building_function = False
+    """Whether it is the body of a function; never, here."""
+
+    def __init__(self) -> None:
+        """Makes a graph without nodes."""
+        self._nodes: dict[str, Operation] = {}
+        self._names = Names()
+        self._around = _Surroundings()
+        self._unnamed: list[GraphTensor] = []
+
+    # Being the default
+
+    def as_default(self) -> AbstractContextManager[SymbolicGraph]:
+        """Makes this graph the one that ops are added to, inside a `with`."""
+        return _GraphScope(self)
+
+    def inside(self) -> AbstractContextManager[Any]:
+        """Returns `as_default()`, or a block that does nothing where this is the default already."""
+        scope = SCOPE()
+        return nullcontext() if scope is not None and scope.graph is self else _GraphScope(self)
+
+    def reaches(self, graph: SymbolicGraph) -> bool:
+        """Tells whether nodes here may take tensors of a graph: of this one alone; a branch is inside another."""
+        return graph is self
+
+    # Adding nodes
+
+    def add(self, op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Notes an op down instead of running it; the road calls this while the graph is open.
+
+        Args:
+          op: the op.
+          inputs: tensors of a graph, eager tensors and values, which become constants; a list where it takes one.
+          attrs: its attributes.
+          name: what the node is to be called; None for the op's own name.
+
+        Returns:
+          The output, or a list of them, as the op run eagerly would return.
+        """
+        owner = self._owner_of(flat(inputs))
+        if owner is not self:
+            with owner.as_default():
+                return owner.add(op, inputs, attrs, name)
+        arguments = [self._own(value) for value in _converted(op, inputs)]
+        self._check_open()
+        whole = self.scoped_name(name or default_name(op.type))
+        check_node_name(whole)
+        read = read_attrs(op, attrs)
+        hosts = host_inputs_of(op)
+        front, behind = [one for one in hosts if one.place == 0], [one for one in hosts if one.place != 0]
+        late = late_attrs(self, op, arguments, attrs, read, whole, front)
+        self._name_constants(arguments, whole, getattr(op, "inputs", ()))
+        late |= late_attrs(self, op, arguments, attrs, read, whole, behind)
+        everything = spliced(flat(arguments), hosts, late)
+        try:
+            known = outputs_of(op, arguments, read.attrs, read.unknown)
+        except InvalidArgumentError as error:
+            raise ValueError(misfit(op, whole, arguments, everything, read.attrs, error.message)) from None
+        node = self._made(op, arguments, read.attrs, whole, known, inputs=everything)
+        node.late_attrs = late
+        node.attrs_known = frozenset(late).difference(read.unknown)
+        if not node.outputs:
+            return node
+        return list(node.outputs) if op.many else node.outputs[0]
+
+    def _constant_named(self, name: str, array: Any) -> GraphTensor:
+        tensor = GraphTensor(self, as_dtype(array.dtype), TensorShape(array.shape))
+        tensor._value = array
+        self._make_constant(tensor, name)
+        return tensor
+
+    def constant(self, array: Any, dtype: DType) -> GraphTensor:
+        """Returns a constant that the op which takes it will name; the road calls this while the graph is open."""
+        self._check_open()
+        tensor = GraphTensor(self, dtype, TensorShape(array.shape))
+        tensor._value = array
+        self._unnamed.append(tensor)
+        return tensor
+
+    def add_source(self, record: Any, name: str, attrs: Mapping[str, Any], known: Known) -> Operation:
+        """Adds a node without inputs: a constant, a placeholder, one that does nothing.
+
+        Args:
+          record: what it is, see `Source`.
+          name: what it is to be called.
+          attrs: what is to be known of it.
+          known: shape and dtype of each output.
+        """
+        self._check_open()
+        self.settle()
+        whole = self.scoped_name(name)
+        check_node_name(whole)
+        return self._made(record, (), attrs, whole, known)
+
+    def add_known(
+        self,
+        record: Any,
+        arguments: Sequence[Any],
+        attrs: Mapping[str, Any],
+        name: str,
+        known: Callable[[str], Known],
+        link: Link | None = None,
+    ) -> Operation:
+        """Adds a node whose outputs its maker knows: one that stands for a variable or takes it.
+
+        Args:
+          record: what it is.
+          arguments: tensors of this graph, and eager ones.
+          attrs: what is to be known of it.
+          name: what it is to be called.
+          known: returns shape and dtype of each output, or raises, when the name is decided.
+          link: how the outputs lead to a variable.
+        """
+        self._check_open(record)
+        self._owner_of(arguments)  # one graph, or an error
+        arguments = [self._own(value) for value in arguments]
+        whole = self.scoped_name(name)
+        check_node_name(whole)
+        self._name_constants(arguments, whole, record.inputs)
+        node = self._made(record, arguments, attrs, whole, known(whole), link)
+        return node
+
+    def settle(self) -> None:
+        """Gives the constants that no op has taken nodes called `Const`, in the order in which they were made."""
+        unnamed, self._unnamed = self._unnamed, []
+        for tensor in unnamed:
+            self._make_constant(tensor, self.scoped_name("Const"))
+
+    def name_constant(self, tensor: GraphTensor, name: str) -> None:
+        """Gives a constant that no op has taken a node of this name, inside the open scope."""
+        whole = self.scoped_name(name)
+        check_node_name(whole)
+        self._unnamed = [one for one in self._unnamed if one is not tensor]
+        self._make_constant(tensor, whole)
+
+    def _name_constants(self, arguments: Sequence[Any], node: str, names: Sequence[str]) -> None:
+        """Names the constants that a node takes after it, such as `add/y`; others that wait become `Const`."""
+        if not self._unnamed:
+            return
+        taken: dict[GraphTensor, str] = {}
+        for value, name in zip(arguments, names, strict=True):
+            if value.__class__ is list:
+                stem = "" if name == "values" and len(arguments) == 1 and len(names) == 1 else f"{name}_"
+                taken.update({one: f"{stem}{number}" for number, one in enumerate(value)})
+            else:
+                taken.setdefault(value, name)
+        unnamed, self._unnamed = self._unnamed, []
+        for tensor in unnamed:
+            name = taken.get(tensor)
+            whole = self.scoped_name("Const") if name is None else self._names.unique(f"{node}/{name}")
+            self._make_constant(tensor, whole)
+
+    def _make_constant(self, tensor: GraphTensor, name: str) -> None:
+        node = self._made(CONST, (), {"value": tensor._value, "dtype": tensor.dtype}, name, ())
+        node.outputs.append(tensor)
+        tensor._node = node
+
+    def _made(
+        self,
+        record: Any,
+        arguments: Sequence[Any],
+        attrs: Mapping[str, Any],
+        name: str,
+        known: Any,
+        link: Link | None = None,
+        inputs: Sequence[GraphTensor] | None = None,
+    ) -> Operation:
+        """Makes a node and its outputs, after what the open blocks say."""
+        inputs = flat(arguments) if inputs is None else inputs
+        sources = [tensor.op for tensor in inputs]
+        node = Operation(self, name, record, arguments, attrs, to_wait_for(self._around.controls, sources))
+        node.inputs = tuple(inputs)
+        for number, (shape, dtype) in enumerate(known):
+            tensor = GraphTensor(self, dtype, shape, number)
+            tensor._node = node
+            tensor._link = link
+            node.on_variables |= link is not None
+            node.outputs.append(tensor)
+        for tensor in dict.fromkeys(node.inputs):
+            tensor._consumers.append(node)
+        node.number = len(self._nodes)
+        self._nodes[name] = node
+        for waiting in self._around.controls:
+            waiting.take(node)
+        ask_for_devices(node, self._around.devices)
+        self._stand_beside(node)
+        return node
+
+    def _stand_beside(self, node: Operation) -> None:
+        references = [tensor.op for tensor in node.reference_inputs if tensor._link == "reference"]
+        beside = [*self._around.colocated, *references]
+        groups = [name[5:].decode() for other in beside for name in other.colocation_groups()]
+        node.colocated_with = tuple(sorted({*groups, *self._around.groups}))
+        for other in references:  # TensorFlow 1 decides so at once, and does not look at `device` blocks
+            node.ask_for_device(other.device)
+        for other in self._around.colocated:
+            if other.device:
+                node.ask_for_device(other.device)
+
+    def _owner_of(self, inputs: Sequence[Any]) -> SymbolicGraph:
+        """Returns the graph that the inputs belong to: this one, if there are none.
+
+        Raises:
+          ValueError: they belong to several.
+        """
+        first: GraphTensor | None = None
+        for value in inputs:
+            if value.__class__ is GraphTensor:
+                if first is None:
+                    first = value
+                elif value.graph is not first.graph:
+                    raise ValueError(
+                        f"{value} must be from the same graph as {first} (graphs are {value.graph} and {first.graph})."
+                    )
+        return self if first is None else first.graph
+
+    def _own(self, value: Any) -> Any:
+        """Returns an input as a tensor of this graph; the value of an eager tensor becomes a constant."""
+        if value.__class__ is list:
+            return [self._own(one) for one in value]
+        if value.__class__ is Tensor:
+            return self.constant(value.numpy(), value.dtype)
+        if value.__class__ is not GraphTensor:
+            raise TypeError(f"Can not convert a {type(value).__name__} into a Tensor of a graph.")
+        return value
+
+    def _check_open(self, record: Any = None) -> None:
+        """Raises an error if no more nodes may be added, or none of this record."""
+
+    # Names
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Returns a name inside the open scope that no node or scope has."""
+        names = self.get_name_scope()
+        return self._names.unique(f"{names}/{name}" if names else name, mark_as_used)
+
+    def scoped_name(self, name: str) -> str:
+        """Returns the whole name of a new node; one that ends with `/` is whole already."""
+        return name[:-1] if name.endswith("/") else self.unique_name(name)
+
+    @block
+    def name_scope(self, name: str | None) -> Change[str]:
+        """Puts a name in front of those of the nodes made inside.
+
+        Args:
+          name: the name; one that ends with `/` opens a scope again; None or empty leaves all scopes.
+
+        Returns:
+          A block that gives what stands in front, such as `tower/`.
+
+        Raises:
+          ValueError: when the block is entered: no scope can be called so.
+        """
+        if name:
+            check_scope_name(name, self.get_name_scope())
+        self.settle()
+        names = self.scoped_name(name) if name else ""
+        return self._changed("tf.name_scope", self._around._replace(names=names), f"{names}/" if names else "")
+
+    def get_name_scope(self) -> str:
+        """Returns the open scope, without the last `/`."""
+        if SCOPE() is not None:
+            current_scope()
+        return self._around.names
+
+    def _changed(self, title: str, inner: _Surroundings, result: Any = None) -> Change[Any]:
+        """Returns the change that a block makes."""
+        return Change(title, self._turn_to, self._around, inner, result)
+
+    def _turn_to(self, around: _Surroundings) -> None:
+        """Says what is said about the next node; the constants that wait for their names are still as before."""
+        try:
+            self.settle()
+        finally:
+            self._around = around
+
+    # Devices and order
+
+    @block
+    def device(self, device_name_or_function: Any) -> Change[None]:
+        """Says where the nodes made inside are to run; whether such a device exists is asked when they run.
+
+        Args:
+          device_name_or_function: a device string or spec, which fills what inner blocks leave open; a function that
+            gets each node and returns a device; None to forget the outer blocks.
+        """
+        devices = (*self._around.devices, DeviceBlock(device_name_or_function))
+        return self._changed("tf.device", self._around._replace(devices=devices))
+
+    @block
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Change[None]:
+        """Makes the nodes inside stand on the device of another one, whatever `device` blocks say.
+
+        Args:
+          op: a node or one of its tensors; None to forget the outer blocks.
+          ignore_existing: whether outer blocks of this kind are forgotten.
+        """
+        outer = () if ignore_existing or op is None else self._around.colocated
+        colocated = outer if op is None else (*outer, self._node_of(op))
+        return self._changed("tf.colocate_with", self._around._replace(devices=(), colocated=colocated))
+
+    @block
+    def grouped_with(self, name: str) -> Change[None]:
+        """Makes the nodes inside stand on the device of a node of this name, which need not be there yet."""
+        return self._changed("tf.Variable", self._around._replace(groups=(*self._around.groups, name)))
+
+    @block
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Change[None]:
+        """Makes the nodes inside wait for others.
+
+        Args:
+          control_inputs: nodes or tensors; None to forget the outer blocks.
+        """
+        waiting = ControlBlock([self._node_of(element) for element in control_inputs or ()])
+        controls = (waiting,) if control_inputs is None else (*self._around.controls, waiting)
+        return self._changed("tf.control_dependencies", self._around._replace(controls=controls))
+
+    @block
+    def outermost(self) -> Change[None]:
+        """Makes the nodes inside wait for nothing, and puts no name in front of theirs."""
+        return self._changed("tf.init_scope", self._around._replace(names="", controls=(ControlBlock([]),)))
+
+    def _node_of(self, element: Any) -> Operation:
+        found = self.as_graph_element(element)
+        return found.op if isinstance(found, GraphTensor) else found
+
+    # Looking things up
+
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """Returns the tensor or node that a name, a tensor or a node stands for.
+
+        Raises:
+          TypeError: it is something else.
+          ValueError: it is of a kind that is not allowed, or of another graph.
+          KeyError: there is no such name.
+        """
+        self.settle()
+        return element_of(obj, self, self._nodes, allow_tensor, allow_operation)
+
+    def get_operations(self) -> list[Operation]:
+        """Returns the nodes in the order in which they were made."""
+        self.settle()
+        return list(self._nodes.values())
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Returns the node of a name; `KeyError` without one."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False)
+
+    def get_tensor_by_name(self, name: str) -> GraphTensor:
+        """Returns the tensor of a name such as `a:0`; `KeyError` without one."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_operation=False)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each node; 0 for an empty graph."""
+        self.settle()
+        return len(self._nodes)
+
+    # Values, which a graph by itself does not have
+
+    def evaluate(self, tensor: GraphTensor, feed_dict: Any, session: Any) -> Any:
+        """Returns the value of a tensor, if there is who computes it."""
+        raise NotImplementedError(f"{tensor!r} is symbolic: it has no value while a function is traced.")
+
+    def run_operation(self, operation: Operation, feed_dict: Any, session: Any) -> None:
+        """Runs a node, if there is who runs it."""
+        raise NotImplementedError(f"{operation!r} is symbolic: it cannot run while a function is traced.")
+
+    def shown_shape(self, shape: TensorShape) -> TensorShape:
+        """Returns a shape as whoever reads the property of a tensor gets it."""
+        return shape
+
+    def read_shape(self, shape: Any) -> TensorShape:
+        """Returns the shape that a program has described."""
+        return TensorShape(shape)
+
+    def shape_text(self, shape: TensorShape) -> str:
+        """Returns a shape as the texts of tensors show it."""
+        return str(shape)
+
+
+def _converted(op: OpRecord, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Returns the inputs as tensors; where all are tensors of a graph already, their dtypes are looked at later."""
+    if all([value.__class__ is GraphTensor for value in flat(inputs)]):
+        return [list(value) if value.__class__ is tuple else value for value in inputs]
+    return op.convert(inputs)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.first_use import FirstUse
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.sites import Site, Where, site_of
@@ -151,12 +152,23 @@ class Device(ABC):
     memory: Memory | None = None
     """None where memory is not accounted (the CPU)."""
     simulated: bool = False
+    """Whether it stands for a card that is not there; whatever a user sees says so."""
+    on_host: bool = False
+    """Whether its memory is the computer's own: what is there need not be copied to be read."""
+    holds_text: bool = True
+    """Whether its memory can hold texts; where not, they stay with the host, as in TensorFlow."""
+    models_time: bool = False
+    """Whether its times are computed from what ran; where not, they are measured."""
+    updates_in_place: bool = False
+    """Whether an update of a variable writes into its memory, so that a tensor that shows it needs a copy first."""
     first_use: FirstUse | None = None
     """What it knows of kernels that must be compiled first; None where none are."""
     lane: bool = False
     """Whether it has a `quick` for express lanes. Those of the CPU are NumPy itself."""
     tells_pieces: bool = False
     """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
+    dlpack_device: tuple[int, int] = (1, 0)
+    """Where its arrays are, for other libraries: kind of memory and number. Source: `DLDevice`, dlpack.h 1.0."""
     constants: dict[Any, Any]
     """Scalars that an express lane remembers; they go with the device."""
 
@@ -204,7 +216,7 @@ class Device(ABC):
     ) -> tuple[float, str]:
         """Returns how long a run took and what kind of time that is: `finished`, `launch` or `modelled`.
 
-        Only a device that is `simulated` is told what the inputs and outputs were; others measure.
+        Only a device that `models_time` is told what the inputs and outputs were; others measure.
         """
         return seconds, "finished"
 
@@ -225,6 +237,30 @@ class Device(ABC):
     @abstractmethod
     def close(self) -> None:
         """Gives the device's resources back; its buffers can still be read on the host where that is possible."""
+
+
+class GPU(Device):
+    """A logical GPU: on a card, with a part of its memory, which is taken when somebody starts it."""
+
+    type = "GPU"
+    card: PhysicalGPU
+
+    @property
+    @abstractmethod
+    def started(self) -> bool:
+        """Whether it has taken memory."""
+
+    @abstractmethod
+    def use(self, memory: Any) -> None:
+        """Takes memory in another way, as its backend planned it; before it has started."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Takes the first memory, where this kind does so before the first op."""
+
+    def fresh_allocator(self, limit: int | None) -> Any:
+        """Returns an unused allocator with this GPU's rules and another limit; None where its rules are not known."""
+        return None
 
 
 def arrays_of(buffers: Sequence[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ class PhysicalGPU(NamedTuple):
     """One card that the process sees.
 
     `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has. `ordinal` is
-    CUDA's number of a real card.
+    CUDA's number of a real card, `backend` the row of `backends.py` that makes its devices.
     """
 
     card: Card
@@ -21,3 +21,4 @@ class PhysicalGPU(NamedTuple):
     simulated: bool
     memory_bytes: int
     ordinal: int = -1
+    backend: str = "cuda"

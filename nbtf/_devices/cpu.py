@@ -20,6 +20,7 @@ class CPU(Device):
 
     type = "CPU"
     xp = np
+    on_host = True
 
     def __init__(self, index: int) -> None:
         """Makes `CPU:index`."""

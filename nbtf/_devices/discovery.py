@@ -153,6 +153,6 @@ def sentence_of(cards: Sequence[PhysicalGPU]) -> str:
 
 def _simulated_cards(machine: SimulatedMachine) -> tuple[PhysicalGPU, ...]:
     return tuple(
-        PhysicalGPU(machine.card, number, bus_id, catalog.uuid(number), True, machine.memory_bytes)
+        PhysicalGPU(machine.card, number, bus_id, catalog.uuid(number), True, machine.memory_bytes, backend="simulated")
         for number, bus_id in enumerate(catalog.bus_ids(machine.card, machine.count))
     )

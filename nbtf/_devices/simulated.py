@@ -11,7 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from nbtf._devices import cost, exhausted
+from nbtf._devices.backends import MemoryRequest
 from nbtf._devices.base import (
+    GPU,
     Buffer,
     Device,
     Label,
@@ -22,13 +24,14 @@ from nbtf._devices.base import (
     buffer_of,
     nbytes_of,
 )
-from nbtf._devices.bfc.allocator import BFCAllocator
+from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
+from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site, Where
 from nbtf._locks import new_lock
@@ -50,17 +53,48 @@ _label_of: Callable[[Any], Label] = partial(cast("Any", tuple).__new__, Label)
 """Makes a label of a tuple in a third of the time: an op has one."""
 
 
-class SimulatedGPU(Device):
+def open_card(card: PhysicalGPU) -> Driver:
+    """Returns the driver of a card: which part of its memory is free."""
+    return Driver(card.memory_bytes)
+
+
+def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> BFCAllocator:
+    """Returns an allocator that has taken nothing yet."""
+    options, environ = request.options, request.environ
+    limit = memory_limit(
+        total=card.memory_bytes,
+        free=shared.free,
+        compute_capability=card.card.compute_capability,
+        fraction=options.fraction,
+        logical_limit_mib=request.limit_mib,
+        unified=options.unified,
+        environ=environ,
+    )
+    return BFCAllocator(
+        limit,
+        growth=resolve_growth(options.growth, environ),
+        garbage_collection=garbage_collection(environ),
+        fragmentation_fraction=options.fragmentation,
+        # Unified memory oversubscribes the card.
+        driver=None if options.unified or (options.fraction or 0) > 1 else shared,
+        name=f"GPU_{request.number}_bfc",
+    )
+
+
+def build_gpu(index: int, card: PhysicalGPU, memory: BFCAllocator, alone: bool) -> GPU:
+    """Returns `GPU:index`."""
+    return SimulatedGPU(index, card, memory)
+
+
+class SimulatedGPU(GPU):
     """One logical GPU on a simulated card.
 
     Its arrays are its own: what goes in and out is copied. The allocator is asked before host memory is touched; the
     chunk it grants is the hold of the buffer.
     """
 
-    type = "GPU"
     xp = np
-    simulated = True
-    tells_pieces = True
+    simulated = models_time = updates_in_place = tells_pieces = True
 
     def __init__(self, index: int, card: PhysicalGPU, allocator: BFCAllocator) -> None:
         """Makes `GPU:index`.
@@ -175,11 +209,15 @@ class SimulatedGPU(Device):
         """Whether it has mapped memory; the first op does, if nobody did before."""
         return self._scratch is not None
 
-    def use(self, allocator: BFCAllocator) -> None:
+    def use(self, memory: BFCAllocator) -> None:
         """Takes another allocator, before it has started."""
-        self.allocator = allocator
-        self.memory = BFCMemory(allocator)
-        allocator.keep_journal(self._journal)
+        self.allocator = memory
+        self.memory = BFCMemory(memory)
+        memory.keep_journal(self._journal)
+
+    def fresh_allocator(self, limit: int | None) -> BFCAllocator:
+        """Returns an unused allocator with the rules of this GPU's, for another limit."""
+        return self.allocator.fresh(limit)
 
     def start(self) -> None:
         """Maps the first memory as TensorFlow does, with its own buffer in front."""

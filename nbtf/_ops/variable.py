@@ -325,8 +325,7 @@ class Variable(VariableParts):
 
     def _change(self, op: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]) -> Variable:
         # Does a tensor show the same memory? Then TensorFlow copies before the update, and both are charged.
-        # A real GPU writes updates elsewhere anyway.
-        shared = self._hold is not None and sys.getrefcount(self._hold) > 2 and self._device.simulated
+        shared = self._hold is not None and sys.getrefcount(self._hold) > 2 and self._device.updates_in_place
         if shared and ((scope := SCOPE()) is None or scope.graph is None):
             label = Label(op.type, self._dtype.name, self._array.shape)
             self._take(self._device.copy_from(self._device, self, label))

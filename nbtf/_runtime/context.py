@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from time import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nbtf._devices.backends import MemoryOptions
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import SimulatedMachine
@@ -21,7 +22,7 @@ from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
 from nbtf._runtime.constants import Constants
 from nbtf._runtime.events import Reason
-from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
+from nbtf._runtime.gpus import GPUs, LogicalGPU
 from nbtf._runtime.log_styles import CURRENT_STYLE
 from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
 from nbtf._runtime.observers import Observers

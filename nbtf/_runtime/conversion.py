@@ -203,7 +203,7 @@ def put_constant(
     """
     context = CURRENT.context
     host = dtype in HOST_DTYPES and device is not context.host
-    copied = not host and device.type != "CPU"
+    copied = not host and not device.on_host
     start = context.begin(op, device, reason, scope, {}, 0) if told else None
     where = start[0] if start is not None else None
     if copied and not told and context.observers.listening:
@@ -231,7 +231,7 @@ def tell_of_constant(op: EagerConst, tensor: Tensor, reason: Reason, scope: Scop
 def _put(
     op: EagerConst, array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, where: Where | None
 ) -> Tensor:
-    if host or device.type == "CPU":
+    if host or device.on_host:
         tensor = Tensor()
         tensor._array = array
         tensor._dtype = dtype

@@ -27,8 +27,7 @@ def place_of(buffer: Any) -> Device:
 
 def dlpack_device(tensor: Any) -> tuple[int, int]:
     """Returns where the values are, in DLPack's numbering; a simulated GPU's are in the computer's memory."""
-    place = place_of(tensor)
-    return (CPU, 0) if place.type == "CPU" or place.simulated else (CUDA, getattr(place, "ordinal", 0))
+    return place_of(tensor).dlpack_device
 
 
 def lent(tensor: Any, how: dict[str, Any]) -> Any:

@@ -85,7 +85,7 @@ def execute(  # noqa: C901  # the list of what happens to an op, each on its con
             else moved(context, op, tensor, runner, where)
             for tensor in tensors
         ]
-        started = 0.0 if where is None or runner.simulated else perf_counter()
+        started = 0.0 if where is None or runner.models_time else perf_counter()
         try:
             specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)
             made = runner.run(op, buffers, attrs, specs, where)
@@ -138,18 +138,18 @@ def _place(
         raise type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}") from None
     if op.host_outputs:
         return device, context.host, reason
-    if device.type == "GPU" and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
+    if not device.on_host and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
         known = reason.kind != "lowest-numbered GPU"
         return device, context.host, reason if known else on_host(reason, results[0].name)
-    if device.type == "GPU" and not device.simulated and (string in dtypes or string in results):
-        return device, context.host, reason  # what a real GPU knows is numbers
+    if not device.holds_text and (string in dtypes or string in results):
+        return device, context.host, reason  # what it knows is numbers
     return device, device, reason
 
 
 def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
     for tensor in tensors:
         for one in tensor if tensor.__class__ is list else (tensor,):
-            if one._dtype not in HOST_DTYPES or not (one._host or one._device.type == "CPU"):
+            if one._dtype not in HOST_DTYPES or not (one._host or one._device.on_host):
                 return False
     return all(dtype in HOST_DTYPES for dtype in results)
 

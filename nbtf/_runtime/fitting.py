@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, cast
 from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.report import RegionView
-from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.notes import next_number
@@ -38,7 +37,7 @@ Maps = dict[str, tuple[int, Sequence[RegionView]]]
 
 def started_maps() -> Maps:
     """Returns what the simulated GPUs that are in use hold at this moment."""
-    gpus = [gpu for gpu in CURRENT.context.gpus.made if isinstance(gpu, SimulatedGPU)]
+    gpus = [gpu for gpu in CURRENT.context.gpus.made if gpu.tells_pieces]
     return {gpu.name: (next_number(), gpu.memory.map() or ()) for gpu in gpus if gpu.memory is not None}
 
 
@@ -55,7 +54,8 @@ def fit_of_device(
       ValueError: there is no such simulated GPU.
     """
     gpus = [gpu for gpu in CURRENT.context.gpus.made if device in (gpu.name, gpu.short_name)]
-    if not gpus or not isinstance(gpus[0], SimulatedGPU):
+    allocator = gpus[0].fresh_allocator(limit) if gpus else None
+    if allocator is None:
         raise ValueError(f"No matching devices found for '{device}': only simulated GPUs say how they take memory")
     gpu = gpus[0]
     number, regions = maps.get(gpu.name, (0, ()))
@@ -63,7 +63,7 @@ def fit_of_device(
     first = next((event.seq for event in own if isinstance(event, Refused)), 0)
     has_moments, moments = isinstance(without, Mapping), cast("Any", without)
     early = {piece.seq: int(moments[piece]) if has_moments else first for piece in without}
-    return fit_of(own, regions, gpu.allocator.fresh(limit), early)
+    return fit_of(own, regions, allocator, early)
 
 
 def fit_of(

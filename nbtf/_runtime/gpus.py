@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from nbtf._devices.bfc.allocator import BFCAllocator, Driver
-from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
-from nbtf._devices.simulated import SimulatedGPU
+from nbtf._devices.backends import MemoryOptions, MemoryRequest, backend_of
+from nbtf._devices.base import GPU
 from nbtf._runtime.configuration import Configuration, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf.errors import AlreadyExistsError
-
-if TYPE_CHECKING:
-    from nbtf._devices.cuda.device import CudaGPU
 
 
 class LogicalGPU(NamedTuple):
@@ -20,15 +16,6 @@ class LogicalGPU(NamedTuple):
 
     physical: PhysicalDevice
     wish: LogicalDeviceConfiguration | None = None
-
-
-class MemoryOptions(NamedTuple):
-    """How GPUs take memory: a part of the whole, growing or at once, the computer's too, and when blocks are split."""
-
-    fraction: float | None = None
-    growth: bool | None = None
-    unified: bool = False
-    fragmentation: float = 0.0
 
 
 class GPUs:
@@ -40,10 +27,10 @@ class GPUs:
 
     def __init__(self, configuration: Configuration) -> None:
         """Starts without any."""
-        self.made: list[SimulatedGPU | CudaGPU] = []
+        self.made: list[GPU] = []
         self.made_from: list[PhysicalDevice] = []
         self._configuration = configuration
-        self._drivers: dict[PhysicalDevice, Driver] = {}
+        self._opened: dict[PhysicalDevice, Any] = {}
         self._options: list[MemoryOptions] = []
         self._claimed = 0
         """How many somebody has started; a real card waits for its first op even so."""
@@ -99,42 +86,20 @@ class GPUs:
         for gpu, _ in waiting:
             gpu.start()
 
-    def _gpu(self, physical: PhysicalDevice, memory: Any, alone: bool) -> SimulatedGPU | CudaGPU:
+    def _gpu(self, physical: PhysicalDevice, memory: Any, alone: bool) -> GPU:
         card = self._configuration.cards[physical]
-        if card.simulated:
-            return SimulatedGPU(len(self.made), card, memory)
-        from nbtf._devices.cuda.device import CudaGPU
-
-        return CudaGPU(len(self.made), card, memory, alone)
+        return backend_of(card).build_gpu(len(self.made), card, memory, alone)
 
     def _memory(self, number: int, wanted: LogicalGPU, options: MemoryOptions) -> Any:
-        """Returns what looks after the memory of a GPU: an allocator, or for a real card a plan to have one."""
-        environ = self._configuration.environ
-        card = self._configuration.cards[wanted.physical]
-        if not card.simulated:
-            from nbtf._devices.cuda.memory import plan_for
-
-            limit = None if wanted.wish is None else wanted.wish.memory_limit
-            return plan_for(limit, options.fraction, options.growth, environ)
-        driver = self._drivers.setdefault(wanted.physical, Driver(card.memory_bytes))
-        limit = memory_limit(
-            total=card.memory_bytes,
-            free=driver.free,
-            compute_capability=card.card.compute_capability,
-            fraction=options.fraction,
-            logical_limit_mib=None if wanted.wish is None else wanted.wish.memory_limit,
-            unified=options.unified,
-            environ=environ,
-        )
-        return BFCAllocator(
-            limit,
-            growth=resolve_growth(options.growth, environ),
-            garbage_collection=garbage_collection(environ),
-            fragmentation_fraction=options.fragmentation,
-            # Unified memory oversubscribes the card.
-            driver=None if options.unified or (options.fraction or 0) > 1 else driver,
-            name=f"GPU_{number}_bfc",
-        )
+        """Returns what looks after the memory of a GPU."""
+        physical, wish = wanted
+        card = self._configuration.cards[physical]
+        backend = backend_of(card)
+        if physical not in self._opened:
+            self._opened[physical] = backend.open_card(card)
+        limit = None if wish is None else wish.memory_limit
+        request = MemoryRequest(number, options, limit, self._configuration.environ)
+        return backend.plan_memory(card, self._opened[physical], request)
 
 
 def _mapped_twice(number: int, now: PhysicalDevice, before: PhysicalDevice) -> str:

@@ -193,7 +193,7 @@ def take_note_of_op(
       input_dtypes: their dtypes.
     """
     device, runner, reason = placed
-    seconds = None if runner.simulated else perf_counter() - started if started else 0.0
+    seconds = None if runner.models_time else perf_counter() - started if started else 0.0
     (code, instruction, part), first, began, constants = start
     count = more = None
     if constants is not None:
@@ -243,7 +243,7 @@ class CopySubject:
         """Returns the copy, and the memory that it took."""
         last, now, place, measured, level = note[1], note[2], place_of(note[3:6]), note[8], note[9]
         source, target, nbytes = self._source, self._target, self._nbytes
-        link = target if target.type == "GPU" else source  # a GPU's link is the slow one
+        link = source if target.on_host else target  # a GPU's link is the slow one
         seconds, modelled = link.copy_time_of(nbytes, measured)
         copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place)
         if self.memory is None:

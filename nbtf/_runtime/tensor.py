@@ -135,7 +135,7 @@ class Tensor(Buffer):
         if self._host:
             return self._array.copy()
         array = self._device.get(self)
-        if self._device.type != "CPU" and CURRENT.context.observers.listening:
+        if not self._device.on_host and CURRENT.context.observers.listening:
             context = CURRENT.context
             note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, whereabouts(part_of(SCOPE())))
             context.observers.take(note)

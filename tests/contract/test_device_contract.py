@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtf._devices.backends import MemoryOptions, MemoryRequest
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
 from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.cpu import CPU
@@ -25,6 +26,7 @@ from nbtf._ops.broadcasting import Reshape, Sum
 from nbtf._ops.elementwise import AddV2
 from nbtf.errors import OpError, ResourceExhaustedError
 from tests import fake_cupy
+from tests.devices import toy_backend
 
 MIB = 2**20
 
@@ -43,6 +45,13 @@ def cuda(index: int, cards: int = 1, alone: bool = True, **environ: str) -> Devi
     """A device on a fake card: NumPy computes, no GPU code is executed."""
     card = ask(fake_cupy).cards[index % cards]
     return CudaGPU(index, card, plan_for(LIMIT_MIB, None, None, environ), alone, fake_cupy)
+
+
+def toy(index: int) -> Device:
+    """A device of a kind that is one file of the tests."""
+    card = gpus(simulated_machine(1, "Tesla K20m"), {})[0]
+    request = MemoryRequest(index, MemoryOptions(), LIMIT_MIB, {})
+    return toy_backend.build_gpu(index, card, toy_backend.plan_memory(card, None, request), alone=True)
 
 
 def real(index: int, above: int = 0, **environ: str) -> Device:
@@ -65,6 +74,7 @@ EVERYWHERE: dict[str, Callable[[int], Device]] = {
     "cuda, four cards": partial(cuda, cards=4),
     "cuda, growing": partial(cuda, TF_FORCE_GPU_ALLOW_GROWTH="true"),
     "cuda, bfc": partial(cuda, NBTF_GPU_ALLOCATOR="bfc"),
+    "toy": toy,
 }
 KINDS = ON_A_REAL_CARD if REAL else EVERYWHERE
 """How to make a device of each kind; a kind that is added here must pass all of this file."""

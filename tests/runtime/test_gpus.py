@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from nbtf._devices.backends import MemoryOptions
 from nbtf._devices.base import MemoryStats
 from nbtf._devices.discovery import simulated_machine
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.configuration import Configuration
-from nbtf._runtime.gpus import GPUs, LogicalGPU, MemoryOptions
+from nbtf._runtime.gpus import GPUs, LogicalGPU
 from nbtf.errors import AlreadyExistsError, InternalError
 from tests.machines import MIB
 

@@ -14,13 +14,14 @@ from weakref import WeakSet
 import numpy as np
 
 from nbtf._devices import exhausted
-from nbtf._devices.base import Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
+from nbtf._devices.backends import MemoryRequest
+from nbtf._devices.base import GPU, Buffer, Device, Label, Made, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.cuda import errors as cuda_errors
 from nbtf._devices.cuda.copying import NotReachable, between, unpinned
 from nbtf._devices.cuda.guard import Before, Events, Guard, make_current_again, stream_for
 from nbtf._devices.cuda.library import load_cupy
-from nbtf._devices.cuda.memory import CudaMemory, Kind, Plan, What
+from nbtf._devices.cuda.memory import CudaMemory, Kind, Plan, What, plan_for
 from nbtf._devices.cuda.pool import PoolMemory
 from nbtf._devices.cuda.probe import FORKED
 from nbtf._devices.exhausted import Request
@@ -35,14 +36,29 @@ SYNC = "NBTF_SYNC"
 _OFF = frozenset({"", "0", "false", "off", "no"})
 
 
-class CudaGPU(Device):
+def open_card(card: PhysicalGPU) -> None:
+    """Opens nothing: the first op on a card does."""
+
+
+def plan_memory(card: PhysicalGPU, shared: None, request: MemoryRequest) -> Plan:
+    """Returns how a GPU will take memory."""
+    options = request.options
+    return plan_for(request.limit_mib, options.fraction, options.growth, request.environ)
+
+
+def build_gpu(index: int, card: PhysicalGPU, memory: Plan, alone: bool) -> GPU:
+    """Returns `GPU:index`."""
+    return CudaGPU(index, card, memory, alone)
+
+
+class CudaGPU(GPU):
     """One logical GPU on a real card, or on a part of one.
 
     Nothing is asked of CUDA before its first op. Then it has a stream, a memory pool and a limit of its own; a thread
     is switched to them for the time of a call, and given back as it was.
     """
 
-    type = "GPU"
+    holds_text = False
 
     def __init__(self, index: int, card: PhysicalGPU, plan: Plan, alone: bool = True, cupy: Any = None) -> None:
         """Makes `GPU:index`.
@@ -59,6 +75,7 @@ class CudaGPU(Device):
         self.constants = {}
         self.xp = cupy or load_cupy()
         self.ordinal = card.ordinal
+        self.dlpack_device = 2, card.ordinal
         self.use(plan)
         self.first_use = self._uses = FirstUse(self.short_name)
         self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for those who look for a fault
@@ -73,12 +90,12 @@ class CudaGPU(Device):
 
     # Opening
 
-    def use(self, plan: Plan) -> None:
+    def use(self, memory: Plan) -> None:
         """Takes memory in this way, when it comes to that."""
         card = self.card
-        limit = plan.limit(card.memory_bytes, card.memory_bytes, card.card.compute_capability)
-        self._plan = plan
-        self.account = self.memory = CudaMemory(plan, limit)
+        limit = memory.limit(card.memory_bytes, card.memory_bytes, card.card.compute_capability)
+        self._plan = memory
+        self.account = self.memory = CudaMemory(memory, limit)
 
     def start(self) -> None:
         """Does nothing: a real card is taken by the first op on it, and not before."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from nbtf._devices.backends import MemoryOptions
 from nbtf._devices.base import Device
 from nbtf._runtime.configuration import LogicalDeviceConfiguration, PhysicalDevice
 from nbtf._runtime.context import Context
-from nbtf._runtime.gpus import LogicalGPU, MemoryOptions
+from nbtf._runtime.gpus import LogicalGPU
 from nbtf._runtime.placement import Machine
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._config.gpu_options import GPUOptions

@@ -1,0 +1,67 @@
+"""Who makes the GPUs? A row for each kind: the file that opens a card, plans its memory and builds devices on it.
+
+A new kind is such a file and its row; its cards carry the row's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from nbtf._devices.base import GPU
+from nbtf._devices.cards import PhysicalGPU
+
+BACKENDS = {
+    "simulated": "nbtf._devices.simulated",
+    "cuda": "nbtf._devices.cuda.device",
+}
+"""The files, by what `PhysicalGPU.backend` says; each is loaded when a card of its own is used."""
+
+
+class MemoryOptions(NamedTuple):
+    """How GPUs take memory: a part of the whole, growing or at once, the computer's too, and when blocks are split."""
+
+    fraction: float | None = None
+    growth: bool | None = None
+    unified: bool = False
+    fragmentation: float = 0.0
+
+
+class MemoryRequest(NamedTuple):
+    """What is asked of the memory of `GPU:number`; `limit_mib` is what a logical device may take, None without one."""
+
+    number: int
+    options: MemoryOptions
+    limit_mib: float | None
+    environ: Mapping[str, str]
+
+
+class Backend(Protocol):
+    """What the file of a row has."""
+
+    def open_card(self, card: PhysicalGPU) -> Any:
+        """Returns what the logical GPUs on one card share; called once for each card."""
+        ...
+
+    def plan_memory(self, card: PhysicalGPU, shared: Any, request: MemoryRequest) -> Any:
+        """Returns what looks after the memory of one GPU; nothing is taken yet.
+
+        Raises:
+          ValueError: an environment variable makes no sense.
+        """
+        ...
+
+    def build_gpu(self, index: int, card: PhysicalGPU, memory: Any, alone: bool) -> GPU:
+        """Returns `GPU:index`, which takes memory as planned; `alone` where no other is on its card."""
+        ...
+
+
+def backend_of(card: PhysicalGPU) -> Backend:
+    """Returns who makes the GPUs on a card.
+
+    Raises:
+      KeyError: its row is missing.
+    """
+    backend: Any = import_module(BACKENDS[card.backend])
+    return backend

@@ -36,6 +36,17 @@ export function put(node, text) {
   } else node.textContent = text;
 }
 
+// A name that nothing else in the page has: other programs make names, too.
+export function newName() {
+  return `nbtf-${Math.random().toString(36).slice(2)}`;
+}
+
+// Plain keys belong to a view: a notebook would take "b" for a new cell and the arrows for a walk through its cells.
+export function keepKey(event) {
+  const forNotebook = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+  if (!forNotebook) event.stopPropagation();
+}
+
 const KEPT = new WeakMap();
 
 // Brings the children of `parent` in line with `items`: one node a key, made once, moved only where the order changed.

@@ -26,7 +26,7 @@
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
 
 import { dock } from "./dock.js";
-import { attr, clock, h, put } from "./dom.js";
+import { attr, clock, h, keepKey, put } from "./dom.js";
 import { replay } from "./replay.js";
 import { table } from "./table.js";
 import { WORDS, fill, translated, useWords } from "./words.js";
@@ -124,12 +124,6 @@ function build(self) {
   const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
     head, player.bar, player.line, body, tables, status);
   return { root, title, badge, total, scope, pause, tabular, body, tables, status };
-}
-
-// Plain keys belong to the view: a notebook would take "b" for a new cell and the arrows for a walk through its cells.
-function keepKey(event) {
-  const forNotebook = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
-  if (!forNotebook) event.stopPropagation();
 }
 
 function watch(self, motion) {

@@ -9,7 +9,7 @@
 //   {mark: "group", marks, title}
 // and a picture is {width, height, title, marks}. A `data` of a mark becomes data-* attributes of its element.
 
-import { s } from "./dom.js";
+import { newName, s } from "./dom.js";
 import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
@@ -19,7 +19,6 @@ const MONO_LETTER = 0.6;
 const BOLD_LETTERS = 1.05;
 
 const MARKS = { rectangle: rectangleElements, boxes: boxesElements, line: lineElements, path: pathElements, text: textElements, group: groupElements };
-let drawings = 0;
 
 export function rectangle(x, y, width, height, fill = "", rest = {}) {
   return { mark: "rectangle", x, y, width, height, fill, ...rest };
@@ -76,8 +75,7 @@ export function textOn(fill) {
 
 // An empty drawing: what `drawPicture` fills. Marks are not read out; what surrounds them says what they show.
 export function drawing() {
-  const hatch = `nbtf-hatch-${++drawings}`;
-  return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": hatch });
+  return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": newName() });
 }
 
 // Draws a picture into what `drawing` made, instead of what was there; a `clear` one lies over another.

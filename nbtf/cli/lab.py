@@ -17,6 +17,7 @@ from urllib.parse import quote
 import nbtf
 from nbtf._storage import files
 from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.images import copy_images
 
 VARIABLE = "NBTF_LANG"
 """The environment variable with the language of the live views."""
@@ -121,7 +122,7 @@ def _is_for(language: str, wished: str) -> bool:
 
 
 def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
-    """Copies the tutorials that are not in the folder yet and overwrites none.
+    """Copies the tutorials that are not in the folder yet, with their drawings, and overwrites none.
 
     All languages are copied: the lessons lead from one to the other.
 
@@ -138,8 +139,11 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
 
 def _copied(original: Path, path: Path) -> str:
     """Its text goes in one piece, and nothing that is there can be overwritten."""
-    text = without_install_cell(original.read_bytes())
+    text = original.read_bytes()
+    lesson: dict[str, Any] = json.loads(text)
+    text = without_install_cell(lesson, text)
     files.make_folder(path.parent)
+    copy_images(lesson, original.parent, path.parent)
     try:
         files.create(path, text)
     except FileExistsError:
@@ -147,17 +151,19 @@ def _copied(original: Path, path: Path) -> str:
     return "new"
 
 
-def without_install_cell(text: bytes) -> bytes:
-    """Returns a lesson without the hidden first cell that installs nbtf elsewhere: here its readers have it.
+def without_install_cell(lesson: dict[str, Any], text: bytes) -> bytes:
+    """Returns a lesson's text without the hidden cell that installs nbtf elsewhere: here its readers have it.
 
     So the first grey cell is the lesson's own.
+
+    Args:
+      lesson: what the text says; left as it is.
+      text: returned where there is no such cell.
     """
-    lesson: dict[str, Any] = json.loads(text)
-    first: dict[str, Any] = lesson["cells"][0]["metadata"] if lesson["cells"] else {}
-    if not first.get("jupyter", {}).get("source_hidden"):
+    cells = [cell for cell in lesson["cells"] if not cell["metadata"].get("jupyter", {}).get("source_hidden")]
+    if len(cells) == len(lesson["cells"]):
         return text
-    del lesson["cells"][0]
-    return f"{json.dumps(lesson, indent=1, ensure_ascii=False)}\n".encode()
+    return f"{json.dumps(lesson | {'cells': cells}, indent=1, ensure_ascii=False)}\n".encode()
 
 
 def sign(notebooks: Iterable[Path]) -> None:

@@ -11,6 +11,7 @@ from nbtf._storage import files
 from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import problems
 from nbtf.cli.command_error import CommandError, require, writing
+from nbtf.cli.images import copy_images
 from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.recording import execute, tidy
@@ -106,9 +107,11 @@ def copy_all(chosen: argparse.Namespace) -> int:
         copy = chosen.output / path.name
         if copy.exists() and copy.samefile(path):
             raise CommandError(f"{copy} is the notebook itself, which is never changed. Choose another folder for -o.")
+        notebook = read(path)
         with writing(chosen.output):
             files.make_folder(chosen.output)
-        write(copy, made(read(path)))
+            copy_images(notebook, path.parent, chosen.output)
+        write(copy, made(notebook))
         print(f"{copy}: written")
     return 0
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from nbtf._storage import files, folders
 from nbtf.cli.command_error import CommandError, require, writing
+from nbtf.cli.images import copy_images
 from nbtf.cli.in_browser import in_browser
 from nbtf.cli.lab import Lesson, lessons
 from nbtf.cli.notebook_file import read, write
@@ -101,7 +102,9 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
         if target.exists():
             raise CommandError(f"two notebooks are called {place}")
         target.parent.mkdir(parents=True, exist_ok=True)
-        write(target, in_browser(read(path)))
+        notebook = read(path)
+        write(target, in_browser(notebook))
+        copy_images(notebook, path.parent, target.parent)
     wheels = folder / "wheels"
     wheels.mkdir()
     fetch_wheels(wheels)

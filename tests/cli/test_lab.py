@@ -93,6 +93,23 @@ def test_copy_begins_with_the_lesson_and_not_with_an_installation(tmp_path: Path
     ][:3]
 
 
+def test_no_copy_installs_what_is_here(tmp_path: Path) -> None:
+    lessons = lab.lessons()
+
+    lab.copy_tutorials(lessons, tmp_path)
+
+    copies = {lesson.place: (tmp_path / lesson.place).read_text(encoding="utf-8") for lesson in lessons}
+    assert [place for place, text in copies.items() if "%pip install" in text] == []
+
+
+def test_drawings_come_along(tmp_path: Path) -> None:
+    lab.copy_tutorials(lab.lessons(), tmp_path)
+
+    for folder in (tmp_path, tmp_path / "ja", tmp_path / "zh_CN"):
+        lessons = sorted(path.stem for path in folder.glob("*.ipynb"))
+        assert lessons == sorted(path.stem for path in (folder / "drawings").glob("*.svg"))
+
+
 def test_folder_that_cannot_be_made_is_refused(
     originals: list[lab.Lesson], started: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,7 +25,7 @@ def read(path: Path) -> Any:
 
 @each_language
 def test_every_lesson_is_there(language: str) -> None:
-    assert [path.name for path in sorted((NOTEBOOKS / language).glob("*"))] == [path.name for path in lessons()]
+    assert [path.name for path in sorted((NOTEBOOKS / language).glob("*.ipynb"))] == [path.name for path in lessons()]
 
 
 @each_language

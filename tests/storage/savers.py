@@ -285,6 +285,11 @@ def before_student(folder: Path) -> None:
     notebook(folder / "copies" / "lesson.ipynb", "Old")
 
 
+def before_images(folder: Path) -> None:
+    notebook(folder / "lesson.ipynb", "![An idea](idea.svg)")
+    (folder / "idea.svg").write_text("<svg/>")
+
+
 def translate(folder: Path) -> None:
     command("notebooks", "translate", folder / "lesson.ipynb", "--language", "ja", accepted=(0, 1))  # 1: not complete
 
@@ -405,6 +410,7 @@ SAVERS = (
     Saver("recorded notebook", lambda f: notebook(f / "lesson.ipynb", "Title"), record, of_notebook("lesson.ipynb")),
     Saver("run notebook", before_run, run, of_notebook("out.ipynb")),
     Saver("student's copy", before_student, student, of_notebook("copies/lesson.ipynb")),
+    Saver("image of a lesson", before_images, student, of_text("copies/idea.svg")),
     Saver("catalogue", before_translate, translate, of_text("locale/ja/LC_MESSAGES/lesson.po")),
     Saver("translation", before_translate, translate, of_notebook("ja/lesson.ipynb")),
     Saver("badges", before_badges, badges, of_notebook("lesson.ipynb")),

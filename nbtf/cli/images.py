@@ -1,0 +1,55 @@
+"""Which image files does a notebook show, and how do they come along with a copy of it?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from nbtf._storage import files
+
+_IMAGE = re.compile(r"!\[[^\]]*\]\(([^()\s]+)\)")
+
+
+def images_of(notebook: Mapping[str, Any]) -> list[str]:
+    """Returns the files below its own folder that a notebook's texts show, as they call them, each once.
+
+    Addresses, attachments and paths that lead out of the folder are not among them.
+
+    Args:
+      notebook: as its file has it, or as nbformat reads it.
+
+    >>> text = "![a](drawings/a.svg) ![b](https://example.org/b.png) ![c](../c.png)"
+    >>> images_of({"cells": [{"cell_type": "markdown", "source": text}]})
+    ['drawings/a.svg']
+    """
+    texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    targets = [unquote(target) for text in texts for target in _IMAGE.findall(text)]
+    return list(dict.fromkeys(target for target in targets if _is_below(target)))
+
+
+def _is_below(target: str) -> bool:
+    path = PurePosixPath(target)
+    return not (path.is_absolute() or ".." in path.parts or ":" in target or "\\" in target or "\0" in target)
+
+
+def copy_images(notebook: Mapping[str, Any], folder: Path, copies: Path) -> None:
+    """Copies the images of a notebook, and overwrites none.
+
+    Args:
+      notebook: its texts name the files.
+      folder: where the notebook is.
+      copies: where its copy is.
+
+    Raises:
+      OSError: one cannot be read or written. One that is not there is passed over.
+    """
+    for name in images_of(notebook):
+        source, copy = folder / name, copies / name
+        if source.is_file():
+            files.make_folder(copy.parent)
+            with suppress(FileExistsError):
+                files.create(copy, source.read_bytes())

@@ -17,9 +17,9 @@ from nbtf._graph.reference_types import Link
 from nbtf._graph.shape_errors import misfit
 from nbtf._graph.shapes import Known, outputs_of
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.op import Op
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
 from nbtf._runtime.changes import Change, block
-from nbtf._runtime.execute import OpRecord
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -92,7 +92,7 @@ class SymbolicGraph:
 
     # Adding nodes
 
-    def add(self, op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Notes an op down instead of running it; the road calls this while the graph is open.
 
         Args:
@@ -450,7 +450,7 @@ class SymbolicGraph:
         return str(shape)
 
 
-def _converted(op: OpRecord, inputs: Sequence[Any]) -> Sequence[Any]:
+def _converted(op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
     """Returns the inputs as tensors; where all are tensors of a graph already, their dtypes are looked at later."""
     if all([value.__class__ is GraphTensor for value in flat(inputs)]):
         return [list(value) if value.__class__ is tuple else value for value in inputs]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._graph.operation import flat
+from nbtf._graph.static import known_lengths
 from nbtf._graph.tensor import GraphTensor
-from nbtf._graph.unknown_shapes import dims_of_results
-from nbtf._runtime.execute import OpRecord
+from nbtf._ops.op import Op
+from nbtf._ops.specs import UNKNOWN
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError
@@ -17,9 +18,7 @@ from nbtf.errors import InvalidArgumentError
 Known = list[tuple[TensorShape, DType]]
 
 
-def outputs_of(
-    op: OpRecord, arguments: Sequence[Any], attrs: dict[str, Any], unknown: frozenset[str] = frozenset()
-) -> Known:
+def outputs_of(op: Op, arguments: Sequence[Any], attrs: dict[str, Any], unknown: frozenset[str] = frozenset()) -> Known:
     """Returns shape and dtype of each output of an op on tensors of a graph.
 
     Args:
@@ -36,12 +35,21 @@ def outputs_of(
         dtypes = op.check(arguments, attrs)
     except InvalidArgumentError as error:
         raise TypeError(_disagreement(op, arguments) or error.message) from None
-    specs = None if unknown else _specs(op, arguments, attrs)
-    if specs is not None:
-        return [(TensorShape(spec.shape), spec.dtype) for spec in specs]
-    count = _count(op, attrs)
-    shapes = dims_of_results(op, arguments, attrs, unknown, count)
-    return list(zip(map(TensorShape, shapes), op.output_dtypes(dtypes, attrs, count), strict=True))
+    known = {name: lengths_of_attr(attrs[name]) if name in unknown else value for name, value in attrs.items()}
+    specs = [_specs(value) if value.__class__ is list else _spec(value) for value in arguments]
+    try:
+        shapes = op.shapes(specs, known, bool(unknown))
+    except _UNDECIDED:
+        if all([tensor._shape.is_fully_defined() for tensor in flat(arguments)]):
+            raise
+        shapes = [None] * len(op.results)
+    return list(zip(map(TensorShape, shapes), op.output_dtypes(dtypes, attrs, len(shapes)), strict=True))
+
+
+def lengths_of_attr(value: Any) -> Any:
+    """Returns what is known of an attribute that is a tensor: the lengths in it, or `UNKNOWN`."""
+    lengths = known_lengths(value)
+    return UNKNOWN if lengths is None else tuple(lengths)
 
 
 def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
@@ -65,55 +73,14 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
     return None
 
 
-def _specs(op: OpRecord, arguments: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None:
-    """Returns the specs of the outputs; None if values decide them, or the rank of an input is not known."""
-    specs: list[Any] = []
-    for value in arguments:
-        found = [_spec_of(one) for one in value] if value.__class__ is list else _spec_of(value)
-        if found is None or (found.__class__ is list and None in found):
-            return None
-        specs.append(found)
-    if op.type == "Squeeze" and attrs["axis"] is None and None in specs[0].shape:
-        return None  # a length that only a run tells may be 1
-    if op.type in _ALIKE:
-        specs = [_merged(specs[0])]
-    try:
-        return op.specs(specs, attrs)
-    except _UNDECIDED:
-        if not any([None in spec.shape for spec in flat(specs)]):
-            raise
-        return None
+def _specs(tensors: Sequence[Any]) -> list[Spec]:
+    return [_spec(tensor) for tensor in tensors]
 
 
-def _spec_of(tensor: GraphTensor) -> Spec | None:
-    dims = tensor._shape.dims  # of a variable's own output those of its value
-    return None if dims is None else Spec(tuple(dims), tensor._dtype)
-
-
-_ALIKE = frozenset({"AddN", "Pack"})
-"""Ops whose inputs have one shape, of which each may say a part."""
-
-
-def _merged(specs: Sequence[Spec]) -> list[Spec]:
-    """Returns specs of one shape that says what all of them say; as they are where they contradict."""
-    shape = TensorShape(specs[0].shape)
-    try:
-        for spec in specs[1:]:
-            shape = shape.merge_with(TensorShape(spec.shape))
-    except ValueError:
-        return list(specs)
-    return [Spec(tuple(shape.as_list()), spec.dtype) for spec in specs]
+def _spec(tensor: GraphTensor) -> Spec:
+    dims: Any = tensor._shape._dims  # of a variable's own output those of its value
+    return Spec(dims, tensor._dtype)
 
 
 _UNDECIDED = (TypeError, ValueError, ArithmeticError, IndexError)
 """What a rule raises that counts with a length which is not known."""
-
-
-def _count(op: Any, attrs: Mapping[str, Any]) -> int:
-    """Returns how long the list of a result is; without the shapes of the inputs an attribute must say so."""
-    if not any(result.endswith("*") for result in op.results):
-        return len(op.results)
-    for name in ("num_split", "num", "num_partitions"):
-        if attrs.get(name) is not None:
-            return attrs[name]
-    raise ValueError(f"The number of results of {op.type} depends on the shape of its input, which is not known.")

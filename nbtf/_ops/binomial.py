@@ -15,7 +15,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops import philox
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_vector, count_of, drawn_spec
-from nbtf._ops.specs import broadcast_shapes
+from nbtf._ops.specs import as_asked, broadcast_shapes, may_be_equal
 from nbtf._types import DType, as_dtype, float16, float32, float64, int32, int64
 from nbtf.errors import InvalidArgumentError
 
@@ -43,6 +43,7 @@ _TAILS = (
     host={"shape": as_vector},
     plain={"dtype": as_dtype},
     cpu_only=True,
+    partly=as_asked("shape"),
 )
 def StatefulRandomBinomial(xp: Any, key: Any, counter: Any, counts: Any, probs: Any, shape: Any, dtype: DType) -> Any:
     given = xp.broadcast_arrays(counts.astype(xp.float64), probs.astype(xp.float64))
@@ -65,7 +66,7 @@ def StatefulRandomBinomial(xp: Any, key: Any, counter: Any, counts: Any, probs: 
 def _(key: Spec, counter: Spec, counts: Spec, probs: Spec, shape: Any, dtype: DType) -> Spec:
     spec = drawn_spec(shape, dtype)
     batch = broadcast_shapes(counts.shape, probs.shape)
-    if tuple(shape)[len(shape) - len(batch) :] != batch:
+    if not may_be_equal(tuple(shape)[len(shape) - len(batch) :], batch):
         raise InvalidArgumentError(None, None, "Shape passed in must end with broadcasted shape.")
     return spec
 

@@ -9,7 +9,7 @@ from nbtf._ops import philox
 from nbtf._ops.attributes import as_int
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random import stream_of
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, may_be_equal, of_rank
 from nbtf._ops.stateless_random import key_and_counter
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.seeds import Stream
@@ -68,6 +68,7 @@ def as_samples(value: Any) -> int:
     host={"num_samples": as_samples},
     asked={"num_samples": int32},
     plain={"output_dtype": as_dtype},
+    partly=of_rank(2),
 )
 def Multinomial(xp: Any, logits: Any, num_samples: int, stream: Stream, output_dtype: DType) -> Any:
     rows, samples = _counts(logits, num_samples)
@@ -108,6 +109,7 @@ def stateless_categorical(
     host={"num_samples": as_samples},
     asked={"num_samples": int32},
     plain={"output_dtype": as_dtype},
+    partly=of_rank(2),
 )
 def StatelessMultinomial(xp: Any, logits: Any, seed: Any, num_samples: int, output_dtype: DType) -> Any:
     samples = _counts(logits, num_samples)[1]
@@ -142,7 +144,7 @@ def _(logits: Spec, num_samples: int, stream: Stream, output_dtype: DType) -> Sp
 
 @StatelessMultinomial.infer
 def _(logits: Spec, seed: Spec, num_samples: int, output_dtype: DType) -> Spec:
-    if seed.shape != (2,):
+    if not may_be_equal(seed.shape, (2,)):
         raise InvalidArgumentError(None, None, f"seed must have shape [2], not {bracketed(seed.shape)}")
     return _drawn_spec(logits, num_samples, output_dtype)
 

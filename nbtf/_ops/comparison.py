@@ -8,7 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.express import constant_like
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
-from nbtf._ops.specs import bracketed, broadcast_shapes
+from nbtf._ops.specs import bracketed, broadcast_shapes, of_rank
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -96,7 +96,9 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @Equal.infer
 @NotEqual.infer
-def _(x: Spec, y: Spec, incompatible_shape_error: bool) -> Spec:
+def _(x: Spec, y: Spec, incompatible_shape_error: bool) -> Spec | None:
+    if not incompatible_shape_error and None in (*x.shape, *y.shape):
+        return None  # lengths that do not fit give a scalar
     try:
         return Spec(broadcast_shapes(x.shape, y.shape), bool_)
     except InvalidArgumentError:
@@ -204,11 +206,16 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 no_gradient(Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual)
 
 
-@op("T -> int64", T=NUMBERS | {bool_}, data_dependent=True)
+@op("T -> int64", T=NUMBERS | {bool_}, data_dependent=True, partly=of_rank(2))
 def Where(xp: Any, condition: Any) -> Any:
     if not condition.ndim:
         raise ValueError("WhereOp : Unhandled input dimensions: 0")
     return xp.argwhere(condition).astype(int64.np_dtype)
+
+
+@Where.infer
+def _(condition: Spec) -> Spec:
+    return Spec((None, len(condition.shape)), int64)
 
 
 no_gradient(Where)

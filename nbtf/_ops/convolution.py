@@ -8,6 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_shape, of_integers
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import as_asked, may_be_equal, of_rank
 from nbtf._ops.windows import (
     Padding,
     Window,
@@ -64,11 +65,11 @@ def _part(array: Any, number: int, groups: int) -> Any:
     return array[..., number * length : (number + 1) * length]
 
 
-@op("T T -> T", T=KINDS)
+@op("T T -> T", T=KINDS, partly=of_rank(4))
 def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, data_format: Any, dilations: Any) -> Any:
     if input.ndim != 4 or filters.ndim != 4:
         raise ValueError("images and filters have four axes")
-    w = window(filters.shape[:2], strides, padding, data_format, dilations)
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     images = channels_last(xp, input, w)
     groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
     under = _columns(xp, images, w)
@@ -151,7 +152,7 @@ def _check(channels: int | None, filters: Spec) -> None:
 def _(input: Spec, filters: Spec, strides: Any, padding: Any, data_format: Any, dilations: Any) -> Spec:
     check_rank("convolution input", input.shape)
     check_rank("convolution filter", filters.shape)
-    w = window(filters.shape[:2], strides, padding, data_format, dilations)  # pyright: ignore[reportArgumentType]
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     batch, height, width, channels = image_shape(input.shape, w.first)
     _check(channels, filters)
     rows, columns = length_after(height, 0, w), length_after(width, 1, w)
@@ -170,7 +171,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 # The way back
 
 
-def _check_sizes(grad: Spec, sizes: tuple[int, ...], filters: tuple[Any, ...], w: Window, op_name: str) -> None:
+def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], w: Window, op_name: str) -> None:
     """Refuses images that the convolution cannot have come from."""
     _, *lengths, _ = image_shape(grad.shape, w.first)
     _, *wanted, _ = image_shape(sizes, w.first)
@@ -186,7 +187,7 @@ def _check_sizes(grad: Spec, sizes: tuple[int, ...], filters: tuple[Any, ...], w
 _as_sizes = of_integers("Tshape", as_shape)
 
 
-@op("T T -> T", T=KINDS, host={"input_sizes": _as_sizes})
+@op("T T -> T", T=KINDS, host={"input_sizes": _as_sizes}, partly=as_asked("input_sizes"))
 def Conv2DBackpropInput(
     xp: Any,
     filters: Any,
@@ -199,7 +200,7 @@ def Conv2DBackpropInput(
 ) -> Any:
     if filters.ndim != 4 or grad.ndim != 4:
         raise ValueError("images and filters have four axes")
-    w = window(filters.shape[:2], strides, padding, data_format, dilations)
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     back = channels_last(xp, grad, w)
     batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
     groups = _groups(channels, filters.shape[2], filters.shape[3])
@@ -225,11 +226,11 @@ def _(
 ) -> Spec:
     check_rank("filter", filters.shape)
     check_rank("out_backprop", grad.shape)
-    w = window(filters.shape[:2], strides, padding, data_format, dilations)  # pyright: ignore[reportArgumentType]
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     check_rank("input_sizes", input_sizes)
     _check(image_shape(input_sizes, w.first)[3], filters)
     _check_sizes(grad, input_sizes, filters.shape, w, "Conv2DCustomBackpropInput")
-    if image_shape(grad.shape, w.first)[3] != filters.shape[3]:
+    if not may_be_equal([image_shape(grad.shape, w.first)[3]], [filters.shape[3]]):
         raise InvalidArgumentError(
             None, None, "Conv2DCustomBackpropInput: filter and out_backprop must have the same out_depth"
         )
@@ -246,7 +247,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=KINDS, host={"filter_sizes": _as_sizes})
+@op("T T -> T", T=KINDS, host={"filter_sizes": _as_sizes}, partly=as_asked("filter_sizes"))
 def Conv2DBackpropFilter(
     xp: Any,
     input: Any,
@@ -280,9 +281,7 @@ def _(input: Spec, grad: Spec, filter_sizes: Any, strides: Any, padding: Any, da
     check_rank("filter_sizes", filter_sizes)
     w = window(filter_sizes[:2], strides, padding, data_format, dilations)
     _check(image_shape(input.shape, w.first)[3], Spec(tuple(filter_sizes), input.dtype))
-    sizes = tuple(2 if n is None else n for n in input.shape)
-    if None not in input.shape:
-        _check_sizes(grad, sizes, filter_sizes, w, "Conv2DCustomBackpropFilter")
+    _check_sizes(grad, input.shape, filter_sizes, w, "Conv2DCustomBackpropFilter")
     return Spec(tuple(filter_sizes), input.dtype)
 
 

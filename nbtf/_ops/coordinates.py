@@ -15,7 +15,7 @@ from nbtf._ops.joining import concat
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.places import joined_at, read_at
 from nbtf._ops.ranges import range as number_range
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import as_asked, bracketed, may_be_equal
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -99,12 +99,14 @@ def _gather_nd_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> T
 
 
 @GatherNd.infer
-def _(params: Spec, indices: Spec) -> Spec:
+def _(params: Spec, indices: Spec) -> Spec | None:
     if not params.shape:
         raise InvalidArgumentError(None, None, "params must be at least a vector")
     if not indices.shape:
         raise InvalidArgumentError(None, None, "indices must be at least a vector")
-    depth, n = indices.shape[-1] or 0, len(params.shape)
+    if indices.shape[-1] is None:
+        return None
+    depth, n = indices.shape[-1], len(params.shape)
     if depth > n:
         text = f"index innermost dimension length must be <= params rank; saw: {depth} vs. {n}"
         raise InvalidArgumentError(None, None, text)
@@ -117,7 +119,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [scatter_nd(indices, grad, params.shape), None]
 
 
-@op("Tindices T -> T", T=ALL, Tindices=POSITIONS, host={"shape": of_integers("Tindices", as_shape)})
+@op(
+    "Tindices T -> T",
+    T=ALL,
+    Tindices=POSITIONS,
+    host={"shape": of_integers("Tindices", as_shape)},
+    partly=as_asked("shape"),
+)
 def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_policy: str) -> Any:
     if not indices.ndim or indices.shape[-1] > len(shape):
         raise ValueError("no positions")
@@ -160,12 +168,12 @@ def _(indices: Spec, updates: Spec, shape: tuple[int, ...], bad_indices_policy: 
             raise InvalidArgumentError(None, None, f"Dimension {length} must be >= 0")
     if not indices.shape:
         raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
-    outer, depth = len(indices.shape) - 1, indices.shape[-1] or 0
+    outer, depth = len(indices.shape) - 1, indices.shape[-1]
     given, shown = bracketed(updates.shape), bracketed(indices.shape)
-    if indices.shape[:-1] != updates.shape[:outer] and None not in (*indices.shape, *updates.shape):
+    if not may_be_equal(indices.shape[:-1], updates.shape[:outer]):
         text = f"Dimensions [0,{outer}) of indices[shape={shown}] must match dimensions [0,{outer}) of updates"
         raise InvalidArgumentError(None, None, f"{text}[shape={given}]")
-    if depth > len(shape) or (shape[depth:] != updates.shape[outer:] and None not in updates.shape):
+    if depth is not None and (depth > len(shape) or not may_be_equal(shape[depth:], updates.shape[outer:])):
         text = f"Dimensions [{depth},{len(shape)}) of input[shape={bracketed(shape)}] must match dimensions "
         raise InvalidArgumentError(None, None, f"{text}[{outer},{len(updates.shape)}) of updates[shape={given}]")
     return Spec(shape, updates.dtype)

@@ -16,7 +16,7 @@ from nbtf._ops.op import no_gradient, op
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.segments import IDS, folded
 from nbtf._ops.shape import squeeze
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, last_open, may_be_equal
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DTypeLike, TensorLike, as_dtype, float32, float64, int32, int64
@@ -70,7 +70,7 @@ def bincount(
     return DenseBincount(counted, given, size=max(size, 0), binary_output=binary_output, name=name)
 
 
-@op("Tidx T -> T", Tidx=IDS, T=frozenset({int32, int64, float32, float64}), host={"size": as_int})
+@op("Tidx T -> T", Tidx=IDS, T=frozenset({int32, int64, float32, float64}), host={"size": as_int}, partly=last_open)
 def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: bool) -> Any:
     if weights.size and weights.shape != input.shape:
         raise ValueError("a weight for each value")
@@ -89,7 +89,7 @@ def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: b
 
 @DenseBincount.infer
 def _(input: Spec, weights: Spec, size: int, binary_output: bool) -> Spec:
-    if weights.shape != (0,) and weights.shape != input.shape:
+    if not may_be_equal(weights.shape, (0,)) and not may_be_equal(weights.shape, input.shape):
         text = "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights "
         raise InvalidArgumentError(None, None, f"{text}equal to 1. Received {bracketed(weights.shape)}")
     return Spec((*input.shape[:-1], size), weights.dtype)

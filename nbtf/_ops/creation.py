@@ -10,7 +10,7 @@ from nbtf._ops.attributes import as_ints, as_shape, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.shape import shape as shape_of
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import as_asked, bracketed
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor, host_array, list_as_tensor
 from nbtf._runtime.tape import Call
@@ -119,7 +119,7 @@ def convert_to_tensor(
     return as_tensor(value)
 
 
-@op("T -> T", T=ALL, host={"dims": of_integers("index_type", as_shape)})
+@op("T -> T", T=ALL, host={"dims": of_integers("index_type", as_shape)}, partly=as_asked("dims"))
 def Fill(xp: Any, value: Any, dims: Any) -> Any:
     if value.ndim > 1 or value.size != 1:
         raise ValueError("one value fills")

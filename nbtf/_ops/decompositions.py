@@ -21,6 +21,7 @@ from nbtf._ops.op import Gradients, op
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims
 from nbtf._ops.solving import SOLVED, check_matrices, check_square, triangular_solve
+from nbtf._ops.specs import Dims
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -159,7 +160,11 @@ def _divided(matrix: Tensor, triangle: Tensor) -> Tensor:
     return adjoint(triangular_solve(triangle, adjoint(matrix), lower=False))
 
 
-@op("T -> T*", T=SOLVED)
+def _svd_partly(input: Any, compute_uv: bool, full_matrices: bool) -> list[Dims]:
+    return [None] * (3 if compute_uv else 1)
+
+
+@op("T -> T*", T=SOLVED, partly=_svd_partly)
 def Svd(xp: Any, input: Any, compute_uv: bool, full_matrices: bool) -> Any:
     matrices, nonfinite = zero_nonfinite(xp, input)
     with failing(xp):
@@ -254,7 +259,11 @@ def _outside(vectors: Tensor, matrix: Tensor) -> Tensor:
     return subtract(matrix, matmul(vectors, matmul(vectors, matrix, adjoint_a=True)))
 
 
-@op("T -> T*", T=SOLVED)
+def _eigen_partly(input: Any, compute_v: bool) -> list[Dims]:
+    return [None] * (2 if compute_v else 1)
+
+
+@op("T -> T*", T=SOLVED, partly=_eigen_partly)
 def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ValueError("square matrices")

@@ -10,7 +10,7 @@ from nbtf._ops.attributes import as_int, as_ints
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.creation import zeros_like
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, like_first, may_be_equal, merged_shape
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, TensorLike, bool_, int64
@@ -107,7 +107,7 @@ def MatrixDiagV3(
     return result
 
 
-def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tuple[Any, int, int]:
+def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tuple[Any, Any, Any]:
     """Returns the lengths in front, the rows and the columns of matrices with such diagonals.
 
     Raises:
@@ -120,6 +120,8 @@ def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tu
     if k[0] > k[1]:
         text = f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}"
         raise InvalidArgumentError(None, None, text)
+    if shape[-1] is None:
+        return shape[: -2 if several else -1], None if rows == -1 else rows, None if columns == -1 else columns
     least_rows, least_columns = shape[-1] - min(k[1], 0), shape[-1] + max(k[0], 0)
     if rows == columns == -1:
         rows = columns = max(least_rows, least_columns)
@@ -179,7 +181,7 @@ def MatrixDiagPartV3(xp: Any, input: Any, k: tuple[int, int], padding_value: Any
     return result.reshape(shape)
 
 
-def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[int, ...]:
+def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[Any, ...]:
     """Returns the shape of the diagonals of matrices.
 
     Raises:
@@ -190,13 +192,13 @@ def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[int, ...]:
         raise InvalidArgumentError(None, None, text)
     *batch, rows, columns = shape
     for what, d in (("lower", k[0]), ("upper", k[1])):
-        if not -rows < d < columns and d:
+        if None not in (rows, columns) and not -rows < d < columns and d:
             text = f"{what}_diag_index is out of bound: {d}. It must be between {-rows} and {columns}"
             raise InvalidArgumentError(None, None, text)
     if k[0] > k[1]:
         text = f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}"
         raise InvalidArgumentError(None, None, text)
-    length = min(rows + min(k[1], 0), columns - max(k[0], 0))
+    length = None if None in (rows, columns) else min(rows + min(k[1], 0), columns - max(k[0], 0))
     return (*batch, length) if k[0] == k[1] else (*batch, k[1] - k[0] + 1, length)
 
 
@@ -250,7 +252,7 @@ def MatrixSetDiagV3(xp: Any, input: Any, diagonal: Any, k: tuple[int, int], alig
 @MatrixSetDiagV3.infer
 def _(input: Spec, diagonal: Spec, k: tuple[int, int], align: str) -> Spec:
     expected = _packed_shape(input.shape, k)
-    if diagonal.shape != expected and None not in (*diagonal.shape, *expected):
+    if not may_be_equal(diagonal.shape, expected):
         text = (
             "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to "
             "the longests diagonal in range [lower_diag_index:upper_diag_index].\n"
@@ -295,6 +297,7 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
     T=ELEMENTS,
     host={"num_lower": as_int, "num_upper": as_int},
     asked={"num_lower": int64, "num_upper": int64},
+    partly=like_first,
 )
 def MatrixBandPart(xp: Any, input: Any, num_lower: int, num_upper: int) -> Any:
     rows, columns = input.shape[-2:]
@@ -419,10 +422,10 @@ def _(input: Spec) -> Spec:
         text = f"The rank of the tensor should be even and positive, got shape {bracketed(input.shape)}"
         raise InvalidArgumentError(None, None, text)
     for i, (one, other) in enumerate(zip(half, input.shape[rank // 2 :], strict=True)):
-        if one != other:
+        if one != other and None not in (one, other):
             text = f"Invalid shape {bracketed(input.shape)}: dimensions {i} and {i + rank // 2} do not match."
             raise InvalidArgumentError(None, None, text)
-    return Spec(half, input.dtype)
+    return Spec(merged_shape([half, input.shape[rank // 2 :]]), input.dtype)
 
 
 @DiagPart.gradient

@@ -8,7 +8,7 @@ from typing import Any
 from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
-from nbtf._ops.specs import bracketed, broadcast
+from nbtf._ops.specs import bracketed, broadcast, may_be_equal, merged_shape
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -332,11 +332,11 @@ def add_n(inputs: Iterable[Any], name: str | None = None) -> Tensor:
 def _(inputs: list[Spec]) -> Spec:
     first = inputs[0]
     for number, other in enumerate(inputs):
-        if other.shape != first.shape:
+        if not may_be_equal(other.shape, first.shape):
             text = "Inputs to operation AddN of type AddN must have the same size and shape.  "
             text += f"Input 0: {bracketed(first.shape)} != input {number}: {bracketed(other.shape)}"
             raise InvalidArgumentError(None, None, text)
-    return first
+    return Spec(merged_shape([spec.shape for spec in inputs]), first.dtype)
 
 
 @AddN.gradient

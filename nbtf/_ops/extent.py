@@ -13,7 +13,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis, as_ints, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import Dims, bracketed, known_lengths, like_first, same_rank
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -24,7 +24,17 @@ Pairs = tuple[tuple[int, int], ...]
 """How many elements stand before and after, for each axis."""
 
 
-@op("T -> T", T=ALL, host={"begin": of_integers("Index", as_axis), "size": of_integers("Index", as_axis)})
+def _sliced_partly(input_: Any, begin: Any, size: Any) -> Dims:
+    lengths = known_lengths(size)
+    return same_rank(input_) if lengths is None else lengths
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"begin": of_integers("Index", as_axis), "size": of_integers("Index", as_axis)},
+    partly=_sliced_partly,
+)
 def Slice(xp: Any, input_: Any, begin: Any, size: Any) -> Any:
     if isinstance(begin, Tensor) or isinstance(size, Tensor) or not len(begin) == len(size) == input_.ndim:
         raise ValueError("one number for each axis")
@@ -135,7 +145,7 @@ def _padded(tensor: Spec, paddings: Pairs, word: str) -> Spec:
     return Spec(tuple(lengths), tensor.dtype)
 
 
-@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)})
+@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
 def Pad(xp: Any, tensor: Any, paddings: Pairs) -> Any:
     return _filled(xp, tensor, paddings, b"" if tensor.dtype.kind == "O" else 0)
 
@@ -156,7 +166,7 @@ def _middle(call: Call, grad: Tensor) -> Tensor:
     return slice(grad, starts, call.inputs[0].shape.as_list())
 
 
-@op("T T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)})
+@op("T T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
 def PadV2(xp: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> Any:
     if constant_values.ndim:
         raise ValueError("one value fills")
@@ -209,7 +219,7 @@ def pad(
     return PadV2(tensor, constant_values, paddings=paddings, name=name)
 
 
-@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)})
+@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
 def MirrorPad(xp: Any, tensor: Any, paddings: Pairs, mode: str) -> Any:
     if any(max(pair) > n - (mode == "REFLECT") for pair, n in zip(paddings, tensor.shape, strict=True)):
         raise ValueError("a mirror shows what is there")
@@ -235,7 +245,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [MirrorPadGrad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
 
 
-@op("T -> T", T=NUMBERS, host={"paddings": of_integers("Tpaddings", as_pairs)})
+@op("T -> T", T=NUMBERS, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
 def MirrorPadGrad(xp: Any, input: Any, paddings: Pairs, mode: str) -> Any:
     for axis, (before, after) in enumerate(paddings):
         turned = xp.moveaxis(input, axis, 0)
@@ -259,7 +269,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [MirrorPad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
 
 
-@op("T -> T", T=ALL, host={"multiples": of_integers("Tmultiples", as_axis)})
+@op("T -> T", T=ALL, host={"multiples": of_integers("Tmultiples", as_axis)}, partly=same_rank)
 def Tile(xp: Any, input: Any, multiples: Any) -> Any:
     if len(multiples) != input.ndim:
         raise ValueError("one number for each axis")
@@ -309,7 +319,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [reduce_sum(reshape(grad, taken_apart), list(range(0, len(taken_apart), 2)))]
 
 
-@op("T -> T", T=ALL, host={"axis": of_integers("Tidx", as_axis)})
+@op("T -> T", T=ALL, host={"axis": of_integers("Tidx", as_axis)}, partly=like_first)
 def ReverseV2(xp: Any, tensor: Any, axis: Any) -> Any:
     turned = [False] * tensor.ndim
     for one in axis:
@@ -365,6 +375,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     T=ALL,
     host={"shift": of_integers("Tshift", as_axis), "axis": of_integers("Taxis", as_axis)},
     asked={"shift": None, "axis": None},
+    partly=like_first,
 )
 def Roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
     many = bool(isinstance(shift, list | tuple))

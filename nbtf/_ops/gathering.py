@@ -18,7 +18,7 @@ from nbtf._ops.op import Gradients, op
 from nbtf._ops.places import read_at, taken
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.shape import expand_dims, inverse, joint_length, lengths_of, shape, squeeze, transpose
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import Dims, bracketed
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -26,7 +26,20 @@ from nbtf._types import ALL, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T Tindices -> T", T=ALL, Tindices=POSITIONS, host={"axis": of_integers("Taxis", as_axis)}, asked={"axis": None})
+def _gathered_partly(params: Any, indices: Any, axis: Any, batch_dims: int, **attrs: Any) -> Dims:
+    if params.shape is None or indices.shape is None:
+        return None
+    return (None,) * (len(params.shape) - 1 + len(indices.shape) - batch_dims)
+
+
+@op(
+    "T Tindices -> T",
+    T=ALL,
+    Tindices=POSITIONS,
+    host={"axis": of_integers("Taxis", as_axis)},
+    asked={"axis": None},
+    partly=_gathered_partly,
+)
 def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: Any, batch_dims: int) -> Any:
     axis, batch = _axis_and_batch(axis, batch_dims, params.ndim, indices.ndim)
     if params.shape[:batch] != indices.shape[:batch]:

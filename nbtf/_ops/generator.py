@@ -20,6 +20,7 @@ from nbtf._ops.philox import RESERVED
 from nbtf._ops.random import seeds
 from nbtf._ops.random_arguments import as_bound
 from nbtf._ops.reduction import reduce_prod
+from nbtf._ops.specs import like_first
 from nbtf._ops.stateless_random import (
     ALGORITHMS,
     StatelessRandomNormalV2,
@@ -454,7 +455,7 @@ def _state_of(key: Any, counter: Any, alg: int) -> Tensor:
     return concat([numbers, reshape(chosen, [1])], 0)
 
 
-@op("int64 uint64 -> int64", host={"alg": as_int}, resource=True, shares_memory=True)
+@op("int64 uint64 -> int64", host={"alg": as_int}, resource=True, shares_memory=True, partly=like_first)
 def RngReadAndSkip(xp: Any, resource: Any, delta: Any, alg: int) -> Any:
     if alg == Algorithm.THREEFRY.value:
         raise UnimplementedError(None, None, "Non-XLA devices don't support the ThreeFry algorithm.")

@@ -10,7 +10,7 @@ from nbtf._ops.attributes import as_axis, as_shape, of_integers
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import UNKNOWN, Dims, as_asked, bracketed
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -145,7 +145,29 @@ def _index(part: Any) -> Any:
     )
 
 
-@op("T -> T", T=ALL, host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS})
+def _strided_partly(input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Dims:
+    if input_.shape is None or begin is UNKNOWN:
+        return None
+    lengths: list[int | None] = []
+    rest = list(input_.shape)
+    single = len(begin) - masks.new_axis.bit_count() - masks.ellipsis.bit_count()
+    for number in range(len(begin)):
+        bit = 1 << number
+        if masks.ellipsis & bit:
+            skipped = len(input_.shape) - single
+            lengths += rest[:skipped]
+            del rest[:skipped]
+        elif masks.new_axis & bit:
+            lengths.append(1)
+        else:
+            length = rest.pop(0)
+            if not masks.shrink_axis & bit:
+                is_whole = masks.begin & masks.end & bit and strides is not UNKNOWN and strides[number] in (1, -1)
+                lengths.append(length if is_whole else None)
+    return (*lengths, *rest)
+
+
+@op("T -> T", T=ALL, host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS}, partly=_strided_partly)
 def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
     return input_[numpy_key(begin, end, strides, masks)]
 
@@ -282,6 +304,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     "T -> T",
     T=NUMBERS,
     host={"shape": of_integers("Index", as_shape), "begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS},
+    partly=as_asked("shape"),
 )
 def StridedSliceGrad(xp: Any, dy: Any, shape: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
     result = xp.zeros(shape, dy.dtype)

@@ -13,7 +13,7 @@ from nbtf._ops.attributes import as_int, as_ints, of_integers
 from nbtf._ops.broadcasting import broadcast_to
 from nbtf._ops.identity import identity
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import UNKNOWN, Dims, bracketed, may_be_equal, merged_shape
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
@@ -22,7 +22,15 @@ from nbtf._types import ALL, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T* -> T", T=ALL, host={"axis": of_integers("Tidx", as_int)})
+def _joined_partly(values: Any, axis: Any) -> Dims:
+    shapes = [value.shape for value in values if value.shape is not None]
+    if not shapes:
+        return None
+    shape = merged_shape(shapes)
+    return tuple([None if axis is UNKNOWN or number == axis % len(shape) else n for number, n in enumerate(shape)])
+
+
+@op("T* -> T", T=ALL, host={"axis": of_integers("Tidx", as_int)}, partly=_joined_partly)
 def ConcatV2(xp: Any, values: list[Any], axis: int) -> Any:
     return xp.concatenate(values, axis)
 
@@ -139,11 +147,12 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
 def _(values: Sequence[Spec], axis: int) -> Spec:
     first = values[0]
     for number, value in enumerate(values):
-        if value.shape != first.shape and None not in (*value.shape, *first.shape):
+        if not may_be_equal(value.shape, first.shape):
             text = f"values[0].shape = {bracketed(first.shape)} != values[{number}].shape = {bracketed(value.shape)}"
             raise InvalidArgumentError(None, None, f"Shapes of all inputs must match: {text}")
     axis %= len(first.shape) + 1
-    return Spec((*first.shape[:axis], len(values), *first.shape[axis:]), first.dtype)
+    shape = merged_shape([value.shape for value in values])
+    return Spec((*shape[:axis], len(values), *shape[axis:]), first.dtype)
 
 
 @Pack.gradient
@@ -160,7 +169,11 @@ def packed(values: Sequence[Any]) -> Tensor:
 Packer.pack = packed
 
 
-@op("T -> T*", T=ALL)
+def _unpacked_partly(value: Any, num: int, axis: int) -> list[Dims]:
+    return [None] * num
+
+
+@op("T -> T*", T=ALL, partly=_unpacked_partly)
 def Unpack(xp: Any, value: Any, num: int, axis: int) -> Any:
     if value.shape[axis] != num:
         raise ValueError("another length")
@@ -220,7 +233,11 @@ def filled_up(call: Call, grads: Sequence[Tensor | None]) -> list[Tensor]:
     ]
 
 
-@op("T -> T*", T=ALL, host={"axis": of_integers("Tdim", as_int)}, asked={"axis": int32})
+def _parts_partly(value: Any, num_split: int, **attrs: Any) -> list[Dims]:
+    return [None if value.shape is None else (None,) * len(value.shape)] * num_split
+
+
+@op("T -> T*", T=ALL, host={"axis": of_integers("Tdim", as_int)}, asked={"axis": int32}, partly=_parts_partly)
 def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
     length, rest = divmod(value.shape[axis], num_split)
     if rest or not -value.ndim <= axis < value.ndim:
@@ -311,6 +328,7 @@ def _(call: Call, *grads: Tensor | None) -> Gradients:
     T=ALL,
     host={"size_splits": of_integers("Tlen", as_ints), "axis": of_integers("Tdim", as_int)},
     asked={"axis": int32},
+    partly=_parts_partly,
 )
 def SplitV(xp: Any, value: Any, size_splits: Sequence[int], axis: int, num_split: int) -> Any:
     if not -value.ndim <= axis < value.ndim:

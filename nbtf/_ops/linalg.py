@@ -9,7 +9,7 @@ from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.elementwise import cast, conj
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.shape import expand_dims, squeeze, transpose
-from nbtf._ops.specs import bracketed, broadcast_shapes
+from nbtf._ops.specs import bracketed, broadcast_shapes, may_be_equal, merged_shape, of_rank
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -20,7 +20,7 @@ MULTIPLIED = FLOATS | COMPLEXES | {int32, int64}
 """What TensorFlow multiplies matrices of."""
 
 
-@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}))
+@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), partly=of_rank(2))
 def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError("batches are for BatchMatMulV2")
@@ -285,14 +285,14 @@ def Cross(xp: Any, a: Any, b: Any) -> Any:
 
 @Cross.infer
 def _(a: Spec, b: Spec) -> Spec:
-    if a.shape != b.shape:
+    if not may_be_equal(a.shape, b.shape):
         text = f"Both inputs must be of same shape: {bracketed(a.shape)} vs. {bracketed(b.shape)}"
         raise InvalidArgumentError(None, None, text)
     if not a.shape:
         raise InvalidArgumentError(None, None, f"Input must be at least 1D: {bracketed(a.shape)}")
-    if a.shape[-1] != 3:
+    if a.shape[-1] not in (3, None):
         raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
-    return a
+    return Spec(merged_shape([a.shape, b.shape]), a.dtype)
 
 
 @Cross.gradient

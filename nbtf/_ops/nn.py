@@ -15,7 +15,7 @@ from nbtf._ops.identity import identity
 from nbtf._ops.joining import concat
 from nbtf._ops.norms import clip_by_norm
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, like_first
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -38,7 +38,7 @@ def as_channels_first(data_format: Any) -> bool:
     raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
 
 
-@op("T T -> T", T=NUMBERS)
+@op("T T -> T", T=NUMBERS, partly=like_first)
 def BiasAdd(xp: Any, value: Any, bias: Any, data_format: Any) -> Any:
     first = as_channels_first(data_format)
     if bias.ndim != 1 or value.ndim < 2 or bias.shape[0] != value.shape[1 if first else -1]:

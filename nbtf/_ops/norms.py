@@ -22,6 +22,7 @@ from nbtf._ops.magnitude import abs, maximum, minimum, square
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims, squeeze, transpose
+from nbtf._ops.specs import of_rank
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -268,7 +269,7 @@ def _scaled(t: Any, scale: Tensor, name: str | None) -> Any:
     return identity(multiply(as_tensor(t), scale), name)
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, partly=of_rank(0))
 def L2Loss(xp: Any, t: Any) -> Any:
     flat = t.reshape(-1)
     return xp.add.reduce(flat * flat, None, t.dtype) * t.dtype.type(0.5)

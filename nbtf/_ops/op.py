@@ -12,7 +12,7 @@ from nbtf import _types
 from nbtf._devices.base import Buffer, Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.express import express
-from nbtf._ops.specs import broadcast, spec_of, stand_in
+from nbtf._ops.specs import Dims, broadcast, spec_of
 from nbtf._runtime.conversion import NotYetError, as_tensor
 from nbtf._runtime.execute import execute
 from nbtf._runtime.tape import AT_LENGTH, PLAIN, UNKNOWN, Call
@@ -22,7 +22,7 @@ from nbtf.errors import InvalidArgumentError
 
 F = TypeVar("F", bound=Callable[..., Any])
 Gradients = Sequence[Tensor | None]
-Infer = Callable[..., "Spec | Sequence[Spec]"]
+Infer = Callable[..., "Spec | Sequence[Spec] | None"]
 
 OPS: dict[str, Op] = {}
 """All ops by type; filled at import, then only read."""
@@ -52,6 +52,7 @@ class Op:
         only_reads: bool = False,
         data_dependent: bool = False,
         function: str | None = None,
+        partly: Callable[..., Dims | list[Dims]] | None = None,
         sets: Mapping[str, frozenset[DType]],
     ) -> None:
         """Makes a record; `@op` and `ufunc` are the doors."""
@@ -87,6 +88,7 @@ class Op:
         """Whether attributes may be lists or arrays, which the caller could change later."""
         self._cpu_only = cpu_only
         self._infer: Infer | None = None
+        self._infer_partly = partly
         self._gradient: Callable[..., Gradients] | None = None
         self.gradients: Callable[..., Gradients] = self._refuse_gradients
         """Returns the gradient of each input of a call, from the call and a gradient for each result."""
@@ -115,7 +117,10 @@ class Op:
         return express(self, road)
 
     def infer(self, infer: Infer) -> Infer:
-        """Says what the results will be, from the inputs' specs and the attributes."""
+        """Says what the results will be, from the inputs' specs, whose lengths need not be known, and the attributes.
+
+        None, instead of a spec, says that not even the result's rank is known.
+        """
         self._infer = infer
         return infer
 
@@ -287,17 +292,33 @@ class Op:
         return found
 
     def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None:
-        """Returns the specs of the results without running, from tensors or specs; None if data decide.
-
-        An op that says nothing is run by the CPU on stand-ins of the same shape.
-        """
-        if self.data_dependent:
+        """Returns the specs of the results without running, from tensors or specs; None if data decide."""
+        if self.data_dependent or self._infer is None:
             return None
-        specs = [spec_of(value) for value in inputs]
-        if self._infer is None:
-            return stand_in(self, specs, attrs)
-        found = self._infer(*specs, **attrs)
-        return [found] if isinstance(found, Spec) else list(found)
+        results = self._infer(*[spec_of(value) for value in inputs], **attrs)
+        return [results] if isinstance(results, Spec) else list(results or ())
+
+    def shapes(self, inputs: Sequence[Any], attrs: Mapping[str, Any], undecided: bool = False) -> list[Dims]:
+        """Returns what is known of the shapes of the results, of those that data decide, too.
+
+        Args:
+          inputs: specs, in lists where the op takes lists; `shape` is None where not even the rank is known.
+          attrs: the attributes; `UNKNOWN` for one that only a run tells, None for such a length in a list.
+          undecided: whether such are among the attributes.
+        """
+        if not undecided and self._infer is not None and _are_ranked(inputs):
+            results = self._infer(*inputs, **attrs)
+            return [None if spec is None else spec.shape for spec in _listed(results)]
+        shapes = None if self._infer_partly is None else self._infer_partly(*inputs, **attrs)
+        return shapes if isinstance(shapes, list) else [shapes] * len(self.results)
+
+
+def _listed(results: Any) -> Sequence[Spec | None]:
+    return [results] if results is None or isinstance(results, Spec) else results
+
+
+def _are_ranked(inputs: Sequence[Any]) -> bool:
+    return all([spec.shape is not None for value in inputs for spec in (value if value.__class__ is list else [value])])
 
 
 def _mentioned(function: Callable[..., Any]) -> set[str]:

@@ -13,7 +13,7 @@ from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.ranges import range as range_
 from nbtf._ops.shape import transpose
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, last_open, of_rank
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -37,6 +37,7 @@ Largest.__name__ = "TopKV2"  # as TensorFlow's prints
     T=REALS,
     host={"k": as_int},
     plain={"index_type": as_dtype},
+    partly=last_open,
 )
 def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
     length = input.shape[-1]
@@ -184,7 +185,7 @@ def _ordered(tensor: Tensor, axis: int) -> Largest:
     return Largest(transpose(made.values, order), transpose(made.indices, order))
 
 
-@op("float32 T -> bool", T=frozenset({int32, int64}), host={"k": as_int})
+@op("float32 T -> bool", T=frozenset({int32, int64}), host={"k": as_int}, partly=of_rank(1))
 def InTopKV2(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     columns = predictions.shape[-1]
     if predictions.ndim != 2 or targets.shape != predictions.shape[:1]:

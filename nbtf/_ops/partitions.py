@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.comparison import less
@@ -17,7 +18,7 @@ from nbtf._ops.op import Gradients, op
 from nbtf._ops.ranges import range as number_range
 from nbtf._ops.reduction import reduce_max
 from nbtf._ops.shape import expand_dims
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import Dims, bracketed, merged_shape
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -57,7 +58,11 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
     return mask if as_dtype(dtype) is bool_ else cast(mask, dtype)
 
 
-@op("T int32 -> T*", T=ALL, data_dependent=True)
+def _dealt_partly(data: Any, partitions: Any, num_partitions: int) -> list[Dims]:
+    return [None] * num_partitions
+
+
+@op("T int32 -> T*", T=ALL, data_dependent=True, partly=_dealt_partly)
 def DynamicPartition(xp: Any, data: Any, partitions: Any, num_partitions: int) -> Any:
     if data.shape[: partitions.ndim] != partitions.shape:
         text = "data.shape must start with partitions.shape, got data.shape = "
@@ -71,6 +76,11 @@ def DynamicPartition(xp: Any, data: Any, partitions: Any, num_partitions: int) -
             text = f"partitions{where} = {int(partitions[first])} is not in [0, {num_partitions})"
             raise InvalidArgumentError(None, None, text)
     return [data[partitions == number] for number in range(num_partitions)]
+
+
+@DynamicPartition.infer
+def _(data: Spec, partitions: Spec, num_partitions: int) -> list[Spec]:
+    return [Spec((None, *data.shape[len(partitions.shape) :]), data.dtype)] * num_partitions
 
 
 def dynamic_partition(
@@ -121,6 +131,12 @@ def DynamicStitch(xp: Any, data: Sequence[Any], indices: Sequence[Any]) -> Any:
     for where, values in zip(indices, data, strict=True):
         stitched[where] = values
     return stitched
+
+
+@DynamicStitch.infer
+def _(data: Sequence[Spec], indices: Sequence[Spec]) -> Spec:
+    inner = merged_shape([one.shape[len(index.shape) :] for one, index in zip(data, indices, strict=True)])
+    return Spec((None, *inner), data[0].dtype)
 
 
 def _check_parts(indices: Sequence[Any], data: Sequence[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_shape, of_integers
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import as_asked, of_rank
 from nbtf._ops.windows import (
     Padding,
     Steps,
@@ -68,7 +69,7 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 # The largest
 
 
-@op("T -> T", T=LARGEST_OF)
+@op("T -> T", T=LARGEST_OF, partly=of_rank(4))
 def MaxPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
@@ -194,7 +195,7 @@ def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[An
     return counts, rows, columns
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, partly=of_rank(4))
 def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, 0)
@@ -247,7 +248,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [AvgPoolGrad(grad, orig_input_shape=call.inputs[0].shape, **call.attrs)]
 
 
-@op("T -> T", T=FLOATS, host={"orig_input_shape": _as_sizes})
+@op("T -> T", T=FLOATS, host={"orig_input_shape": _as_sizes}, partly=as_asked("orig_input_shape"))
 def AvgPoolGrad(
     xp: Any, grad: Any, orig_input_shape: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
 ) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import reduced_shape
 from nbtf._ops.op import no_gradient, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import Dims, bracketed
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, bool_, int16, int32, int64, uint16
 from nbtf.errors import InvalidArgumentError
@@ -43,7 +43,17 @@ def as_one_axis(value: Any) -> int:
         raise TypeError("axis must be int or Tensor with integer datatype") from None
 
 
-@op("T -> output_type", T=REALS | {bool_}, host={"axis": as_one_axis}, plain={"output_type": as_position})
+def _reduced_partly(input: Any, axis: Any, output_type: Any) -> Dims:
+    return None if not input.shape else (None,) * (len(input.shape) - 1)
+
+
+@op(
+    "T -> output_type",
+    T=REALS | {bool_},
+    host={"axis": as_one_axis},
+    plain={"output_type": as_position},
+    partly=_reduced_partly,
+)
 def ArgMax(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
         raise ValueError("nothing is the largest")
@@ -72,7 +82,13 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
     return ArgMax(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
-@op("T -> output_type", T=REALS | {bool_}, host={"axis": as_one_axis}, plain={"output_type": as_position})
+@op(
+    "T -> output_type",
+    T=REALS | {bool_},
+    host={"axis": as_one_axis},
+    plain={"output_type": as_position},
+    partly=_reduced_partly,
+)
 def ArgMin(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
         raise ValueError("nothing is the smallest")

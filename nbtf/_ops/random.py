@@ -10,6 +10,7 @@ from nbtf._ops import philox
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
+from nbtf._ops.specs import as_asked
 from nbtf._ops.trial import current_trial
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
@@ -127,7 +128,7 @@ def draw_from(xp: Any, draw: Draw, shape: Any, stream: Stream, dtype: DType) -> 
     return draw(xp, stream.key, stream.take(count * philox.RESERVED), count, dtype).reshape(shape)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype})
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"))
 def RandomUniform(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.uniform, shape, stream, dtype)
 
@@ -141,6 +142,7 @@ def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
     "-> dtype",
     host={"shape": as_vector, "minval": as_bound_int, "maxval": as_bound_int},
     plain={"dtype": as_dtype},
+    partly=as_asked("shape"),
 )
 def RandomUniformInt(xp: Any, shape: Any, minval: int, maxval: int, stream: Stream, dtype: DType) -> Any:
     count = count_of(shape)
@@ -191,7 +193,7 @@ def normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype})
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"))
 def RandomStandardNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.normal, shape, stream, dtype)
 
@@ -236,7 +238,7 @@ def truncated_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype})
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"))
 def TruncatedNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.truncated_normal, shape, stream, dtype)
 

@@ -15,7 +15,7 @@ from nbtf._ops.creation import fill, ones
 from nbtf._ops.diagonals import diag, set_diag
 from nbtf._ops.elementwise import cast, multiply, subtract
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.specs import bracketed, broadcast_shapes
+from nbtf._ops.specs import UNKNOWN, Dims, bracketed, broadcast_shapes, longer, of_rank
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -65,6 +65,7 @@ def as_number(value: Any) -> Any:
     host={"start": as_number, "limit": as_number, "delta": as_number},
     asked={"start": None, "limit": None, "delta": None},
     plain={"dtype": as_dtype},
+    partly=of_rank(1),
 )
 def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
     count = _count(start, limit, delta, dtype)
@@ -153,7 +154,7 @@ def _(start: Any, limit: Any, delta: Any, dtype: DType) -> Spec:
 no_gradient(Range)
 
 
-@op("T T -> T", T=FLOATS, host={"num": of_integers("Tidx", as_int)}, plain={"axis": as_int})
+@op("T T -> T", T=FLOATS, host={"num": of_integers("Tidx", as_int)}, plain={"axis": as_int}, partly=longer)
 def LinSpace(xp: Any, start: Any, stop: Any, num: int, axis: int) -> Any:
     if num < 0:
         raise ValueError("no such number")
@@ -231,6 +232,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
 INDICES = frozenset({uint8, int8, int32, int64})
 
 
+def _one_hot_partly(indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Dims:
+    if indices.shape is None:
+        return None
+    number = len(indices.shape) if axis == -1 else axis
+    return (*indices.shape[:number], None if depth is UNKNOWN else depth, *indices.shape[number:])
+
+
 @op(
     "TI T T -> T",
     T=ALL,
@@ -238,6 +246,7 @@ INDICES = frozenset({uint8, int8, int32, int64})
     host={"depth": as_axis},
     asked={"depth": int32},
     plain={"axis": as_int},
+    partly=_one_hot_partly,
 )
 def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
     if not -1 <= axis <= indices.ndim or depth < 0:

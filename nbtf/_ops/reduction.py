@@ -16,6 +16,7 @@ from nbtf._ops.division import divide
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.scan import cumprod
+from nbtf._ops.specs import reduced
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, REALS, TensorLike, as_dtype
@@ -25,7 +26,7 @@ def _reduced(input_tensor: Spec, axis: Any, keepdims: bool) -> Spec:
     return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
 def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -83,7 +84,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(spread(grad, call), max(count, 1))]
 
 
-@op("T -> T", T=REALS, host={"axis": as_reduced})
+@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced)
 def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -125,7 +126,7 @@ def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
 Max.infer(_reduced)
 
 
-@op("T -> T", T=REALS, host={"axis": as_reduced})
+@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced)
 def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -171,7 +172,7 @@ Max.gradient(_to_the_extremes)
 Min.gradient(_to_the_extremes)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -218,7 +219,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced})
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
 def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, may_be_equal
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, DType, as_dtype, int32, string
@@ -86,7 +86,7 @@ def AssignSubVariableOp(xp: Any, resource: Any, value: Any) -> Any:
 @AssignAddVariableOp.infer
 @AssignSubVariableOp.infer
 def _(resource: Spec, value: Spec) -> Spec:
-    if resource.shape != value.shape:
+    if not may_be_equal(resource.shape, value.shape):
         text = (
             f"Cannot update variable with shape {bracketed(resource.shape)} using a Tensor with shape "
             f"{bracketed(value.shape)}, shapes must be equal."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.op import op, unregistered
@@ -79,6 +80,11 @@ def RaggedTensorToTensor(xp: Any, values: Any, default_value: Any, row_splits: A
         fits &= place < length
     result[tuple(place[fits] for place in places)] = values[fits]
     return result
+
+
+@RaggedTensorToTensor.infer
+def _(values: Spec, default_value: Spec, row_splits: Sequence[Spec], shape: tuple[int, ...]) -> Spec:
+    return Spec((*shape[: len(row_splits) + 1], *values.shape[1:]), values.dtype)
 
 
 def _places(xp: Any, nested: Sequence[Any]) -> list[Any]:

@@ -9,13 +9,14 @@ from nbtf._ops.attributes import as_axis
 from nbtf._ops.division import divide_no_nan
 from nbtf._ops.elementwise import multiply
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import like_first
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32})
+@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first)
 def Cumsum(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.add, x, axis, exclusive, reverse)
 
@@ -53,7 +54,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [cumsum(grad, axis, exclusive, not reverse)]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32})
+@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first)
 def Cumprod(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.multiply, x, axis, exclusive, reverse)
 

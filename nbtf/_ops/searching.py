@@ -9,9 +9,10 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import as_index_dtype
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.op import no_gradient, op, unregistered
+from nbtf._ops.specs import of_rank
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import ALL, REALS, DTypeLike, TensorLike, int32, int64
+from nbtf._types import ALL, REALS, DType, DTypeLike, TensorLike, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 
@@ -45,9 +46,14 @@ def _distinct(xp: Any, x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     return values[order], rank[place.reshape(x.shape)], counts[order].astype(out_idx.np_dtype)
 
 
-@op("T -> T out_idx", T=ALL, plain={"out_idx": as_index_dtype}, data_dependent=True)
+@op("T -> T out_idx", T=ALL, plain={"out_idx": as_index_dtype}, data_dependent=True, partly=of_rank(1))
 def Unique(xp: Any, x: Any, out_idx: Any) -> Any:
     return _distinct(xp, x, out_idx)[:2]
+
+
+@Unique.infer
+def _(x: Spec, out_idx: DType) -> list[Spec]:
+    return [Spec((None,), x.dtype), Spec(x.shape, out_idx)]
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueValues:
@@ -71,9 +77,14 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
     return UniqueValues(*Unique(x, out_idx=out_idx, name=name))
 
 
-@op("T -> T out_idx out_idx", T=ALL, plain={"out_idx": as_index_dtype}, data_dependent=True)
+@op("T -> T out_idx out_idx", T=ALL, plain={"out_idx": as_index_dtype}, data_dependent=True, partly=of_rank(1))
 def UniqueWithCounts(xp: Any, x: Any, out_idx: Any) -> Any:
     return _distinct(xp, x, out_idx)
+
+
+@UniqueWithCounts.infer
+def _(x: Spec, out_idx: DType) -> list[Spec]:
+    return [Spec((None,), x.dtype), Spec(x.shape, out_idx), Spec((None,), out_idx)]
 
 
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -> UniqueValuesWithCounts:

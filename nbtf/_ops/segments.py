@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.comparison import equal, greater, where
@@ -228,3 +229,12 @@ def _(call: Call, grad: Tensor) -> Gradients:
     without = segment_prod(where(zero, ones_like(data), data), ids)
     others = where(zero, gather(without, ids), divide(gather(call.output, ids), data))
     return [multiply(gather(kept, ids), others), None]
+
+
+@SegmentSum.infer
+@SegmentMean.infer
+@SegmentMax.infer
+@SegmentMin.infer
+@SegmentProd.infer
+def _(data: Spec, segment_ids: Spec) -> Spec:
+    return Spec((None, *data.shape[1:]), data.dtype)

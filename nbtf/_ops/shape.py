@@ -10,7 +10,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_axis, as_index_dtype, as_ints, of_integers
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.specs import broadcast_shapes
+from nbtf._ops.specs import broadcast_shapes, longer, of_rank, same_rank
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -19,7 +19,7 @@ from nbtf._types import ALL, COMPLEXES, DTypeLike, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> out_type", T=ALL, plain={"out_type": as_index_dtype}, host_outputs=True)
+@op("T -> out_type", T=ALL, plain={"out_type": as_index_dtype}, host_outputs=True, partly=of_rank(1))
 def Shape(xp: Any, input: Any, out_type: Any) -> Any:
     return xp.array(input.shape, out_type.np_dtype)
 
@@ -69,7 +69,7 @@ def _(input: Spec, out_type: Any) -> Spec:
     return Spec((len(input.shape),), out_type)
 
 
-@op("T -> out_type", T=ALL, plain={"out_type": as_index_dtype}, host_outputs=True)
+@op("T -> out_type", T=ALL, plain={"out_type": as_index_dtype}, host_outputs=True, partly=of_rank(0))
 def Size(xp: Any, input: Any, out_type: Any) -> Any:
     return xp.array(input.size, out_type.np_dtype)
 
@@ -103,7 +103,7 @@ def _(input: Spec, out_type: Any) -> Spec:
     return Spec((), out_type)
 
 
-@op("T -> int32", T=ALL, host_outputs=True)
+@op("T -> int32", T=ALL, host_outputs=True, partly=of_rank(0))
 def Rank(xp: Any, input: Any) -> Any:
     return xp.array(input.ndim, int32.np_dtype)
 
@@ -136,7 +136,7 @@ def _(input: Spec) -> Spec:
 no_gradient(Shape, Size, Rank)
 
 
-@op("T -> T", T=ALL, host={"perm": of_integers("Tperm", as_axis)})
+@op("T -> T", T=ALL, host={"perm": of_integers("Tperm", as_axis)}, partly=same_rank)
 def Transpose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
         raise TypeError("one number is no order")
@@ -214,7 +214,7 @@ def inverse(perm: Any) -> list[int] | None:
     return sorted(range(len(axes)), key=positive.__getitem__)
 
 
-@op("T -> T", T=COMPLEXES, host={"perm": of_integers("Tperm", as_axis)})
+@op("T -> T", T=COMPLEXES, host={"perm": of_integers("Tperm", as_axis)}, partly=same_rank)
 def ConjugateTranspose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
         raise TypeError("one number is no order")
@@ -231,7 +231,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [transpose(grad, inverse(call.attrs["perm"]), conjugate=True)]
 
 
-@op("T -> T", T=ALL, host={"axis": of_integers("Tdim", as_ints)}, shares_memory=True)
+@op("T -> T", T=ALL, host={"axis": of_integers("Tdim", as_ints)}, shares_memory=True, partly=longer)
 def ExpandDims(xp: Any, input: Any, axis: Any) -> Any:
     if axis.__class__ is tuple:
         (axis,) = axis
@@ -315,10 +315,10 @@ def squeeze(input: TensorLike, axis: Any = None, name: str | None = None) -> Ten
 
 
 @Squeeze.infer
-def _(input: Spec, axis: int | tuple[int, ...] | None) -> Spec:
+def _(input: Spec, axis: int | tuple[int, ...] | None) -> Spec | None:
     lengths, n = input.shape, len(input.shape)
     if axis is None:
-        return Spec(tuple(length for length in lengths if length != 1), input.dtype)
+        return None if None in lengths else Spec(tuple(length for length in lengths if length != 1), input.dtype)
     axes = axis if isinstance(axis, tuple) else (axis,)
     for one in axes:
         if not -n <= one < n:

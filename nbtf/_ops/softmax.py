@@ -8,6 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.functions import exp
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import like_first
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -38,7 +39,7 @@ def _along(logits: Spec, axis: Any) -> Spec:
     return logits
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, partly=like_first)
 def Softmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
         raise ValueError("no axis")
@@ -81,7 +82,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [(grad - shared) * call.output]
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, partly=like_first)
 def LogSoftmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
         raise ValueError("no axis")

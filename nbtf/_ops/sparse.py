@@ -267,7 +267,7 @@ def SparseTensorDenseMatMul(
 def _(a_indices: Spec, a_values: Spec, b: Spec, a_shape: Any, adjoint_a: bool, adjoint_b: bool) -> Spec:
     height, depth = a_shape[::-1] if adjoint_a else a_shape
     inner, width = b.shape[::-1] if adjoint_b else b.shape
-    if inner != depth:
+    if inner not in (depth, None):
         text = f"Cannot multiply A and B because inner dimension does not match: {depth} vs. {inner}.  "
         raise InvalidArgumentError(None, None, f"{text}Did you forget a transpose?")
     return Spec((height, width), b.dtype)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.base import Spec
-from nbtf._devices.cpu import CPU
 from nbtf.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from nbtf._ops.op import Op
+
+
+Dims = tuple[int | None, ...] | None
+"""What is known of a shape: None for a length that is not known, or for all of it."""
+
+
+class _Unknown:
+    """Stands for an attribute that only a run tells."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Any = _Unknown()
 
 
 def spec_of(value: Any) -> Any:
@@ -18,30 +31,6 @@ def spec_of(value: Any) -> Any:
     if value.__class__ is list:
         return [spec_of(item) for item in value]
     return value if value.__class__ is Spec else Spec(tuple(value._array.shape), value._dtype)
-
-
-def stand_in(op: Op, specs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec]:
-    """Runs a kernel on arrays that only look like the inputs; unknown lengths are tried as 2 and as 3."""
-    tries = [_shapes_with(op, specs, attrs, length) for length in (2, 3)]
-    dtypes = op.output_dtypes([s.dtype for s in specs if isinstance(s, Spec)], attrs, len(tries[0]))
-    return [
-        Spec(tuple(a if a == b else None for a, b in zip(one, other, strict=True)), dtype)
-        for one, other, dtype in zip(*tries, dtypes, strict=True)
-    ]
-
-
-def _shapes_with(op: Op, specs: Sequence[Any], attrs: Mapping[str, Any], length: int) -> list[tuple[int, ...]]:
-    xp = CPU.xp
-
-    def fake(spec: Any) -> Any:
-        if isinstance(spec, list):
-            return [fake(item) for item in spec]  # pyright: ignore[reportUnknownVariableType]
-        shape = tuple(length if n is None else n for n in spec.shape)
-        return xp.broadcast_to(xp.ones((), spec.dtype.np_dtype), shape)
-
-    made: Any = op.kernel(xp, *map(fake, specs), **attrs)
-    arrays: list[Any] = list(made) if isinstance(made, list | tuple) else [made]  # pyright: ignore[reportUnknownArgumentType]
-    return [tuple(array.shape) for array in arrays]
 
 
 def broadcast(record: Op) -> Callable[..., Spec]:
@@ -78,6 +67,61 @@ def broadcast_shapes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tu
     return tuple(result)
 
 
+def may_be_equal(a: Sequence[int | None], b: Sequence[int | None]) -> bool:
+    """Tells whether two shapes could be the same, whatever their unknown lengths are."""
+    return a == b or (len(a) == len(b) and all([m == n or m is None or n is None for m, n in zip(a, b, strict=True)]))
+
+
+def merged_shape(shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Returns what several descriptions of one shape say together."""
+    return tuple([next((n for n in lengths if n is not None), None) for lengths in zip(*shapes, strict=True)])
+
+
 def bracketed(shape: Sequence[int | None]) -> str:
     """Returns a shape as TensorFlow's kernels print it: `[2,3]`."""
     return f"[{','.join('?' if n is None else str(n) for n in shape)}]"
+
+
+# Rules for what is only known in part
+
+
+def known_lengths(lengths: Any) -> Dims:
+    """Returns what a list of lengths says: None for each that is not known, or for all of them."""
+    return None if lengths is UNKNOWN else tuple([None if n is None or n < 0 else n for n in lengths])
+
+
+def as_asked(attr: str) -> Callable[..., Dims]:
+    """Returns the rule of ops whose result has the shape that an attribute says."""
+    return lambda *specs, **attrs: known_lengths(attrs[attr])
+
+
+def of_rank(rank: int) -> Callable[..., Dims]:
+    """Returns the rule of ops whose results always have this number of axes."""
+    return lambda *specs, **attrs: (None,) * rank
+
+
+def like_first(first: Any, *others: Any, **attrs: Any) -> Dims:
+    """The rule of ops that keep the shape of their first input."""
+    return first.shape
+
+
+def same_rank(first: Any, *others: Any, **attrs: Any) -> Dims:
+    """The rule of ops that keep the number of axes."""
+    return None if first.shape is None else (None,) * len(first.shape)
+
+
+def longer(first: Any, *others: Any, **attrs: Any) -> Dims:
+    """The rule of ops that add an axis."""
+    return None if first.shape is None else (None,) * (len(first.shape) + 1)
+
+
+def last_open(first: Any, *others: Any, **attrs: Any) -> Dims:
+    """The rule of ops that change the last length alone."""
+    return (*first.shape[:-1], None) if first.shape else None
+
+
+def reduced(first: Any, axis: Any, keepdims: bool, **attrs: Any) -> Dims:
+    """The rule of reductions."""
+    if keepdims:
+        return same_rank(first)
+    return () if axis is None else None

@@ -10,7 +10,7 @@ from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.joining import stack
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import as_asked, bracketed, may_be_equal
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64, uint32, uint64
@@ -65,7 +65,7 @@ def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
 
 @StatelessRandomGetKeyCounter.infer
 def _(seed: Spec) -> list[Spec]:
-    if seed.shape != (2,):
+    if not may_be_equal(seed.shape, (2,)):
         raise InvalidArgumentError(None, None, f"seed must have shape [2], not {bracketed(seed.shape)}")
     return [Spec((1,), uint64), Spec((2,), uint64)]
 
@@ -146,7 +146,12 @@ def _integers(
     )
 
 
-@op("uint64 uint64 -> dtype", host={"shape": as_vector}, plain={"alg": as_algorithm, "dtype": as_dtype})
+@op(
+    "uint64 uint64 -> dtype",
+    host={"shape": as_vector},
+    plain={"alg": as_algorithm, "dtype": as_dtype},
+    partly=as_asked("shape"),
+)
 def StatelessRandomUniformV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.uniform(xp, key, counter, count_of(shape), dtype).reshape(shape)
 
@@ -156,7 +161,12 @@ def _(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
     return drawn_spec(shape, dtype)
 
 
-@op("uint64 uint64 -> dtype", host={"shape": as_vector}, plain={"alg": as_algorithm, "dtype": as_dtype})
+@op(
+    "uint64 uint64 -> dtype",
+    host={"shape": as_vector},
+    plain={"alg": as_algorithm, "dtype": as_dtype},
+    partly=as_asked("shape"),
+)
 def StatelessRandomUniformFullIntV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.integers(xp, key, counter, count_of(shape), dtype).reshape(shape)
 
@@ -170,6 +180,7 @@ def _(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
     "uint64 uint64 -> dtype",
     host={"shape": as_vector, "minval": as_bound_int, "maxval": as_bound_int},
     plain={"alg": as_algorithm, "dtype": as_dtype},
+    partly=as_asked("shape"),
 )
 def StatelessRandomUniformIntV2(
     xp: Any, key: Any, counter: Any, shape: Any, alg: int, minval: int, maxval: int, dtype: DType
@@ -223,7 +234,12 @@ def stateless_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("uint64 uint64 -> dtype", host={"shape": as_vector}, plain={"alg": as_algorithm, "dtype": as_dtype})
+@op(
+    "uint64 uint64 -> dtype",
+    host={"shape": as_vector},
+    plain={"alg": as_algorithm, "dtype": as_dtype},
+    partly=as_asked("shape"),
+)
 def StatelessRandomNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.normal(xp, key, counter, count_of(shape), dtype).reshape(shape)
 
@@ -270,7 +286,12 @@ def stateless_truncated_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("uint64 uint64 -> dtype", host={"shape": as_vector}, plain={"alg": as_algorithm, "dtype": as_dtype})
+@op(
+    "uint64 uint64 -> dtype",
+    host={"shape": as_vector},
+    plain={"alg": as_algorithm, "dtype": as_dtype},
+    partly=as_asked("shape"),
+)
 def StatelessTruncatedNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.truncated_normal(xp, key, counter, count_of(shape), dtype).reshape(shape)
 

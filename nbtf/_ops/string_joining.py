@@ -10,7 +10,7 @@ from nbtf._ops.attributes import as_axis
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.ragged_functions import takes_ragged
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, reduced
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -69,7 +69,7 @@ def _joined_shape(shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None,
     return whole[0] if whole else ()
 
 
-@op("string -> string", host={"axis": as_axis}, asked={"axis": int32}, cpu_only=True)
+@op("string -> string", host={"axis": as_axis}, asked={"axis": int32}, cpu_only=True, partly=reduced)
 def ReduceJoin(xp: Any, inputs: Any, axis: Any, keepdims: bool, separator: str) -> Any:
     axes = _axes(axis, inputs.ndim)
     kept = [i for i in range(inputs.ndim) if i not in axes]

@@ -59,6 +59,12 @@ def StringSplit(xp: Any, input: Any, delimiter: Any, skip_empty: bool) -> list[A
     return _pieces(xp, input, lambda text: [text[i : i + 1] for i in range(len(text))])
 
 
+@StringSplit.infer
+@StringSplitV2.infer
+def _(*texts: Spec, **attrs: Any) -> list[Spec]:
+    return [Spec((None, 2), int64), Spec((None,), string), Spec((2,), int64)]
+
+
 def bytes_split(input: Any, name: str | None = None) -> Any:
     """Cuts texts into bytes.
 
@@ -114,6 +120,11 @@ def DecodeRaw(xp: Any, bytes: Any, out_type: DType, little_endian: bool) -> Any:
         message = f"Input to DecodeRaw has length {count} that is not a multiple of {size}"
         raise InvalidArgumentError(None, None, message)
     return _numbers(xp, texts, out_type, little_endian).reshape(*bytes.shape, count // out_type.size)
+
+
+@DecodeRaw.infer
+def _(bytes: Spec, out_type: DType, little_endian: bool) -> Spec:
+    return Spec((*bytes.shape, None), out_type)
 
 
 @op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)

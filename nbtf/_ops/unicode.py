@@ -15,7 +15,7 @@ from nbtf._ops.row_splits import splits_of
 from nbtf._ops.string_pieces import cut_texts
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import int32, int64
+from nbtf._types import int32, int64, string
 from nbtf.errors import InvalidArgumentError
 
 REPLACEMENT = 0xFFFD
@@ -35,6 +35,12 @@ def UnicodeDecode(
     rows = [kernels.decoded(text, *how) for text in input]
     splits = xp.array(splits_of([len(row) for row in rows]), int64.np_dtype)
     return [splits, xp.array([point for row in rows for point in row], int32.np_dtype)]
+
+
+@UnicodeDecode.infer
+def _(input: Spec, **attrs: Any) -> list[Spec]:
+    rows = input.shape[0]
+    return [Spec((None if rows is None else rows + 1,), int64), Spec((None,), int32)]
 
 
 def unicode_decode(
@@ -91,6 +97,12 @@ def UnicodeEncode(
         points = input_values[begin:end].tolist()
         result[row] = kernels.encoded(points, output_encoding, errors, replacement_char)
     return result
+
+
+@UnicodeEncode.infer
+def _(input_values: Spec, input_splits: Spec, **attrs: Any) -> Spec:
+    splits = input_splits.shape[0]
+    return Spec((None if splits is None else splits - 1,), string)
 
 
 def unicode_encode(

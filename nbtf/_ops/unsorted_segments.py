@@ -17,7 +17,7 @@ from nbtf._ops.gathering import gather
 from nbtf._ops.magnitude import maximum
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.segments import IDS, folded
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import UNKNOWN, Dims, bracketed
 from nbtf._runtime.conversion import as_tensor, host_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -87,7 +87,13 @@ def unsorted_segment_sum(
     return UnsortedSegmentSum(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments})
+def _folded_partly(data: Any, segment_ids: Any, num_segments: Any) -> Dims:
+    if data.shape is None or segment_ids.shape is None:
+        return None
+    return None if num_segments is UNKNOWN else num_segments, *data.shape[len(segment_ids.shape) :]
+
+
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
 def UnsortedSegmentSum(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.add, data, segment_ids, num_segments, 0)
 
@@ -128,7 +134,7 @@ def unsorted_segment_max(
     return UnsortedSegmentMax(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments})
+@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
 def UnsortedSegmentMax(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.maximum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].min)
 
@@ -156,7 +162,7 @@ def unsorted_segment_min(
     return UnsortedSegmentMin(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments})
+@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
 def UnsortedSegmentMin(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.minimum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].max)
 
@@ -195,7 +201,7 @@ def unsorted_segment_prod(
     return UnsortedSegmentProd(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments})
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
 def UnsortedSegmentProd(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.multiply, data, segment_ids, num_segments, 1)
 

@@ -12,7 +12,7 @@ from nbtf.errors import InvalidArgumentError
 Padding = Any
 """`"SAME"`, `"VALID"`, or pairs of lengths for all four axes."""
 
-Pair = tuple[int, int]
+Pair = tuple[Any, Any]
 
 
 class Window(NamedTuple):
@@ -118,8 +118,10 @@ def steps(length: int, axis: int, w: Window) -> Steps:
 
 
 def length_after(length: int | None, axis: int, w: Window) -> int | None:
-    """Returns how many places there are; None where the image's length is not known."""
-    return None if length is None else steps(length, axis, w).places
+    """Returns how many places there are; None where the lengths of image and window do not tell."""
+    if length is None or (w.size[axis] is None and w.padding != "SAME"):
+        return None
+    return -(-length // w.strides[axis]) if w.size[axis] is None else steps(length, axis, w).places
 
 
 def check_rank(what: str, shape: tuple[int | None, ...]) -> None:

@@ -41,7 +41,7 @@ def test_the_rank_of_squeezed_tensors_is_open_where_a_length_is() -> None:
 
 
 def test_what_is_unique_is_a_vector() -> None:
-    assert [[None], [None]] == [one.shape.as_list() for one in tf.unique([1, 1])]
+    assert [[None], [2]] == [one.shape.as_list() for one in tf.unique([1, 1])]
 
 
 @pytest.mark.parametrize("logits", [[2, 3], None])

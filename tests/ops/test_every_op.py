@@ -91,7 +91,7 @@ def test_its_gradient_is_there_or_denied(type: str) -> None:
 def test_its_results_are_known_before_it_runs(type: str) -> None:
     record = OPS[type]
 
-    assert (record._infer is not None) != record.data_dependent, "an op has infer or says data_dependent"
+    assert record._infer is not None, "an op has infer, which may leave lengths open that data decide"
 
 
 @every_op

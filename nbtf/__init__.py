@@ -239,7 +239,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
 __version__ = _VERSION
 """TensorFlow's version that is followed; that of nbtf is `tf.runtime.version`."""
 
-bool = _types.bool_
+bool: DType = _types.bool_
 half = float16
 double = float64
 newaxis = None

@@ -173,7 +173,11 @@ class DType:
             return False
 
     # By identity and in C: `dtype in FLOATS` is on the path of every op. One object per kind makes it right.
-    __hash__ = object.__hash__
+    if TYPE_CHECKING:
+
+        def __hash__(self) -> int: ...
+    else:
+        __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         """The name as a user types it, `tf.float32`."""
@@ -189,24 +193,24 @@ class DType:
 
 
 # Numbers: `DataType` in TensorFlow's types.proto.
-float32 = DType("float32", 1, np.float32, "float")
-float64 = DType("float64", 2, np.float64, "double")
-int32 = DType("int32", 3, np.int32)
-uint8 = DType("uint8", 4, np.uint8)
-int16 = DType("int16", 5, np.int16)
-int8 = DType("int8", 6, np.int8)
-string = DType("string", 7, object)
-complex64 = DType("complex64", 8, np.complex64)
-int64 = DType("int64", 9, np.int64)
-bool_ = DType("bool", 10, np.bool)
-bfloat16 = DType("bfloat16", 14, kind="f", size=2)
-uint16 = DType("uint16", 17, np.uint16)
-complex128 = DType("complex128", 18, np.complex128)
-float16 = DType("float16", 19, np.float16, "half")
-resource = DType("resource", 20)
-variant = DType("variant", 21)
-uint32 = DType("uint32", 22, np.uint32)
-uint64 = DType("uint64", 23, np.uint64)
+float32: DType = DType("float32", 1, np.float32, "float")
+float64: DType = DType("float64", 2, np.float64, "double")
+int32: DType = DType("int32", 3, np.int32)
+uint8: DType = DType("uint8", 4, np.uint8)
+int16: DType = DType("int16", 5, np.int16)
+int8: DType = DType("int8", 6, np.int8)
+string: DType = DType("string", 7, object)
+complex64: DType = DType("complex64", 8, np.complex64)
+int64: DType = DType("int64", 9, np.int64)
+bool_: DType = DType("bool", 10, np.bool)
+bfloat16: DType = DType("bfloat16", 14, kind="f", size=2)
+uint16: DType = DType("uint16", 17, np.uint16)
+complex128: DType = DType("complex128", 18, np.complex128)
+float16: DType = DType("float16", 19, np.float16, "half")
+resource: DType = DType("resource", 20)
+variant: DType = DType("variant", 21)
+uint32: DType = DType("uint32", 22, np.uint32)
+uint64: DType = DType("uint64", 23, np.uint64)
 
 # Kinds a tensor can have; bfloat16, resource and variant are names without values.
 FLOATS = frozenset({float16, float32, float64})
@@ -254,7 +258,7 @@ DTypeLike: TypeAlias = DType | str | int | type[Any] | np.dtype[Any] | np.ndarra
 """What `as_dtype` takes."""
 
 # A type checker takes int and float for complex numbers.
-TensorLike: TypeAlias = HasDType | complex | str | bytes | np.ndarray[Any, Any] | np.generic | Sequence[Any]
+TensorLike: TypeAlias = "HasDType | complex | str | bytes | np.ndarray[Any, Any] | np.generic[Any] | Sequence[Any]"
 """What an op takes for a tensor: one, or numbers, texts, arrays and nested lists of them."""
 
 

@@ -24,6 +24,6 @@ from nbtf._types import uint32 as uint32
 from nbtf._types import uint64 as uint64
 from nbtf._types import variant as variant
 
-bool = _types.bool_
+bool: DType = _types.bool_
 half = float16
 double = float64

@@ -379,7 +379,7 @@ class Recording:
         self._before = accounts()
         self._maps = started_maps()
         self._after: dict[str, Account] | None = None
-        self.watch = FrameworkWatch()
+        self.watch: FrameworkWatch = FrameworkWatch()
 
     def __repr__(self) -> str:
         """Returns how much was taken down; a notebook with the extension draws a timeline."""

@@ -29,7 +29,7 @@ class FirstUse:
         """Has seen nothing."""
         self._device = device
         self.seen: set[Any] = set()
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         """How long first uses took that were slow, all together."""
         self._now: tuple[str, float] | None = None
         self._told = False

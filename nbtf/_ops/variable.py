@@ -161,8 +161,8 @@ class Variable(VariableParts):
         """Returns `shape`."""
         return self.shape
 
-    op = Absent(_GRAPH_ONLY)
-    graph = Absent(_GRAPH_ONLY)
+    op: Absent = Absent(_GRAPH_ONLY)
+    graph: Absent = Absent(_GRAPH_ONLY)
 
     # Its value
 

@@ -25,7 +25,8 @@ class ExpectationError(AssertionError):
 
     def __init__(self, what: str, lines: Iterable[str]) -> None:
         """Takes what was looked at, and the lines: `- ` before what was expected, `+ ` before what was seen."""
-        self.what, self.lines = what, tuple(lines)
+        self.what: str = what
+        self.lines: tuple[str, ...] = tuple(lines)
         super().__init__(what, self.lines)
 
     def __str__(self) -> str:

@@ -36,7 +36,7 @@ class GpuUse:
     def __init__(self, rungs: list[Rung]) -> None:
         """Takes the rungs that were asked, in order; those above the first that does not hold are not asked."""
         asked = [rung.name for rung in rungs]
-        self.rungs = (*rungs, *[Rung(name, None, "not asked") for name in RUNGS if name not in asked])
+        self.rungs: tuple[Rung, ...] = (*rungs, *[Rung(name, None, "not asked") for name in RUNGS if name not in asked])
 
     def __bool__(self) -> bool:
         """Tells whether a real GPU is used; whether it is faster does not matter."""

@@ -88,15 +88,15 @@ class Scope:
         self.outer: Scope | None = None
         self.owner: ReferenceType[Any] | None = None
         self.change: Any = None
-        self.request = request
-        self.tapes = tapes
-        self.tape = tapes[0] if len(tapes) == 1 else None
-        self.strategy = strategy
-        self.replica = replica
-        self.graph = graph
-        self.creators = creators
-        self.lane = lane
-        self.names = names
+        self.request: Request | None = request
+        self.tapes: tuple[Any, ...] = tapes
+        self.tape: Any = tapes[0] if len(tapes) == 1 else None
+        self.strategy: Any = strategy
+        self.replica: int | None = replica
+        self.graph: Any = graph
+        self.creators: tuple[Callable[..., Any], ...] = creators
+        self.lane: Device | None = lane
+        self.names: str = names
 
     @property
     def plain(self) -> bool:

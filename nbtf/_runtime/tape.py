@@ -100,11 +100,11 @@ class Tape:
         self.reads: dict[int, Any] = {}
         self.values: list[tuple[Any, Any]] = []
         self.variables: dict[int, Any] = {}
-        self.watches_variables = watches_variables
+        self.watches_variables: bool = watches_variables
         self.token: Any = ref(self)
         self.hearing: Any = None
         self.of_variable: Any = object()
-        self.closed = False
+        self.closed: bool = False
 
     def hear(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         """Is told of a call whose inputs it may watch; `result` is a tensor or a list of them."""

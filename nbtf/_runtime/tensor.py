@@ -273,18 +273,18 @@ class Tensor(Buffer):
         """Leaves out what is only explained."""
         return [name for name in super().__dir__() if not isinstance(getattr(type(self), name, None), Absent)]
 
-    T = Absent(_LIKE_NUMPY)
-    astype = Absent(_LIKE_NUMPY)
-    ravel = Absent(_LIKE_NUMPY)
-    transpose = Absent(_LIKE_NUMPY)
-    reshape = Absent(_LIKE_NUMPY)
-    clip = Absent(_LIKE_NUMPY)
-    size = Absent(_LIKE_NUMPY)
-    tolist = Absent(_LIKE_NUMPY)
-    data = Absent(_LIKE_NUMPY)
-    op = Absent(_GRAPH_ONLY)
-    graph = Absent(_GRAPH_ONLY)
-    name = Absent(_GRAPH_ONLY)
+    T: Absent = Absent(_LIKE_NUMPY)
+    astype: Absent = Absent(_LIKE_NUMPY)
+    ravel: Absent = Absent(_LIKE_NUMPY)
+    transpose: Absent = Absent(_LIKE_NUMPY)
+    reshape: Absent = Absent(_LIKE_NUMPY)
+    clip: Absent = Absent(_LIKE_NUMPY)
+    size: Absent = Absent(_LIKE_NUMPY)
+    tolist: Absent = Absent(_LIKE_NUMPY)
+    data: Absent = Absent(_LIKE_NUMPY)
+    op: Absent = Absent(_GRAPH_ONLY)
+    graph: Absent = Absent(_GRAPH_ONLY)
+    name: Absent = Absent(_GRAPH_ONLY)
 
     if TYPE_CHECKING:  # set by _ops/operators.py, since the ops stand above this floor
 

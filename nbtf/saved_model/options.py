@@ -38,9 +38,9 @@ class SaveOptions:
         extra_tags: Any = None,
     ) -> None:
         """Takes them."""
-        self.namespace_whitelist = list(namespace_whitelist or ())
+        self.namespace_whitelist: list[str] = list(namespace_whitelist or ())
         self.save_debug_info = save_debug_info
-        self.function_aliases = dict(function_aliases or {})
+        self.function_aliases: dict[Any, Any] = dict(function_aliases or {})
         self.experimental_debug_stripper = experimental_debug_stripper
         self.experimental_io_device = experimental_io_device
         self.experimental_variable_policy = experimental_variable_policy

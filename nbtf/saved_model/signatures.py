@@ -18,7 +18,8 @@ class Signature:
 
     def __init__(self, name: str, function: Callable[..., Any], outputs: list[str] | None = None) -> None:
         """Takes the function, and what its results are called if that is known."""
-        self.name, self._function, self._outputs = name, function, outputs
+        self.name: str = name
+        self._function, self._outputs = function, outputs
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the results by name: `output_0` and so on, or the keys of a dictionary."""

@@ -35,8 +35,10 @@ class Unrestored:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         """Begins with all."""
-        self.numbers = dict.fromkeys(number for number, node in enumerate(nodes) if node.key is not None)
-        self.names = names_in(nodes)
+        self.numbers: dict[int, None] = dict.fromkeys(
+            number for number, node in enumerate(nodes) if node.key is not None
+        )
+        self.names: list[str] = names_in(nodes)
         self.expected = False
 
     def warn(self) -> None:
@@ -57,9 +59,10 @@ class Restoration:
 
     def __init__(self, nodes: Sequence[Node], values: Mapping[str, np.ndarray[Any, Any]]) -> None:
         """Takes the graph of the saved objects, and values by their keys."""
-        self.nodes, self._values = nodes, values
+        self.nodes: Sequence[Node] = nodes
+        self._values = values
         self.objects: dict[int, Callable[[], Any]] = {}
-        self.unrestored = Unrestored(nodes)
+        self.unrestored: Unrestored = Unrestored(nodes)
         self._edges: set[tuple[int, str]] = set()
         self._ready: list[tuple[int, Any]] = []
         weakref.finalize(self, self.unrestored.warn)

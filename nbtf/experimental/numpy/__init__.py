@@ -140,12 +140,30 @@ from nbtf.experimental.numpy.reductions import std as std
 from nbtf.experimental.numpy.reductions import sum as sum
 from nbtf.experimental.numpy.reductions import var as var
 
-bool_, ndarray = _np.bool_, _Tensor
-int8, int16, int32, int64, int_ = _np.int8, _np.int16, _np.int32, _np.int64, _np.int64
-uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
-float16, float32, float64, float_ = _np.float16, _np.float32, _np.float64, _np.float64
-complex64, complex128, complex_ = _np.complex64, _np.complex128, _np.complex128
-inexact, object_ = _np.inexact, _np.object_
-finfo, iinfo, issubdtype = _np.finfo, _np.iinfo, _np.issubdtype
-pi, e, inf = _np.pi, _np.e, _np.inf
+bool_ = _np.bool_
+ndarray = _Tensor
+int8 = _np.int8
+int16 = _np.int16
+int32 = _np.int32
+int64 = _np.int64
+int_ = _np.int64
+uint8 = _np.uint8
+uint16 = _np.uint16
+uint32 = _np.uint32
+uint64 = _np.uint64
+float16 = _np.float16
+float32 = _np.float32
+float64 = _np.float64
+float_ = _np.float64
+complex64 = _np.complex64
+complex128 = _np.complex128
+complex_ = _np.complex128
+inexact = _np.inexact
+object_ = _np.object_
+finfo = _np.finfo
+iinfo = _np.iinfo
+issubdtype = _np.issubdtype
+pi: float = _np.pi
+e: float = _np.e
+inf: float = _np.inf
 asanyarray = asarray

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbtf._ops import comparison, division, elementwise, functions, logic, magnitude, rounding, trigonometry
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_
 from nbtf.experimental.numpy.promotion import alike, asarray, ascontiguousarray, floats
 
+Unary: TypeAlias = "Callable[[Any], Tensor]"
+Binary: TypeAlias = "Callable[[Any, Any], Tensor]"
+Logical: TypeAlias = "Callable[..., Tensor]"
 
-def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+
+def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Unary:
     """Returns a function whose results are floats."""
 
     def applied(x: Any) -> Tensor:
@@ -21,7 +25,7 @@ def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], 
     return _named(applied, name, f"Returns NumPy's `{name}` of each value; of integers as floats.")
 
 
-def _of_any(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], Tensor]:
+def _of_any(name: str, function: Callable[[Any], Tensor]) -> Unary:
     """Returns a function that keeps the dtype."""
 
     def applied(x: Any) -> Tensor:
@@ -30,7 +34,7 @@ def _of_any(name: str, function: Callable[[Any], Tensor]) -> Callable[[Any], Ten
     return _named(applied, name, f"Returns NumPy's `{name}` of each value.")
 
 
-def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Callable[[Any, Any], Tensor]:
+def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Binary:
     """Returns a function of two values, which are brought to one dtype."""
 
     def applied(x1: Any, x2: Any) -> Tensor:
@@ -39,7 +43,7 @@ def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Callable[[Any,
     return _named(applied, name, f"Returns NumPy's `{name}` of two values each, brought to one dtype.")
 
 
-def _of_bools(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _of_bools(name: str, function: Callable[..., Tensor]) -> Logical:
     def applied(*values: Any) -> Tensor:
         return function(*[elementwise.cast(asarray(one), bool_) for one in values])
 
@@ -52,56 +56,58 @@ def _named(applied: Any, name: str, text: str) -> Any:
     return applied
 
 
-exp = _of_floats("exp", functions.exp)
-expm1 = _of_floats("expm1", functions.expm1)
-log = _of_floats("log", functions.log)
-log1p = _of_floats("log1p", functions.log1p)
-sqrt = _of_floats("sqrt", functions.sqrt)
-sin = _of_floats("sin", trigonometry.sin)
-cos = _of_floats("cos", trigonometry.cos)
-tan = _of_floats("tan", trigonometry.tan)
-arcsin = _of_floats("arcsin", trigonometry.asin)
-arccos = _of_floats("arccos", trigonometry.acos)
-arctan = _of_floats("arctan", trigonometry.atan)
-sinh = _of_floats("sinh", trigonometry.sinh)
-cosh = _of_floats("cosh", trigonometry.cosh)
-tanh = _of_floats("tanh", functions.tanh)
-arcsinh = _of_floats("arcsinh", trigonometry.asinh)
-arccosh = _of_floats("arccosh", trigonometry.acosh)
-arctanh = _of_floats("arctanh", trigonometry.atanh)
-floor = _of_floats("floor", rounding.floor)
-ceil = _of_floats("ceil", rounding.ceil)
-isnan = _of_floats("isnan", rounding.is_nan)
-isinf = _of_floats("isinf", rounding.is_inf)
-isfinite = _of_floats("isfinite", rounding.is_finite)
+exp: Unary = _of_floats("exp", functions.exp)
+expm1: Unary = _of_floats("expm1", functions.expm1)
+log: Unary = _of_floats("log", functions.log)
+log1p: Unary = _of_floats("log1p", functions.log1p)
+sqrt: Unary = _of_floats("sqrt", functions.sqrt)
+sin: Unary = _of_floats("sin", trigonometry.sin)
+cos: Unary = _of_floats("cos", trigonometry.cos)
+tan: Unary = _of_floats("tan", trigonometry.tan)
+arcsin: Unary = _of_floats("arcsin", trigonometry.asin)
+arccos: Unary = _of_floats("arccos", trigonometry.acos)
+arctan: Unary = _of_floats("arctan", trigonometry.atan)
+sinh: Unary = _of_floats("sinh", trigonometry.sinh)
+cosh: Unary = _of_floats("cosh", trigonometry.cosh)
+tanh: Unary = _of_floats("tanh", functions.tanh)
+arcsinh: Unary = _of_floats("arcsinh", trigonometry.asinh)
+arccosh: Unary = _of_floats("arccosh", trigonometry.acosh)
+arctanh: Unary = _of_floats("arctanh", trigonometry.atanh)
+floor: Unary = _of_floats("floor", rounding.floor)
+ceil: Unary = _of_floats("ceil", rounding.ceil)
+isnan: Unary = _of_floats("isnan", rounding.is_nan)
+isinf: Unary = _of_floats("isinf", rounding.is_inf)
+isfinite: Unary = _of_floats("isfinite", rounding.is_finite)
 
-abs = absolute = _of_any("absolute", magnitude.abs)
-fabs = _of_any("fabs", magnitude.abs)
-negative = _of_any("negative", elementwise.negative)
-positive = _of_any("positive", lambda x: x)
-sign = _of_any("sign", magnitude.sign)
-square = _of_any("square", magnitude.square)
-reciprocal = _of_any("reciprocal", division.reciprocal)
+absolute: Unary = _of_any("absolute", magnitude.abs)
+abs: Unary = absolute
+fabs: Unary = _of_any("fabs", magnitude.abs)
+negative: Unary = _of_any("negative", elementwise.negative)
+positive: Unary = _of_any("positive", lambda x: x)
+sign: Unary = _of_any("sign", magnitude.sign)
+square: Unary = _of_any("square", magnitude.square)
+reciprocal: Unary = _of_any("reciprocal", division.reciprocal)
 
-add = _of_two("add", elementwise.add)
-subtract = _of_two("subtract", elementwise.subtract)
-multiply = _of_two("multiply", elementwise.multiply)
-power = _of_two("power", functions.pow)
-maximum = _of_two("maximum", lambda x, y: (logic.logical_or if x.dtype is bool_ else magnitude.maximum)(x, y))
-minimum = _of_two("minimum", lambda x, y: (logic.logical_and if x.dtype is bool_ else magnitude.minimum)(x, y))
-floor_divide = _of_two("floor_divide", division.floordiv)
-mod = remainder = _of_two("mod", division.floormod)
-equal = _of_two("equal", comparison.equal)
-not_equal = _of_two("not_equal", comparison.not_equal)
-greater = _of_two("greater", comparison.greater)
-greater_equal = _of_two("greater_equal", comparison.greater_equal)
-less = _of_two("less", comparison.less)
-less_equal = _of_two("less_equal", comparison.less_equal)
+add: Binary = _of_two("add", elementwise.add)
+subtract: Binary = _of_two("subtract", elementwise.subtract)
+multiply: Binary = _of_two("multiply", elementwise.multiply)
+power: Binary = _of_two("power", functions.pow)
+maximum: Binary = _of_two("maximum", lambda x, y: (logic.logical_or if x.dtype is bool_ else magnitude.maximum)(x, y))
+minimum: Binary = _of_two("minimum", lambda x, y: (logic.logical_and if x.dtype is bool_ else magnitude.minimum)(x, y))
+floor_divide: Binary = _of_two("floor_divide", division.floordiv)
+remainder: Binary = _of_two("mod", division.floormod)
+mod: Binary = remainder
+equal: Binary = _of_two("equal", comparison.equal)
+not_equal: Binary = _of_two("not_equal", comparison.not_equal)
+greater: Binary = _of_two("greater", comparison.greater)
+greater_equal: Binary = _of_two("greater_equal", comparison.greater_equal)
+less: Binary = _of_two("less", comparison.less)
+less_equal: Binary = _of_two("less_equal", comparison.less_equal)
 
-logical_and = _of_bools("logical_and", logic.logical_and)
-logical_or = _of_bools("logical_or", logic.logical_or)
-logical_xor = _of_bools("logical_xor", logic.logical_xor)
-logical_not = _of_bools("logical_not", logic.logical_not)
+logical_and: Logical = _of_bools("logical_and", logic.logical_and)
+logical_or: Logical = _of_bools("logical_or", logic.logical_or)
+logical_xor: Logical = _of_bools("logical_xor", logic.logical_xor)
+logical_not: Logical = _of_bools("logical_not", logic.logical_not)
 
 
 def divide(x1: Any, x2: Any) -> Tensor:

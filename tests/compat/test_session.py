@@ -147,8 +147,8 @@ def test_a_fed_number_suits_the_dtype(graph: Graph) -> None:
         Session().run(x, {x: 300})
 
 
-def test_what_must_not_be_fed_is_refused(a: GraphTensor) -> None:
-    a.graph.prevent_feeding(a)
+def test_what_must_not_be_fed_is_refused(graph: Graph, a: GraphTensor) -> None:
+    graph.prevent_feeding(a)
 
     with pytest.raises(ValueError, match=r"^Tensor a:0 may not be fed\.$"):
         Session().run(a, {a: [1.0, 2.0]})

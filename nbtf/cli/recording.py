@@ -67,9 +67,8 @@ def tidy(notebook: Any) -> list[str]:
     for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
         if data.get(_VIEW, {}).get("model_id") in models:
             data.pop(_VIEW)
-            if _SVG in data:  # readers of files take HTML before it, and some then show no image
-                data.pop("text/html", None)
         if _OURS in data.get(_SVG, ""):
+            data.pop("text/html", None)  # readers of files take it before the picture, and some then show no image
             data[_SVG] = _BETWEEN_MARKS.sub(">\n", data[_SVG])
     many = size(notebook)
     return [f"it has {many // 1000} KB, more than {LARGEST // 1000}: slow to open"] if many > LARGEST else []

@@ -13,10 +13,14 @@ if _TYPE_CHECKING:
     from nbtf.notebook.stills.device_map import device_picture as device_picture
     from nbtf.notebook.stills.memory_pictures import memory_picture as memory_picture
     from nbtf.notebook.views.page import save_page as save_page
+    from nbtf.notebook.views.recording_view import RecordingView as RecordingView
     from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
     from nbtf.notebook.views.widgets import MemoryView as MemoryView
 
-_PICTURES = {
+_LATE = {  # views need anywidget, and few programs draw
+    "DeviceMap": "nbtf.notebook.views.widgets",
+    "MemoryView": "nbtf.notebook.views.widgets",
+    "RecordingView": "nbtf.notebook.views.recording_view",
     "device_picture": "nbtf.notebook.stills.device_map",
     "memory_picture": "nbtf.notebook.stills.memory_pictures",
     "save_page": "nbtf.notebook.views.page",
@@ -25,6 +29,7 @@ _PICTURES = {
 __all__ = [
     "DeviceMap",
     "MemoryView",
+    "RecordingView",
     "device_picture",
     "load_ipython_extension",
     "memory_picture",
@@ -34,10 +39,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("DeviceMap", "MemoryView"):  # late: they need anywidget, the magics do not
-        return getattr(_import_module("nbtf.notebook.views.widgets"), name)
-    if name in _PICTURES:  # late: few programs draw
-        return getattr(_import_module(_PICTURES[name]), name)
+    if name in _LATE:
+        return getattr(_import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,6 +1,6 @@
 """How does a notebook show a recording, a map of memory, and why a tensor is where it is?
 
-As pictures, which a saved notebook keeps.
+As pictures, which a saved notebook keeps. That of a recording comes alive where a kernel answers.
 """
 
 from __future__ import annotations
@@ -11,20 +11,25 @@ from typing import Any
 from nbtf import runtime
 from nbtf.notebook.session import Session
 
-_SVG, _HTML = "image/svg+xml", "text/html"
+_SVG, _HTML, _TEXT = "image/svg+xml", "text/html", "text/plain"
 
 
 def add_rich_display(session: Session) -> None:
     """Has the shell draw such results until the session stops; what drew them before does so then."""
-    _draw(session, _SVG, runtime.Recording, lambda record: _timeline(record, session))
+    for subject in (runtime.Recording, runtime.Snapshot):
+        _draw(session, "", subject, lambda record: _recording(record, session))
+    printer: Any = _print_counts
+    _draw(session, _TEXT, runtime.Snapshot, printer)
     _draw(session, _SVG, runtime.Explanation, lambda explanation: _decision(explanation, session))
     _draw(session, _SVG, runtime.MemoryMap, lambda regions: _chunks(regions, session))
     # Front ends take HTML where there are both.
     _draw(session, _HTML, runtime.Explanation, lambda explanation: None if explanation.path else _table(explanation))
 
 
-def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any], str | None]) -> None:
-    formatter = session.shell.display_formatter.formatters[mime]
+def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any], Any]) -> None:
+    """Has results of a class drawn; without a MIME type, as the data of several."""
+    display = session.shell.display_formatter
+    formatter = display.formatters[mime] if mime else display.mimebundle_formatter
     before = formatter.for_type(subject, draw)
 
     def undo() -> None:
@@ -36,15 +41,41 @@ def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any],
     session.on_stop(undo)
 
 
-def _timeline(record: runtime.Recording, session: Session) -> str | None:
-    """Returns the timeline of a recording; None where nothing ran, which its text says."""
+def _recording(record: runtime.Recording | runtime.Snapshot, session: Session) -> Any:
+    """Returns the timeline of a recording, with a view where one can be live; None where nothing ran."""
+    snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot(0)
+    if not snapshot.executed and not snapshot.copies:
+        return None
+    view_of = _views(session)
+    return _timeline(record, session) if view_of is None else view_of(record, session)._repr_mimebundle_()
+
+
+def _views(session: Session) -> Callable[..., Any] | None:
+    """Returns what makes views of recordings; None where there is no kernel, or no widgets."""
+    from nbtf.notebook.views.pump import pump_of  # late: few cells draw
+
+    if pump_of(session).mode == "off":
+        return None
+    try:
+        from nbtf.notebook.views.recording_view import view_of
+    except ImportError:
+        return None
+    return view_of
+
+
+def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) -> dict[str, str]:
     from nbtf.notebook.stills.schedule import schedule_of  # late: few cells draw
     from nbtf.notebook.stills.svg import to_svg
     from nbtf.notebook.stills.timeline import timeline
 
-    snapshot = record.snapshot()
-    schedule = schedule_of(snapshot.events, snapshot.cut)
-    return to_svg(timeline(schedule, code_line=session.code_line)) if schedule.lanes else None
+    snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot()
+    return {_SVG: to_svg(timeline(schedule_of(snapshot.events, snapshot.cut), code_line=session.code_line))}
+
+
+def _print_counts(snapshot: runtime.Snapshot, page: Any, _: bool) -> None:
+    """Prints how much there is: all events would be a long text."""
+    ops, copies = snapshot.executed, sum(snapshot.copies.values())
+    page.text(f"Snapshot: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}")
 
 
 def _decision(explanation: runtime.Explanation, session: Session) -> str | None:

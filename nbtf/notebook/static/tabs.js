@@ -9,7 +9,7 @@ import { timelineView } from "./timeline_view.js";
 
 const SCENE_VIEWS = [timelineView, planeView];
 
-// Shows a scene's views in an element, instead of what was there.
+// Shows a scene's views in an element, instead of what was there; returns theirs.
 export function showScene(main, scene) {
   const ui = { changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
   const views = SCENE_VIEWS.filter(({ name }) => scene[name]);
@@ -34,6 +34,7 @@ export function showScene(main, scene) {
   rove(row, '[role="tab"]')();
   show(0);
   new ResizeObserver(ui.changed).observe(root);
+  return root;
 }
 
 function tabPanel(view, data, ui) {

@@ -65,8 +65,19 @@ def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, m
     schedule = schedule_of(snapshot.events, snapshot.cut)
     if not schedule.lanes:
         raise ValueError("Nothing ran while this was recorded: a page shows ops and copies, so run some first.")
+    return _html(schedule, scene_data(schedule, memory, code_line), code_line)
+
+
+def scene_data(schedule: Schedule, memory: Sequence[Scene], code_line: CodeLine) -> Scene:
+    """Returns what the views of a page draw, by the name of each view (see `static/tabs.js`).
+
+    Args:
+      schedule: what ran and when.
+      memory: of devices, from `memory_data`.
+      code_line: says a line of the program in words.
+    """
     scene: Scene = {"timeline": timeline_data(schedule, code_line)}
-    return _html(schedule, scene | ({"memory": list(memory)} if memory else {}), code_line)
+    return scene | ({"memory": list(memory)} if memory else {})
 
 
 def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:

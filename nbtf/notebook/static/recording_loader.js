@@ -1,0 +1,121 @@
+// How does a still picture in a notebook become the view of a recording? A kernel sends the view's program once a reader sees it.
+//
+// A notebook saves no more of the view than this, and the picture: where no kernel answers, the picture stays. The picture is
+// found by a name, so that the output of the cell is a picture for everybody else. What is asked is answered in pieces.
+
+const RECORDINGS = (globalThis.nbtfRecordings1 ??= { waiting: new Map(), programs: new Map(), watched: new WeakSet(), due: 0 });
+const NEAR = "300px"; // a picture so near to the window is about to be seen
+
+// Has all pictures of a recording awake when they are seen, those of now and of later.
+export function awaken({ model }) {
+  const name = model.get("ident");
+  const asker = askerOf(model);
+  RECORDINGS.waiting.set(name, (still) => wake(still, model, asker));
+  RECORDINGS.observer ??= watchPage();
+  lookForStills();
+  return () => {
+    if (RECORDINGS.waiting.get(name)) RECORDINGS.waiting.delete(name);
+  };
+}
+
+// Where outputs have a document of their own, the picture comes with the view.
+export function renderStill({ model, el }) {
+  const still = document.createElement("img");
+  still.dataset.nbtfRecording = model.get("ident");
+  still.alt = model.get("about");
+  still.src = model.get("still");
+  el.append(still);
+}
+
+function watchPage() {
+  const observer = new MutationObserver((changes) => {
+    if (changes.some(({ addedNodes }) => addedNodes.length)) RECORDINGS.due ||= requestAnimationFrame(lookForStills);
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  return observer;
+}
+
+function lookForStills() {
+  RECORDINGS.due = 0;
+  RECORDINGS.sight ??= new IntersectionObserver(wakeSeen, { rootMargin: NEAR });
+  for (const still of document.querySelectorAll("[data-nbtf-recording]")) {
+    if (RECORDINGS.watched.has(still) || !RECORDINGS.waiting.has(still.dataset.nbtfRecording)) continue;
+    RECORDINGS.watched.add(still);
+    RECORDINGS.sight.observe(still);
+  }
+}
+
+function wakeSeen(entries) {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) continue;
+    RECORDINGS.sight.unobserve(target);
+    RECORDINGS.waiting.get(target.dataset.nbtfRecording)?.(target);
+  }
+}
+
+async function wake(still, model, asker) {
+  try {
+    const [program, scene] = await Promise.all([programFor(model, asker), asker.ask({ what: "scene" })]);
+    if (still.isConnected) program.showRecording(still, scene, asker);
+  } catch (error) {
+    console.debug("nbtf: a recording stays a picture", error);
+  }
+}
+
+// The program of the view, once for a page.
+async function programFor(model, asker) {
+  const name = model.get("program");
+  if (!RECORDINGS.programs.has(name)) {
+    const { script, style, words } = await asker.ask({ what: "program", language: document.documentElement.lang || "en" });
+    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    const program = await import(address);
+    URL.revokeObjectURL(address);
+    if (!RECORDINGS.programs.has(name)) {
+      const sheet = document.createElement("style");
+      sheet.textContent = style;
+      document.head.append(sheet);
+      RECORDINGS.programs.set(name, program);
+      program.useWords(words);
+    }
+  }
+  return RECORDINGS.programs.get(name);
+}
+
+// {ask(question), live(), onLive(callback)}: an answer comes when the kernel has time, which may be never.
+function askerOf(model) {
+  const questions = new Map();
+  let asked = 0;
+  model.on("msg:custom", ({ kind, number, parts, failed }, [part] = []) => {
+    const question = kind === "answer" && questions.get(number);
+    if (!question) return;
+    if (part) question.parts.push(bytesOf(part));
+    if (!failed && question.parts.length < parts) return;
+    questions.delete(number);
+    if (failed) question.reject(new Error(failed));
+    else question.resolve(new Blob(question.parts).text().then(JSON.parse));
+  });
+  const ask = (question) =>
+    new Promise((resolve, reject) => {
+      questions.set(++asked, { resolve, reject, parts: [] });
+      model.send({ kind: "ask", number: asked, ...question });
+    });
+  return { ask, ...connectionOf(model) };
+}
+
+function bytesOf(part) {
+  return part.buffer ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength) : new Uint8Array(part);
+}
+
+// Whether the model's kernel is there, and who is told when it has gone. A page that does not say counts as connected.
+function connectionOf(model) {
+  let raw = null;
+  const told = [];
+  const live = () => raw?.comm_live !== false;
+  Promise.resolve(model.widget_manager?.get_model?.(model.get("ident")))
+    .then((whole) => {
+      raw = whole;
+      for (const event of ["comm_live_update", "close", "destroy"]) raw?.on?.(event, () => told.forEach((tell) => tell()));
+    })
+    .catch(() => {});
+  return { live, onLive: (tell) => told.push(tell) };
+}

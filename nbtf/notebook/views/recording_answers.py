@@ -1,0 +1,74 @@
+"""What does a page ask about a recording that a notebook shows, and what is it answered?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from nbtf import runtime
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.views import esm
+from nbtf.notebook.views.page import CodeLine, Scene, scene_data
+
+LARGEST_PART = 96_000
+"""Bytes of an answer that go into one message."""
+
+PROGRAM = "recording_view"
+
+Memory = Callable[[], Sequence[Scene]]
+"""Returns what `memory_data` says of each device."""
+
+
+class RecordingAnswers:
+    """Answers of one recording; each is plain data. What takes long is done when it is asked for."""
+
+    def __init__(self, snapshot: runtime.Snapshot, memory: Memory, code_line: CodeLine) -> None:
+        """Takes what is asked about.
+
+        Args:
+          snapshot: of the recording.
+          memory: returns what `memory_data` says of each device.
+          code_line: says a line of the program in words.
+        """
+        self.snapshot, self._memory, self._code_line = snapshot, memory, code_line
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """What ran and when."""
+        return schedule_of(self.snapshot.events, self.snapshot.cut)
+
+    def answer(self, question: dict[str, Any]) -> Scene:
+        """Returns what a page asked for.
+
+        Args:
+          question: `what` says for what: `"program"`, with a `language`, for the program of the view, its style and its
+            words; `"scene"` for the data of its views.
+
+        Raises:
+          ValueError: another question.
+        """
+        match question:
+            case {"what": "program", "language": str(language)}:
+                return program_data(language)
+            case {"what": "scene"}:
+                return scene_data(self.schedule, self._memory(), self._code_line)
+            case _:
+                raise ValueError(f"A page asks for a program or a scene, got {question!r}")
+
+
+def program_data(language: str) -> Scene:
+    """Returns the program of the view, its style, and its words for a page in some language."""
+    modules = esm.in_order(PROGRAM, PROGRAM)
+    script = f"{esm.joined(modules)}\nexport {{ showRecording, useWords }};\n"
+    words = catalogue.translation(catalogue.asked_for() or language, catalogue.sections_in(script))
+    return {"script": script, "style": esm.joined_styles(["frame", *modules]), "words": words}
+
+
+def parts_of(answer: Scene) -> Iterator[bytes]:
+    """Yields an answer in pieces that are small enough for a message each."""
+    text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
+    for begin in range(0, len(text), LARGEST_PART):
+        yield text[begin : begin + LARGEST_PART]

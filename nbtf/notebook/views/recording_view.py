@@ -1,0 +1,161 @@
+"""How does a notebook show a recording? As a picture, which comes alive where it is seen and the kernel answers."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+from zlib import crc32
+
+from IPython import get_ipython
+
+from nbtf import runtime
+from nbtf.notebook import catalogue, code_lines
+from nbtf.notebook.session import SESSIONS, Session
+from nbtf.notebook.stills.marks import Picture
+from nbtf.notebook.stills.memory_pictures import memory_scenes
+from nbtf.notebook.stills.svg import to_html, to_svg
+from nbtf.notebook.stills.timeline import timeline
+from nbtf.notebook.views import esm, widgets
+from nbtf.notebook.views.page import CodeLine
+from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, parts_of, program_data
+
+MOST_VIEWS = 32
+"""Recordings of a session that are answered about; older ones stay as their pages have them."""
+
+LOADER = "recording_loader"
+
+
+class RecordingView(widgets.anywidget.AnyWidget):
+    """Shows a recording as the views of its page: a timeline, and of simulated GPUs the memory step by step.
+
+    A cell that ends with a recording shows the same once `%load_ext nbtf` has run. Brush, wheel and keys choose the
+    part that is shown; the page draws by itself, also while a cell runs. A stored notebook has the still picture, and
+    neither program nor data of the view: they come from the kernel when a reader sees the picture.
+
+    Args:
+      record: a recording, or what it had at some moment; then without memory.
+
+    Raises:
+      ValueError: nothing ran.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.matmul([[1.0]], [[2.0]])
+    >>> tf.notebook.RecordingView(record)
+    Recording: 3 ops, 0 copies
+    """
+
+    ident: Any = widgets.traitlets.Unicode().tag(sync=True)
+    """The name of the model, by which the page finds its picture."""
+    program: Any = widgets.traitlets.Unicode().tag(sync=True)
+    """The name of the program that draws it, which a page loads once."""
+    still: Any = widgets.traitlets.Unicode().tag(sync=True)
+    """The address of the picture, where a page has no other."""
+    about: Any = widgets.traitlets.Unicode().tag(sync=True)
+    """What the picture says, in words."""
+
+    def __init__(self, record: runtime.Recording | runtime.Snapshot) -> None:
+        """Shows what was recorded until now."""
+        self.record = record
+        code_line = _code_line()
+        self._answers = RecordingAnswers(*_facts(record, code_line), code_line)
+        if not self._answers.schedule.lanes:
+            raise ValueError("Nothing ran while this was recorded: a view shows ops and copies, so run some first.")
+        self._picture = timeline(self._answers.schedule, code_line=code_line)
+        self._esm = f"{esm.joined([LOADER])}\nexport default {{ initialize: awaken, render: renderStill }};\n"
+        script = program_data(catalogue.ENGLISH)["script"]
+        name = uuid4().hex
+        program = f"{crc32(script.encode()):08x}"
+        super().__init__(model_id=name, ident=name, program=program, about=self._picture.title, still=self._address())
+        getattr(self, "on_msg")(self._heard)  # noqa: B009  # ipywidgets does not type it
+
+    def __repr__(self) -> str:
+        """Returns how much was taken down."""
+        return in_words(self._answers.snapshot)
+
+    def shows(self, record: runtime.Recording | runtime.Snapshot) -> bool:
+        """Tells whether this is the view of a recording, all of it, and answers."""
+        heard = record.heard if isinstance(record, runtime.Snapshot) else record.snapshot(0).heard
+        return self.record is record and heard == self._answers.snapshot.heard and self.comm is not None
+
+    def _address(self) -> str:
+        """Returns the picture as an address, where an output is a document of its own and has no other."""
+        return f"data:image/svg+xml,{quote(to_svg(self._picture))}" if _outputs_stand_alone() else ""
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Returns the picture, with the name by which a page finds it; the widget itself where the page cannot."""
+        still = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
+        if not _outputs_stand_alone():
+            return still, {}
+        inherited: Any = super()
+        data, metadata = inherited._repr_mimebundle_(**kwargs)
+        return data | still, metadata
+
+    def _heard(self, _: Any, content: Any, __: Any) -> None:
+        """Answers a question of a page; it comes late, or on another thread."""
+        match content:
+            case {"kind": "ask", "number": int(number)}:
+                self._answer(number, content)
+            case _:
+                pass
+
+    def _answer(self, number: int, question: dict[str, Any]) -> None:
+        send: Any = getattr(self, "send")  # noqa: B009  # ipywidgets does not type it
+        try:
+            parts = list(parts_of(self._answers.answer(question)))
+        except Exception as error:  # the page keeps what it has
+            send({"kind": "answer", "number": number, "failed": f"{type(error).__name__}: {error}"})
+            return
+        for part in parts:
+            send({"kind": "answer", "number": number, "parts": len(parts)}, buffers=[part])
+
+
+_VIEWS: WeakKeyDictionary[Session, list[RecordingView]] = WeakKeyDictionary()
+"""What each session has shown of late, the newest last."""
+
+
+def view_of(record: runtime.Recording | runtime.Snapshot, session: Session) -> RecordingView:
+    """Returns the view of a recording, the same one while its session has not shown many others since.
+
+    Raises:
+      ValueError: nothing ran.
+    """
+    views = _VIEWS.setdefault(session, [])
+    shown = next((view for view in views if view.shows(record)), None) or RecordingView(record)
+    views[:] = [*(view for view in views if view is not shown), shown]
+    while len(views) > MOST_VIEWS:
+        views.pop(0).close()
+    return shown
+
+
+def bundle_of(picture: Picture, name: str) -> dict[str, str]:
+    """Returns a still picture for front ends; as HTML it has a name, by which the page's program finds it."""
+    named = to_html(picture).replace("<img ", f"<img data-nbtf-recording='{name}' ", 1)
+    return {"image/svg+xml": to_svg(picture), "text/html": named}
+
+
+def _facts(record: runtime.Recording | runtime.Snapshot, code_line: CodeLine) -> tuple[runtime.Snapshot, Memory]:
+    """Returns the events of a recording, and what tells the memory of its devices."""
+    if isinstance(record, runtime.Recording):
+        return record.snapshot(), partial(memory_scenes, record, code_line)
+    return record, list
+
+
+def in_words(snapshot: runtime.Snapshot) -> str:
+    """Returns how much was taken down, as a recording prints it."""
+    ops, copies = snapshot.executed, sum(snapshot.copies.values())
+    return f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
+
+
+def _code_line() -> CodeLine:
+    """How lines are told: in a notebook by the number of the cell."""
+    return next((session.code_line for session in SESSIONS.values()), code_lines.in_file)
+
+
+def _outputs_stand_alone() -> bool:
+    """Tells whether outputs are no part of the notebook's page: in Colab and VS Code each has a document."""
+    namespace: dict[str, Any] = getattr(get_ipython(), "user_ns", {})
+    return "google.colab" in sys.modules or "__vsc_ipynb_file__" in namespace

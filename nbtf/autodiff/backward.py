@@ -21,31 +21,31 @@ from nbtf._runtime.tape import PLAIN, Call, Tape
 _TERMS, _NBYTES = 4, 128 * 1024 * 1024
 
 
-def put(arrived: dict[int, Any], place: int, grad: Any) -> None:
+def put(arrived: dict[int, Any], key: int, grad: Any) -> None:
     """Adds a gradient to what has arrived for a tensor or a variable."""
-    known = arrived.get(place)
-    if known is None:
-        arrived[place] = grad
-    elif known.__class__ is not list:
-        arrived[place] = [known, grad]
+    earlier = arrived.get(key)
+    if earlier is None:
+        arrived[key] = grad
+    elif earlier.__class__ is not list:
+        arrived[key] = [earlier, grad]
     else:
-        known.append(grad)
-        if len(known) >= _TERMS and _nbytes(grad) * len(known) > _NBYTES:
-            arrived[place] = total(known)
+        earlier.append(grad)
+        if len(earlier) >= _TERMS and _nbytes(grad) * len(earlier) > _NBYTES:
+            arrived[key] = sum_gradients(earlier)
 
 
 def _nbytes(grad: Any) -> int:
     return 0 if grad.__class__ is IndexedSlices else grad._array.nbytes
 
 
-def total(grads: Any) -> Any:
+def sum_gradients(grads: Any) -> Any:
     """Returns the sum of what has arrived in one place, as TensorFlow's: rows stay rows if all are."""
     if grads.__class__ is not list:
         return grads
     if all([grad.__class__ is IndexedSlices for grad in grads]):
-        rows = [_plain(grad) for grad in grads]
+        rows = [_read_plain_rows(grad) for grad in grads]
         return IndexedSlices(
-            concat([one.values for one in rows], 0), concat([one.indices for one in rows], 0), rows[0].dense_shape
+            concat([row.values for row in rows], 0), concat([row.indices for row in rows], 0), rows[0].dense_shape
         )
     dense = [as_tensor(grad) for grad in grads]
     if HERE.device is None:
@@ -56,11 +56,11 @@ def total(grads: Any) -> Any:
     return result
 
 
-def _plain(rows: IndexedSlices) -> IndexedSlices:
+def _read_plain_rows(rows: IndexedSlices) -> IndexedSlices:
     """Returns rows of rows as rows."""
     if not isinstance(rows.values, IndexedSlices):
         return rows
-    inner = _plain(rows.values)
+    inner = _read_plain_rows(rows.values)
     return IndexedSlices(inner.values, gather(rows.indices, inner.indices), inner.dense_shape)
 
 
@@ -92,21 +92,21 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
     entries, token, of_variable = tape.entries, tape.token, tape.of_variable
     op: Any
     tensors, values, variables = arrived
-    found: dict[int, Any] = {}
+    gradients: dict[int, Any] = {}
     call = Call(None, (), {}, ())
     for op, inputs, attrs, result in reversed(entries):
         if once:
             entries.pop()
-        place = result if result.__class__ is int else id(result)
-        grad = tensors.pop(place, None)
+        key = result if result.__class__ is int else id(result)
+        grad = tensors.pop(key, None)
         if grad.__class__ is list:
-            grad = total(grad)
-        if sources and place in sources:
-            sources.remove(place)  # what comes before this entry is another tensor, which had the id
-            found[place] = grad
+            grad = sum_gradients(grad)
+        if sources and key in sources:
+            sources.remove(key)  # what comes before this entry is another tensor, which had the id
+            gradients[key] = grad
         if grad is None:
             if result.__class__ is tuple:
-                _through_several(tape, arrived, found, sources, (op, inputs, attrs, result))
+                _flow_through_results(tape, arrived, gradients, sources, (op, inputs, attrs, result))
             continue
         if op is None:
             if inputs is not None:
@@ -114,59 +114,59 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
             continue
         if grad.__class__ is IndexedSlices:
             grad = as_tensor(grad)
-        kind = tensors
+        flows = tensors
         call.op, call.attrs, call.outputs = op, attrs, (result,)
         if inputs.__class__ is int:
             call.inputs, call.wanted = (), None
-            (flow,) = op.gradients(call, grad)
-            place = inputs
+            (x_flow,) = op.gradients(call, grad)
+            key = inputs
         elif op.taped is not PLAIN or len(inputs) > 2:
-            _to_inputs(tape, arrived, (op, inputs, attrs, (result,)), (grad,))
+            _flow_to_inputs(tape, arrived, (op, inputs, attrs, (result,)), (grad,))
             continue
         elif len(inputs) == 1:
             call.inputs, call.wanted = inputs, None
-            (flow,) = op.gradients(call, grad)
-            place = id(inputs[0])
+            (x_flow,) = op.gradients(call, grad)
+            key = id(inputs[0])
             if inputs[0]._watch is of_variable:
-                kind = values
+                flows = values
         else:
             x, y = inputs
-            watch, other = x._watch, y._watch
-            to_x = watch is not None and (watch is token or watch is of_variable or tape.watches(x))
-            to_y = other is not None and (other is token or other is of_variable or tape.watches(y))
+            x_watch, y_watch = x._watch, y._watch
+            to_x = x_watch is not None and (x_watch is token or x_watch is of_variable or tape.watches(x))
+            to_y = y_watch is not None and (y_watch is token or y_watch is of_variable or tape.watches(y))
             call.inputs, call.wanted = inputs, (to_x, to_y)
-            flow, last = op.gradients(call, grad)
-            if to_y and last is not None:
-                place = id(y)
-                if other is of_variable:
-                    kind = values
-                if place in kind:
-                    put(kind, place, last)
+            x_flow, y_flow = op.gradients(call, grad)
+            if to_y and y_flow is not None:
+                key = id(y)
+                if y_watch is of_variable:
+                    flows = values
+                if key in flows:
+                    put(flows, key, y_flow)
                 else:
-                    kind[place] = last
+                    flows[key] = y_flow
             if not to_x:
                 continue
-            place = id(x)
-            kind = values if watch is of_variable else tensors
-        if flow is not None:
-            if place in kind:
-                put(kind, place, flow)
+            key = id(x)
+            flows = values if x_watch is of_variable else tensors
+        if x_flow is not None:
+            if key in flows:
+                put(flows, key, x_flow)
             else:
-                kind[place] = flow
+                flows[key] = x_flow
     for value, variable in tape.values:
         grad = values.get(id(value))
         if grad is not None:
-            place = id(variable)
+            key = id(variable)
             if grad.__class__ is list:
-                grad = total(grad)
-            if place in variables:
-                put(variables, place, grad)
+                grad = sum_gradients(grad)
+            if key in variables:
+                put(variables, key, grad)
             else:
-                variables[place] = grad
-    return found
+                variables[key] = grad
+    return gradients
 
 
-def _to_inputs(tape: Tape, arrived: Arrived, entry: tuple[Any, Any, Any, Any], grads: tuple[Any, ...]) -> None:
+def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: tuple[Any, Any, Any, Any], grads: tuple[Any, ...]) -> None:
     """Hands the gradients of an op's results on to its inputs."""
     op, inputs, attrs, results = entry
     if inputs.__class__ is int:
@@ -174,31 +174,31 @@ def _to_inputs(tape: Tape, arrived: Arrived, entry: tuple[Any, Any, Any, Any], g
         if flow is not None:
             put(arrived.tensors, inputs, flow)
         return
-    needed = tuple([tape.watches(one) for one in inputs])
+    needed = tuple([tape.watches(operand) for operand in inputs])
     flows = op.gradients(Call(op, inputs, attrs, results, needed), *grads)
-    for taken, flow, wanted in zip(inputs, flows, needed, strict=True):
-        if flow is not None and wanted:
-            several = taken.__class__ is tuple
-            for one, part in zip(taken if several else (taken,), flow if several else (flow,), strict=True):
-                if part is not None and tape.watches(one):
-                    put(arrived.values if one._watch is tape.of_variable else arrived.tensors, id(one), part)
+    for operand, flow, is_needed in zip(inputs, flows, needed, strict=True):
+        if flow is not None and is_needed:
+            several = operand.__class__ is tuple
+            for tensor, grad in zip(operand if several else (operand,), flow if several else (flow,), strict=True):
+                if grad is not None and tape.watches(tensor):
+                    put(arrived.values if tensor._watch is tape.of_variable else arrived.tensors, id(tensor), grad)
 
 
-def _through_several(
+def _flow_through_results(
     tape: Tape,
     arrived: Arrived,
-    found: dict[int, Any],
+    gradients: dict[int, Any],
     sources: set[int],
     entry: tuple[Any, Any, Any, Any],
 ) -> None:
     """Takes an op with several results, of which some have gradients."""
     results = entry[3]
-    places = [one if one.__class__ is int else id(one) for one in results]
-    grads = [total(arrived.tensors.pop(place, None)) for place in places]
-    for place, grad in zip(places, grads, strict=True):
-        if place in sources:
-            sources.remove(place)
-            found[place] = grad
+    keys = [result if result.__class__ is int else id(result) for result in results]
+    grads = [sum_gradients(arrived.tensors.pop(key, None)) for key in keys]
+    for key, grad in zip(keys, grads, strict=True):
+        if key in sources:
+            sources.remove(key)
+            gradients[key] = grad
     if all([grad is None for grad in grads]):
         return
-    _to_inputs(tape, arrived, entry, tuple([None if grad is None else as_tensor(grad) for grad in grads]))
+    _flow_to_inputs(tape, arrived, entry, tuple([None if grad is None else as_tensor(grad) for grad in grads]))

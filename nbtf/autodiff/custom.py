@@ -30,12 +30,15 @@ class _OwnGradient:
     def __init__(self, backward: Callable[..., Sequence[Any]], outputs: list[Tensor]) -> None:
         """Takes what turns gradients of results into gradients of inputs, and the shapes of the results."""
         self._backward = backward
-        self._shapes = [(one.shape.as_list(), one.dtype) for one in outputs]
+        self._shapes = [(output.shape.as_list(), output.dtype) for output in outputs]
 
     def gradients(self, call: Call, *grads: Tensor | None) -> Sequence[Any]:
         """Returns the gradients of the inputs; the function gets zeros for results that nobody used."""
         return self._backward(
-            *[zeros(*known) if grad is None else grad for grad, known in zip(grads, self._shapes, strict=True)]
+            *[
+                zeros(*shape_and_dtype) if grad is None else grad
+                for grad, shape_and_dtype in zip(grads, self._shapes, strict=True)
+            ]
         )
 
 
@@ -54,10 +57,10 @@ class CustomGradient:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function; open tapes learn of its gradient."""
         watcher = _Watcher()
-        result, backward = _heard_by(watcher, self._function, args, kwargs)
-        given = flatten(args)
-        known = [id(one) for one in (*given, *flatten(kwargs))]
-        variables = [one for one in watcher.variables.values() if id(one) not in known]
+        result, backward = _record_variables(watcher, self._function, args, kwargs)
+        arguments = flatten(args)
+        argument_ids = [id(argument) for argument in (*arguments, *flatten(kwargs))]
+        variables = [variable for variable in watcher.variables.values() if id(variable) not in argument_ids]
         if variables and not _takes_variables(backward):
             raise TypeError(
                 "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
@@ -65,13 +68,13 @@ class CustomGradient:
             )
         if not variables:
             _takes_variables(backward)  # raises for what cannot be called
-        outputs = [identity(one) for one in flatten(result)]
+        outputs = [identity(result_tensor) for result_tensor in flatten(result)]
         scope = SCOPE()
         if scope is not None and scope.tapes:
-            inputs = [as_tensor(one) for one in (*given, *variables)]
-            own = _OwnGradient(_checked(backward, len(given), variables), outputs)
+            inputs = [as_tensor(operand) for operand in (*arguments, *variables)]
+            custom_op = _OwnGradient(_build_backward(backward, len(arguments), variables), outputs)
             for tape in scope.tapes:
-                tape.hear(own, inputs, {}, outputs)
+                tape.hear(custom_op, inputs, {}, outputs)
         return pack_sequence_as(result, outputs)
 
 
@@ -86,12 +89,12 @@ class _Watcher:
 
     def hear(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
         """Looks for variables among the inputs."""
-        for one in inputs:
-            if one.__class__ is not list and one._watch is ALWAYS and one._trainable:
-                self.variables[id(one)] = one
+        for operand in inputs:
+            if operand.__class__ is not list and operand._watch is ALWAYS and operand._trainable:
+                self.variables[id(operand)] = operand
 
 
-def _heard_by(watcher: _Watcher, function: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def _record_variables(watcher: _Watcher, function: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Calls a function with one more tape open, which learns what variables it uses."""
     outer = SCOPE()
     scope = outer or EMPTY
@@ -109,28 +112,30 @@ def _takes_variables(backward: Any) -> bool:
     if not callable(backward):
         raise TypeError("unsupported callable")
     parameters = inspect.signature(backward).parameters
-    return "variables" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return "variables" in parameters or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
 
 
-def _checked(backward: Function, count: int, variables: list[Variable]) -> Callable[..., list[Any]]:
+def _build_backward(backward: Function, count: int, variables: list[Variable]) -> Callable[..., list[Any]]:
     """Returns a gradient function that gives one gradient for each input and variable."""
 
-    def checked(*grads: Tensor) -> list[Any]:
+    def checked_backward(*grads: Tensor) -> list[Any]:
         towards_variables: list[Any] = []
         if variables:
-            found, towards_variables = backward(*grads, variables=variables)
+            input_gradients, towards_variables = backward(*grads, variables=variables)
             if len(towards_variables) != len(variables):
                 raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
         else:
-            found = backward(*grads)
-        flat = flatten(found)
+            input_gradients = backward(*grads)
+        flat = flatten(input_gradients)
         if len(flat) != count:
             raise ValueError(
                 f"custom_gradient function expected to return {count} gradients, but returned {len(flat)} instead."
             )
         return [*flat, *towards_variables]
 
-    return checked
+    return checked_backward
 
 
 def custom_gradient(f: Function | None = None) -> Any:
@@ -182,10 +187,10 @@ def recompute_grad(f: Function) -> Function:
     def recomputed(*args: Any, **kwargs: Any) -> Any:
         @custom_gradient
         def once(*args: Any) -> Any:
-            result = _unheard(lambda: f(*args, **kwargs))
+            result = _stop_recording(lambda: f(*args, **kwargs))
 
             def backward(*upstream: Any, variables: Sequence[Variable] = ()) -> Any:
-                return _again(f, args, kwargs, upstream, variables)
+                return _rerun(f, args, kwargs, upstream, variables)
 
             return result, backward
 
@@ -194,7 +199,7 @@ def recompute_grad(f: Function) -> Function:
     return recomputed
 
 
-def _unheard(call: Callable[[], Any]) -> Any:
+def _stop_recording(call: Callable[[], Any]) -> Any:
     """Calls a function whose ops the open tapes do not record; the last one learns what variables it uses."""
     outer = SCOPE()
     if outer is None or not outer.tapes:
@@ -206,22 +211,22 @@ def _unheard(call: Callable[[], Any]) -> Any:
         set_scope(outer)
 
 
-def _again(f: Function, args: Any, kwargs: Any, upstream: Any, variables: Sequence[Variable]) -> Any:
-    inputs = map_structure(_apart, args)
+def _rerun(f: Function, args: Any, kwargs: Any, upstream: Any, variables: Sequence[Variable]) -> Any:
+    inputs = map_structure(_copy_source, args)
     with GradientTape() as tape:
-        for one in (*flatten(inputs), *variables):
-            if isinstance(one, Tensor | Variable):
-                tape.watch(one)
+        for source in (*flatten(inputs), *variables):
+            if isinstance(source, Tensor | Variable):
+                tape.watch(source)
         results = f(*inputs, **kwargs)
-    places = flatten(inputs)
-    sources = [one for one in (*places, *variables) if isinstance(one, Tensor | Variable)]
-    found = tape.gradient(results, sources, list(upstream), UnconnectedGradients.ZERO)
-    known = {id(one): grad for one, grad in zip(sources, found, strict=True)}
-    towards_inputs = [known.get(id(one)) for one in places]
-    return (towards_inputs, [known[id(one)] for one in variables]) if variables else towards_inputs
+    flat_inputs = flatten(inputs)
+    sources = [source for source in (*flat_inputs, *variables) if isinstance(source, Tensor | Variable)]
+    gradients = tape.gradient(results, sources, list(upstream), UnconnectedGradients.ZERO)
+    by_source = {id(source): grad for source, grad in zip(sources, gradients, strict=True)}
+    towards_inputs = [by_source.get(id(flat_input)) for flat_input in flat_inputs]
+    return (towards_inputs, [by_source[id(variable)] for variable in variables]) if variables else towards_inputs
 
 
-def _apart(value: Any) -> Any:
+def _copy_source(value: Any) -> Any:
     """Returns a tensor of its own, which a tape can watch."""
     return identity(value) if isinstance(value, Tensor) else value
 

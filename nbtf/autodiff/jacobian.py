@@ -22,30 +22,34 @@ def jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
     shape: list[Any] = target.shape.as_list()
     count = math.prod(shape)
     rows = [walk(reshape(one_hot(i, count, dtype=target.dtype), shape), i == count - 1) for i in range(count)]
-    return _joined(rows or [walk(None, True)], sources, 0, lambda source: [*shape, *source.shape.as_list()])
+    return _stack_rows(rows or [walk(None, True)], sources, 0, lambda source: [*shape, *source.shape.as_list()])
 
 
 def batch_jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
     """Returns for each source a tensor of shape `target.shape + source.shape[1:]`, or None."""
     lengths: list[Any] = target.shape.as_list()
-    batch, rest = lengths[0], lengths[1:]
-    count = math.prod(rest)
+    batch, inner_shape = lengths[0], lengths[1:]
+    count = math.prod(inner_shape)
     rows: list[list[Any]] = []
     for i in range(count):
         column = broadcast_to(one_hot(i, count, dtype=target.dtype), [batch, count])
-        rows.append(walk(reshape(column, [batch, *rest]), i == count - 1))
-    return _joined(rows or [walk(None, True)], sources, 1, lambda source: [batch, *rest, *source.shape.as_list()[1:]])
+        rows.append(walk(reshape(column, [batch, *inner_shape]), i == count - 1))
+    return _stack_rows(
+        rows or [walk(None, True)], sources, 1, lambda source: [batch, *inner_shape, *source.shape.as_list()[1:]]
+    )
 
 
-def _joined(rows: list[list[Any]], sources: list[Any], axis: int, shape_for: Callable[[Any], list[Any]]) -> list[Any]:
-    made: list[Any] = []
+def _stack_rows(
+    rows: list[list[Any]], sources: list[Any], axis: int, shape_for: Callable[[Any], list[Any]]
+) -> list[Any]:
+    jacobians: list[Any] = []
     for source, grads in zip(sources, zip(*rows, strict=True), strict=True):
         shape = shape_for(source)
         if grads[0] is not None:
-            made.append(reshape(stack([as_tensor(grad) for grad in grads], axis), shape))
+            jacobians.append(reshape(stack([as_tensor(grad) for grad in grads], axis), shape))
         else:
-            made.append(None if math.prod(shape) else zeros(shape, source.dtype))
-    return made
+            jacobians.append(None if math.prod(shape) else zeros(shape, source.dtype))
+    return jacobians
 
 
 def check_batches(target: Any, source: Any) -> None:

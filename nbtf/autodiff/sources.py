@@ -18,36 +18,38 @@ def flat(structure: Any) -> list[Any]:
       TypeError: it is None or a text, in TensorFlow's words.
       AttributeError: it is some other value that has no gradient, in TensorFlow's words.
     """
-    kind = structure.__class__
-    if kind is Tensor or kind is Variable:
+    structure_class = structure.__class__
+    if structure_class is Tensor or structure_class is Variable:
         return [structure]
-    parts: Any = structure
-    if kind is not list:
-        parts = flatten(structure)
-    for part in parts:
-        kind = part.__class__
-        if kind is not Variable and kind is not Tensor:
-            return [_meant(part) for part in flatten(structure)]
-    return parts
+    leaves: Any = structure
+    if structure_class is not list:
+        leaves = flatten(structure)
+    for leaf in leaves:
+        leaf_class = leaf.__class__
+        if leaf_class is not Variable and leaf_class is not Tensor:
+            return [_find_source(leaf) for leaf in flatten(structure)]
+    return leaves
 
 
 def packed(structure: Any, values: list[Any]) -> Any:
     """Returns values in the build of a structure."""
     if structure.__class__ is Variable or structure.__class__ is Tensor:
         return values[0]
-    wholes = flatten(structure)
-    return pack_sequence_as(structure, [_like(one, grad) for one, grad in zip(wholes, values, strict=True)])
+    originals = flatten(structure)
+    return pack_sequence_as(
+        structure, [_restore_raggedness(original, grad) for original, grad in zip(originals, values, strict=True)]
+    )
 
 
-def _like(whole: Any, grad: Any) -> Any:
+def _restore_raggedness(source: Any, grad: Any) -> Any:
     """Returns a gradient as ragged as its source."""
-    return whole.with_flat_values(grad) if grad is not None and hasattr(whole, "with_flat_values") else grad
+    return source.with_flat_values(grad) if grad is not None and hasattr(source, "with_flat_values") else grad
 
 
-def _meant(value: Any) -> Any:
+def _find_source(value: Any) -> Any:
     variable = getattr(value, "__tf_variable__", None)  # a strategy's, or a layer's
     if variable is not None:
-        return _meant(variable)  # a layer's may stand for a strategy's, and that for one copy
+        return _find_source(variable)  # a layer's may stand for a strategy's, and that for one copy
     if hasattr(value, "flat_values"):
         return value.flat_values
     if isinstance(value, IndexedSlices):
@@ -56,9 +58,9 @@ def _meant(value: Any) -> Any:
         return value
     if value is None or isinstance(value, str):
         raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
-    kind: type[Any] = value.__class__
+    value_class: type[Any] = value.__class__
     lacking = "_id" if hasattr(value, "dtype") else "dtype"
-    name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    name = f"numpy.{value_class.__name__}" if value_class.__module__ == "numpy" else value_class.__name__
     raise AttributeError(f"'{name}' object has no attribute '{lacking}'")
 
 

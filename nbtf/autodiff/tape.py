@@ -17,7 +17,7 @@ from nbtf._runtime.phases import BACKWARD, during
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
 from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
-from nbtf.autodiff.backward import Arrived, flow_back, put, total
+from nbtf.autodiff.backward import Arrived, flow_back, put, sum_gradients
 from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
 from nbtf.autodiff.sources import flat, packed, watchable
 
@@ -110,10 +110,10 @@ class GradientTape(ScopeStack):
         """Whether it hears the ops that run."""
         return self._tape is not None and self._tape.hearing is not None
 
-    def _hear(self, hears: bool) -> None:
+    def _set_recording(self, records: bool) -> None:
         """Records or not; the scope stays as it is, since there may be others inside it."""
         if self._tape is not None:  # its gradient may have been taken meanwhile
-            self._tape.hearing = self._tape.token if hears else None
+            self._tape.hearing = self._tape.token if records else None
 
     # Watching
 
@@ -133,15 +133,19 @@ class GradientTape(ScopeStack):
         >>> tape.gradient(y, x).numpy()
         array([2., 4.], dtype=float32)
         """
-        for one in watchable(tensor):
-            if one._dtype not in CONTINUOUS:
-                _warn_first(5, "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", one._dtype)
+        for source in watchable(tensor):
+            if source._dtype not in CONTINUOUS:
+                _warn_first(
+                    5,
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r",
+                    source._dtype,
+                )
             if self._tape is None:
                 raise AttributeError("'NoneType' object has no attribute '_tape'")  # TensorFlow's own slip
-            if isinstance(one, Variable):
-                self._tape.watch_variable(one)
-            elif one._dtype in CONTINUOUS:
-                self._tape.watch(one)
+            if isinstance(source, Variable):
+                self._tape.watch_variable(source)
+            elif source._dtype in CONTINUOUS:
+                self._tape.watch(source)
 
     def watched_variables(self) -> tuple[Any, ...]:
         """Returns the variables that are or were watched, in the order of their first use."""
@@ -169,7 +173,7 @@ class GradientTape(ScopeStack):
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
         if not self._recording:
             raise ValueError("Tape is not recording.")
-        return Change("tape.stop_recording", self._hear, True, False, None)
+        return Change("tape.stop_recording", self._set_recording, True, False, None)
 
     def reset(self) -> None:
         """Forgets all that was recorded and watched, and goes on recording.
@@ -218,22 +222,22 @@ class GradientTape(ScopeStack):
         """
         tape = self._tape
         if tape is None or self._recording:
-            tape = self._ready()
+            tape = self._finish_recording()
         if target is None:
             raise TypeError(
                 "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to "
                 "be differentiated, but received None."
             )
         targets = [target] if target.__class__ is Tensor else flat(target)
-        wanted = flat(sources)
+        flat_sources = flat(sources)
         seeds = None if output_gradients is None else _seeds(targets, output_gradients)
-        walk = _walk_told if HERE.watched else GradientTape._walk
-        results = walk(self, tape, targets, seeds, wanted, not self._persistent)
+        walk = _walk_observed if HERE.watched else GradientTape._walk
+        results = walk(self, tape, targets, seeds, flat_sources, not self._persistent)
         if unconnected_gradients is not _NONE:
-            results = _connected(results, wanted, unconnected_gradients)
-        return results if wanted is sources else packed(sources, results)
+            results = _replace_missing(results, flat_sources, unconnected_gradients)
+        return results if flat_sources is sources else packed(sources, results)
 
-    def _ready(self) -> Tape:
+    def _finish_recording(self) -> Tape:
         """Returns the tape to walk; one that is not persistent stops recording for that."""
         tape = self._tape
         if tape is None:
@@ -242,37 +246,37 @@ class GradientTape(ScopeStack):
             if self._persistent:
                 _warn_first(1, _RECORDED)
             else:
-                self._hear(False)
+                self._set_recording(False)
         return tape
 
     def _walk(
-        self, tape: Tape, targets: list[Any], seeds: list[Any] | None, wanted: list[Any], last: bool
+        self, tape: Tape, targets: list[Any], seeds: list[Any] | None, sources: list[Any], last: bool
     ) -> list[Any]:
-        """Walks back from targets to what is wanted; `last` if the tape is spent by that."""
+        """Walks back from targets to sources; `last` if the tape is spent by that."""
         tensors: dict[int, Any] = {}
         variables: dict[int, Any] = {}
         alone: dict[int, Any] = {}  # targets that were not recorded: nothing flows back from them
-        for number, one in enumerate(targets):
-            if one._dtype in CONTINUOUS:
-                seed = ones_for(one) if seeds is None or seeds[number] is None else seeds[number]
-                if one._watch is tape.token or tape.watches(one):
-                    put(tensors, id(one), seed)
+        for number, target in enumerate(targets):
+            if target._dtype in CONTINUOUS:
+                seed = ones_for(target) if seeds is None or seeds[number] is None else seeds[number]
+                if target._watch is tape.token or tape.watches(target):
+                    put(tensors, id(target), seed)
                 else:
-                    put(alone if one.__class__ is Tensor else variables, id(one), seed)
-        sources: set[int] = set()
-        for one in wanted:
-            if one.__class__ is Tensor and tape.watches(one):
-                sources.add(id(one))
+                    put(alone if target.__class__ is Tensor else variables, id(target), seed)
+        source_ids: set[int] = set()
+        for source in sources:
+            if source.__class__ is Tensor and tape.watches(source):
+                source_ids.add(id(source))
         try:
-            found = flow_back(tape, Arrived(tensors, {}, variables), sources, last)
+            recorded = flow_back(tape, Arrived(tensors, {}, variables), source_ids, last)
         finally:
             if last:
                 self._variables, self._tape = tape.variables, None
         results: list[Any] = []
-        for one in wanted:
-            place = id(one)
-            grad = variables.get(place) if one.__class__ is not Tensor else found.get(place, alone.get(place))
-            results.append(total(grad) if grad.__class__ is list else grad)
+        for source in sources:
+            key = id(source)
+            grad = variables.get(key) if source.__class__ is not Tensor else recorded.get(key, alone.get(key))
+            results.append(sum_gradients(grad) if grad.__class__ is list else grad)
         return results
 
     def jacobian(
@@ -306,9 +310,9 @@ class GradientTape(ScopeStack):
         array([[2., 0.],
                [0., 4.]], dtype=float32)
         """
-        wanted = flat(sources)
-        made = self._jacobians(jacobian_of, target, wanted, unconnected_gradients, experimental_use_pfor, "")
-        return made if wanted is sources else packed(sources, made)
+        flat_sources = flat(sources)
+        jacobians = self._jacobians(jacobian_of, target, flat_sources, unconnected_gradients, experimental_use_pfor, "")
+        return jacobians if flat_sources is sources else packed(sources, jacobians)
 
     def batch_jacobian(
         self,
@@ -345,10 +349,10 @@ class GradientTape(ScopeStack):
         if self._tape is None:
             raise RuntimeError(_SPENT.replace("used to ", "used to"))  # TensorFlow's own slip
         check_batches(target, source)
-        (made,) = self._jacobians(batch_jacobian_of, target, flat(source), _NONE, experimental_use_pfor, "batch_")
-        if made is None:
+        (jacobian,) = self._jacobians(batch_jacobian_of, target, flat(source), _NONE, experimental_use_pfor, "batch_")
+        if jacobian is None:
             return zeros([*target.shape, *source.shape[1:]], target.dtype)
-        return made
+        return jacobian
 
     @during(BACKWARD)
     def _jacobians(
@@ -358,64 +362,64 @@ class GradientTape(ScopeStack):
         sources: list[Any],
         unconnected: Any,
         vectorized: bool,
-        kind: str,
+        prefix: str,
     ) -> list[Any]:
-        tape = self._ready()
+        tape = self._finish_recording()
         if not vectorized and not self._persistent:
-            between = " with" if kind else "with "  # TensorFlow's own blanks
+            between = " with" if prefix else "with "  # TensorFlow's own blanks
             raise RuntimeError(
-                f"GradientTape must be created with persistent=True to compute the {kind}jacobian with eager execution "
-                f"enabled and {between} experimental_use_pfor set to False."
+                f"GradientTape must be created with persistent=True to compute the {prefix}jacobian with eager "
+                f"execution enabled and {between} experimental_use_pfor set to False."
             )
 
         def walk(seed: Tensor | None, last: bool) -> list[Any]:
             seeds = [] if seed is None else [seed]
             return self._walk(tape, [target] * len(seeds), seeds, sources, last and not self._persistent)
 
-        made = of(walk, target, sources)
+        jacobians = of(walk, target, sources)
         if UnconnectedGradients(unconnected) is UnconnectedGradients.NONE:
-            return made
+            return jacobians
         return [
-            zeros([*target.shape, *one.shape], one.dtype) if grad is None else grad
-            for one, grad in zip(sources, made, strict=True)
+            zeros([*target.shape, *source.shape], source.dtype) if grad is None else grad
+            for source, grad in zip(sources, jacobians, strict=True)
         ]
 
 
-_walk_told = during(BACKWARD)(GradientTape._walk)
+_walk_observed = during(BACKWARD)(GradientTape._walk)
 
 
 def ones_for(target: Any) -> Tensor:
     """Returns what a gradient starts with: ones like the target, on the current device."""
     shape, dtype = target._array.shape, target._dtype
-    here, scope = HERE.device, SCOPE()
+    device, scope = HERE.device, SCOPE()
     if shape:
         return fill(shape, as_tensor(1, dtype))
-    if here is None or (scope is not None and scope.lane is not here):
+    if device is None or (scope is not None and scope.lane is not device):
         return as_tensor(1, dtype)
-    array = here.constants.get(dtype)
+    array = device.constants.get(dtype)
     if array is None:
-        array = here.constants[dtype] = as_tensor(1, dtype)._array
-    one = Tensor()  # a new one, which tapes may mark
-    one._array, one._dtype, one._device, one._watch = array, dtype, here, None
-    return one
+        array = device.constants[dtype] = as_tensor(1, dtype)._array
+    seed = Tensor()  # a new one, which tapes may mark
+    seed._array, seed._dtype, seed._device, seed._watch = array, dtype, device, None
+    return seed
 
 
-def _seeds(targets: list[Any], given: Any) -> list[Any]:
-    seeds = [None if one is None else as_tensor(one) for one in flatten(given)]
+def _seeds(targets: list[Any], output_gradients: Any) -> list[Any]:
+    seeds = [None if grad is None else as_tensor(grad) for grad in flatten(output_gradients)]
     if len(seeds) != len(targets):
         raise ValueError(f"There are {len(seeds)} output_gradients for {len(targets)} targets.")
     return seeds
 
 
-def _connected(results: list[Any], sources: list[Any], unconnected: Any) -> list[Any]:
+def _replace_missing(results: list[Any], sources: list[Any], unconnected: Any) -> list[Any]:
     """Returns gradients with zeros in the place of None, if that is wanted."""
     try:
-        wanted = UnconnectedGradients(unconnected)
+        policy = UnconnectedGradients(unconnected)
     except ValueError:
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}") from None
-    if wanted is UnconnectedGradients.NONE:
+    if policy is UnconnectedGradients.NONE:
         return results
-    return [zeros_like(one) if grad is None else grad for one, grad in zip(sources, results, strict=True)]
+    return [zeros_like(source) if grad is None else grad for source, grad in zip(sources, results, strict=True)]
 
 
 _WARNED: dict[str, int] = {}

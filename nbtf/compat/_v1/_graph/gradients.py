@@ -18,7 +18,7 @@ from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import CONTINUOUS
 from nbtf._types import int32
-from nbtf.autodiff.backward import total
+from nbtf.autodiff.backward import sum_gradients
 from nbtf.autodiff.graphs import gradients as refuse
 from nbtf.autodiff.tape import UnconnectedGradients
 from nbtf.compat._v1._graph.defaults import building
@@ -222,7 +222,7 @@ class _Walk:
             return None
         if len(grads) > 1:
             whole = not all([isinstance(one, IndexedSlices) for one in grads])
-            summed = add_n([as_whole(one, tensor) for one in grads]) if whole else total(grads)
+            summed = add_n([as_whole(one, tensor) for one in grads]) if whole else sum_gradients(grads)
             grads[:] = [summed]
         return grads[0]
 

@@ -78,7 +78,7 @@ class ReplicaContext:
         """
         if self._replicas is None:
             return self._strategy._alone(merge_fn, args, {})
-        return self._replicas.meet(self._number, merge_fn, args, {}, later=True)
+        return self._replicas.meet(self._number, merge_fn, args, {}, deferrable=True)
 
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         """Adds up the values of all replicas, and gives each the result, on its own device.
@@ -126,8 +126,8 @@ def get_strategy() -> Strategy:
     """
     from nbtf.distribute.strategy import DEFAULT
 
-    here = current()
-    return DEFAULT if here is None else here.strategy if isinstance(here, ReplicaContext) else here
+    context = current()
+    return DEFAULT if context is None else context.strategy if isinstance(context, ReplicaContext) else context
 
 
 def has_strategy() -> bool:
@@ -139,16 +139,16 @@ def get_replica_context() -> ReplicaContext | None:
     """Returns the replica that runs; None across replicas, and outside of strategies one that is always there."""
     from nbtf.distribute.strategy import DEFAULT
 
-    here = current()
-    if here is None:
+    context = current()
+    if context is None:
         return ReplicaContext(DEFAULT, 0)
-    return here if isinstance(here, ReplicaContext) else None
+    return context if isinstance(context, ReplicaContext) else None
 
 
 def in_cross_replica_context() -> bool:
     """Tells whether we are in a strategy, but in none of its replicas."""
-    here = current()
-    return here is not None and not isinstance(here, ReplicaContext)
+    context = current()
+    return context is not None and not isinstance(context, ReplicaContext)
 
 
 def require_cross_replica() -> None:

@@ -82,12 +82,12 @@ class DistributedDataset:
         if len(self._devices) == 1:
             return spec
 
-        def of_parts(one: Any) -> Any:
-            has_rows = isinstance(one, TensorSpec) and one.shape.rank
-            part = TensorSpec((None, *one.shape[1:]), one.dtype) if has_rows else one
-            return PerReplicaSpec(*(part for _ in self._devices))
+        def distribute_spec(spec: Any) -> Any:
+            has_rows = isinstance(spec, TensorSpec) and spec.shape.rank
+            replica_spec = TensorSpec((None, *spec.shape[1:]), spec.dtype) if has_rows else spec
+            return PerReplicaSpec(*(replica_spec for _ in self._devices))
 
-        return mapped(of_parts, spec)
+        return mapped(distribute_spec, spec)
 
     def __iter__(self) -> DistributedIterator:
         """Starts from the beginning."""
@@ -95,14 +95,16 @@ class DistributedDataset:
 
     def _elements(self) -> Iterator[Any]:
         for batch in self._dataset:
-            yield regrouped([self._placed(self._part(batch, number), number) for number in range(len(self._devices))])
+            yield regrouped(
+                [self._put_on_device(self._take_rows(batch, number), number) for number in range(len(self._devices))]
+            )
 
-    def _part(self, batch: Any, number: int) -> Any:
+    def _take_rows(self, batch: Any, number: int) -> Any:
         return mapped(partial(part_of, number, len(self._devices)), batch)
 
-    def _placed(self, part: Any, number: int) -> Any:
+    def _put_on_device(self, rows: Any, number: int) -> Any:
         with device(self._devices[number]):
-            return mapped(identity, part)
+            return mapped(identity, rows)
 
 
 class _Dealt(DistributedDataset):
@@ -122,7 +124,7 @@ class _Dealt(DistributedDataset):
                 return
             if len(dealt) < len(self._devices):
                 dealt += [mapped(_nothing_of, dealt[0])] * (len(self._devices) - len(dealt))
-            yield regrouped([self._placed(batch, number) for number, batch in enumerate(dealt)])
+            yield regrouped([self._put_on_device(batch, number) for number, batch in enumerate(dealt)])
 
 
 def _nothing_of(batch: Any) -> Any:

@@ -67,8 +67,8 @@ class MirroredStrategy(Strategy):
         """Makes a copy on each device; the initial value is computed once."""
         copies: list[Variable] = []
         name = kwargs.pop("name", None)
-        for number, place in enumerate(self.extended.worker_devices):
-            with device(place):
+        for number, device_name in enumerate(self.extended.worker_devices):
+            with device(device_name):
                 if number:
                     kwargs["initial_value"] = copies[0].read_value()
                 full = name if not number else f"{name or 'Variable'}/replica_{number}"
@@ -104,11 +104,14 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
 
 def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:
-    given = list(devices or ())
-    if not given:
+    chosen = list(devices or ())
+    if not chosen:
         context = CURRENT.context
-        given = context.list_logical("GPU") or context.list_logical("CPU")
-    names = tuple(_full_name(one.name if isinstance(one, LogicalDevice) else one) for one in given)
+        chosen = context.list_logical("GPU") or context.list_logical("CPU")
+    names = tuple(
+        _full_name(chosen_device.name if isinstance(chosen_device, LogicalDevice) else chosen_device)
+        for chosen_device in chosen
+    )
     if len(set(names)) != len(names):
         raise AssertionError(f"No duplicates allowed in `devices` argument: {names}")
     return names

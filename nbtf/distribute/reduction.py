@@ -68,37 +68,39 @@ class CrossDeviceOps:
           For each replica its list of results.
         """
         results: list[list[Any]] = [[None] * len(values[0]) for _ in devices]
-        for places in self._packs(values[0]):
-            parts = [[replica[place] for place in places] for replica in values]
-            for number, made in enumerate(self._all_reduce_pack(reduce_op, parts, devices)):
-                for place, one in zip(places, made, strict=True):
-                    results[number][place] = one
+        for indices in self._packs(values[0]):
+            pack = [[replica[index] for index in indices] for replica in values]
+            for number, sums in enumerate(self._all_reduce_pack(reduce_op, pack, devices)):
+                for index, total in zip(indices, sums, strict=True):
+                    results[number][index] = total
         return results
 
     def _packs(self, values: Sequence[Any]) -> list[list[int]]:
         """Returns which values travel together: those of one dtype, in `num_packs` parts."""
         packs: dict[Any, list[int]] = {}
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             alone = not self.num_packs or isinstance(value, IndexedSlices)
-            packs.setdefault((place,) if alone else as_tensor(value).dtype, []).append(place)
-        return [part for pack in packs.values() for part in _parts(pack, self.num_packs or 1)]
+            packs.setdefault((index,) if alone else as_tensor(value).dtype, []).append(index)
+        return [indices for pack in packs.values() for indices in _split_evenly(pack, self.num_packs or 1)]
 
     def _all_reduce_pack(
-        self, reduce_op: ReduceOp, parts: Sequence[Sequence[Any]], devices: Sequence[str]
+        self, reduce_op: ReduceOp, pack: Sequence[Sequence[Any]], devices: Sequence[str]
     ) -> list[list[Any]]:
-        if isinstance(parts[0][0], IndexedSlices):
-            joined = _joined(reduce_op, [part[0] for part in parts], devices[0])
-            return [[put_on(one, joined)] for one in devices]
-        if len(parts[0]) == 1:
-            total = reduced(reduce_op, [part[0] for part in parts], self.reduce_to_device or devices[0])
-            return [[on(one, total)] for one in devices]
+        if isinstance(pack[0][0], IndexedSlices):
+            rows = _join_rows(reduce_op, [tensors[0] for tensors in pack], devices[0])
+            return [[copy_value_to(device_name, rows)] for device_name in devices]
+        if len(pack[0]) == 1:
+            total = reduce_values(reduce_op, [tensors[0] for tensors in pack], self.reduce_to_device or devices[0])
+            return [[copy_to(device_name, total)] for device_name in devices]
         flat: list[Tensor] = []
-        for part, place in zip(parts, devices, strict=True):
-            with device(place):
-                flat.append(concat([one if len(one.shape) == 1 else reshape(one, [-1]) for one in part], 0))
-        total = reduced(reduce_op, flat, self.reduce_to_device or devices[0])
-        shapes = [tensor.shape for tensor in parts[0]]
-        return [_unpacked(total, shapes, place) for place in devices]
+        for tensors, device_name in zip(pack, devices, strict=True):
+            with device(device_name):
+                flat.append(
+                    concat([tensor if len(tensor.shape) == 1 else reshape(tensor, [-1]) for tensor in tensors], 0)
+                )
+        total = reduce_values(reduce_op, flat, self.reduce_to_device or devices[0])
+        shapes = [tensor.shape for tensor in pack[0]]
+        return [_unpack(total, shapes, device_name) for device_name in devices]
 
 
 class ReductionToOneDevice(CrossDeviceOps):
@@ -116,7 +118,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 class HierarchicalCopyAllReduce(CrossDeviceOps):
     """Accepted as TensorFlow's; values are added up as by `ReductionToOneDevice`, in few copies."""
 
-    _kind = "HierarchicalCopy"
+    _algorithm = "HierarchicalCopy"
 
     def __init__(self, num_packs: int = 1) -> None:
         """Takes the number of packs.
@@ -125,45 +127,48 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
           ValueError: it is negative.
         """
         if check_number(num_packs, "num_packs") < 0:
-            raise ValueError(f"{self._kind} requires num_packs >= 0, but {num_packs} is specified")
+            raise ValueError(f"{self._algorithm} requires num_packs >= 0, but {num_packs} is specified")
         self.num_packs = num_packs
 
 
 class NcclAllReduce(HierarchicalCopyAllReduce):
     """Accepted as TensorFlow's; NCCL itself is not used: its place would be here, for devices that are real cards."""
 
-    _kind = "NCCL all-reduce"
+    _algorithm = "NCCL all-reduce"
 
 
-def _parts(places: list[int], count: int) -> list[list[int]]:
-    size = -(-len(places) // count)
-    return [places[start : start + size] for start in range(0, len(places), size)]
+def _split_evenly(indices: list[int], count: int) -> list[list[int]]:
+    size = -(-len(indices) // count)
+    return [indices[start : start + size] for start in range(0, len(indices), size)]
 
 
-def _unpacked(total: Tensor, shapes: Sequence[Any], place: str) -> list[Tensor]:
-    with device(place):
-        parts = split(on(place, total), [shape.num_elements() for shape in shapes], 0)
-        return [one if len(shape) == 1 else reshape(one, shape) for one, shape in zip(parts, shapes, strict=True)]
+def _unpack(total: Tensor, shapes: Sequence[Any], device_name: str) -> list[Tensor]:
+    with device(device_name):
+        flat_tensors = split(copy_to(device_name, total), [shape.num_elements() for shape in shapes], 0)
+        return [
+            flat_tensor if len(shape) == 1 else reshape(flat_tensor, shape)
+            for flat_tensor, shape in zip(flat_tensors, shapes, strict=True)
+        ]
 
 
 # One value
 
 
-def on(place: str, value: Any) -> Tensor:
+def copy_to(device_name: str, value: Any) -> Tensor:
     """Returns a value on a device; a copy if it is elsewhere."""
     tensor = as_tensor(value)
-    if tensor.device == place:
+    if tensor.device == device_name:
         return tensor
-    with device(place):
+    with device(device_name):
         return identity(tensor)
 
 
 @during(ALL_REDUCE)
-def reduced(reduce_op: ReduceOp, values: Sequence[Any], place: str) -> Any:
+def reduce_values(reduce_op: ReduceOp, values: Sequence[Any], device_name: str) -> Any:
     """Returns sum or mean of the replicas' values, on a device; they are added in the order of the replicas."""
     if isinstance(values[0], IndexedSlices):
-        return _joined(reduce_op, values, place)
-    with device(place):
+        return _join_rows(reduce_op, values, device_name)
+    with device(device_name):
         return combined(reduce_op, values)
 
 
@@ -173,33 +178,33 @@ def combined(reduce_op: ReduceOp, values: Sequence[Any]) -> Tensor:
     return total if reduce_op is ReduceOp.SUM else truediv(total, len(values))
 
 
-def _joined(reduce_op: ReduceOp, values: Sequence[IndexedSlices], place: str) -> IndexedSlices:
-    with device(place):
-        rows = concat([as_tensor(one.values) for one in values], 0)
+def _join_rows(reduce_op: ReduceOp, values: Sequence[IndexedSlices], device_name: str) -> IndexedSlices:
+    with device(device_name):
+        rows = concat([as_tensor(slices.values) for slices in values], 0)
         if reduce_op is ReduceOp.MEAN:
             rows = truediv(rows, len(values))
-        return IndexedSlices(rows, concat([as_tensor(one.indices) for one in values], 0), values[0].dense_shape)
+        return IndexedSlices(rows, concat([as_tensor(slices.indices) for slices in values], 0), values[0].dense_shape)
 
 
-def put_on(place: str, value: Any) -> Any:
+def copy_value_to(device_name: str, value: Any) -> Any:
     """Returns a tensor or a part of one on a device."""
     if isinstance(value, IndexedSlices):
-        return IndexedSlices(on(place, value.values), on(place, value.indices), value.dense_shape)
-    return on(place, value)
+        return IndexedSlices(copy_to(device_name, value.values), copy_to(device_name, value.indices), value.dense_shape)
+    return copy_to(device_name, value)
 
 
 @during(ALL_REDUCE)
 def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: int | None) -> Any:
     """Returns what `strategy.reduce` does, on CPU:0: of the replicas' values, and of their rows if there is an axis."""
     values: Sequence[Any] = value.values
-    _tell(CPU, (CPU,))
+    _log_reduction(CPU, (CPU,))
     if axis is None:
-        return reduced(reduce_op, values, CPU)
-    sums = [_sum(one, axis) for one in values]
+        return reduce_values(reduce_op, values, CPU)
+    sums = [_sum(replica_value, axis) for replica_value in values]
     if reduce_op is ReduceOp.SUM:
-        return reduced(reduce_op, sums, CPU)
+        return reduce_values(reduce_op, sums, CPU)
     with device(CPU):
-        rows = sum(as_tensor(one).shape[axis] for one in values)
+        rows = sum(as_tensor(replica_value).shape[axis] for replica_value in values)
         return truediv(add_n(sums), rows)
 
 
@@ -209,13 +214,13 @@ def _sum(value: Any, axis: int) -> Tensor:
         return reduce_sum(tensor, axis)
 
 
-_told = [0]
+_lines_logged = [0]
 
 
-def _tell(place: str, targets: tuple[str, ...]) -> None:
-    if _told[0] < _MOST_LINES:
-        _told[0] += 1
-        get_logger().info("Reduce to %s then broadcast to %r.", place, targets)
+def _log_reduction(device_name: str, targets: tuple[str, ...]) -> None:
+    if _lines_logged[0] < _MOST_LINES:
+        _lines_logged[0] += 1
+        get_logger().info("Reduce to %s then broadcast to %r.", device_name, targets)
 
 
 # In a replica
@@ -225,33 +230,35 @@ def all_reduced_here(context: ReplicaContext, reduce_op: Any, value: Any) -> Any
     """Returns what `ReplicaContext.all_reduce` does."""
     op = ReduceOp.read(reduce_op)
     flat = flatten(value)
-    for one in flat:
-        if not hasattr(one, "dtype"):
-            raise AttributeError(f"{type(one).__name__!r} object has no attribute 'dtype'")
+    for tensor in flat:
+        if not hasattr(tensor, "dtype"):
+            raise AttributeError(f"{type(tensor).__name__!r} object has no attribute 'dtype'")
     scope = SCOPE()
-    if scope is None or not scope.tapes or any(isinstance(one, IndexedSlices) for one in flat):
-        return pack_sequence_as(value, _met(context, op, flat))
+    if scope is None or not scope.tapes or any(isinstance(tensor, IndexedSlices) for tensor in flat):
+        return pack_sequence_as(value, _meet_and_reduce(context, op, flat))
 
     from nbtf.autodiff import custom_gradient  # loads on first use
 
     @custom_gradient
     def with_gradient(*values: Any) -> Any:
         def back(*grads: Any) -> list[Any]:
-            return _met(context, op, list(grads))
+            return _meet_and_reduce(context, op, list(grads))
 
-        return _met(context, op, list(values)), back
+        return _meet_and_reduce(context, op, list(values)), back
 
-    made = with_gradient(*flat)
-    return pack_sequence_as(value, made if isinstance(made, list | tuple) else [made])
+    sums = with_gradient(*flat)
+    return pack_sequence_as(value, sums if isinstance(sums, list | tuple) else [sums])
 
 
-def _met(context: ReplicaContext, op: ReduceOp, values: list[Any]) -> list[Any]:
+def _meet_and_reduce(context: ReplicaContext, op: ReduceOp, values: list[Any]) -> list[Any]:
     def merge(strategy: Any, *per_replica: Any) -> list[Any]:
         devices = strategy.extended.worker_devices
         if len(devices) == 1:
             return list(per_replica)
-        lists = [[one.values[number] for one in per_replica] for number in range(len(devices))]
-        return [Mirrored(one) for one in zip(*strategy._cross_device_ops.all_reduce(op, lists, devices), strict=True)]
+        lists = [[value.values[number] for value in per_replica] for number in range(len(devices))]
+        return [
+            Mirrored(copies) for copies in zip(*strategy._cross_device_ops.all_reduce(op, lists, devices), strict=True)
+        ]
 
     return list(context.merge_call(merge, args=values))
 
@@ -263,13 +270,13 @@ def all_gathered_here(context: ReplicaContext, value: Any, axis: int) -> Any:
     def merge(strategy: Any, per_replica: Any) -> Any:
         devices = strategy.extended.worker_devices
 
-        def gathered(one: Any) -> Any:
-            if not isinstance(one, DistributedValues):
-                return one
+        def gather(value: Any) -> Any:
+            if not isinstance(value, DistributedValues):
+                return value
             with device(devices[0]):
-                whole = concat(list(one.values), axis)
-            return Mirrored([on(place, whole) for place in devices])
+                joined = concat(list(value.values), axis)
+            return Mirrored([copy_to(device_name, joined) for device_name in devices])
 
-        return mapped(gathered, per_replica)
+        return mapped(gather, per_replica)
 
     return context.merge_call(merge, args=(value,))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 UNEQUAL = "Some replicas made a different number of replica_context().merge_call() calls."
 
 
-class Asked(NamedTuple):
+class MergeRequest(NamedTuple):
     """What a replica wants to be called when all are there."""
 
     fn: Callable[..., Any]
@@ -47,12 +47,12 @@ class _Thread:
           RuntimeError: threads cannot start here.
         """
         self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
-        self._asked: Asked | None = None
+        self._request: MergeRequest | None = None
         self._answer: Any = None
         self._error: BaseException | None = None
         self.over = self._abandoned = False
-        here = copy_context()
-        self._thread = threading.Thread(target=lambda: here.run(self._run, body), daemon=True)
+        context = copy_context()
+        self._thread = threading.Thread(target=lambda: context.run(self._run, body), daemon=True)
         self._thread.start()
 
     def _run(self, body: Callable[[], object]) -> None:
@@ -65,21 +65,21 @@ class _Thread:
         except BaseException as error:
             self._error = error
         finally:
-            self.over, self._asked = True, None
+            self.over, self._request = True, None
             self._back.release()
 
-    def resume(self, answer: Any = None) -> Asked | None:
+    def resume(self, answer: Any = None) -> MergeRequest | None:
         """Lets it run until it asks for something, and returns that; None when it is over."""
         self._answer = answer
         self._turn.release()
         self._back.acquire()
         if self._error is not None:
             raise self._error
-        return self._asked
+        return self._request
 
-    def ask(self, asked: Asked) -> Any:
+    def ask(self, request: MergeRequest) -> Any:
         """Is called on the thread: waits until the others are there; returns the answer."""
-        self._asked = asked
+        self._request = request
         self._back.release()
         self._turn.acquire()
         if self._abandoned:
@@ -106,7 +106,7 @@ class Replicas:
         self._results: list[Any] = [None] * len(self._devices)
         self._threads: dict[int, _Thread] = {}
         self._answers: Sequence[Any] = self._results
-        self._later: list[list[Asked]] = [[] for _ in self._devices]
+        self._later: list[list[MergeRequest]] = [[] for _ in self._devices]
         self._variables: list[Any] = []
 
     def run(self) -> Any:
@@ -133,48 +133,53 @@ class Replicas:
     def _scope_of(self, number: int) -> Scope:
         context = ReplicaContext(self._strategy, number, self)
         creator = partial(self._create, iter(range(1_000_000_000)))
-        creators = (*(one for one in self._outer.creators if one is not self._strategy._creator), creator)
+        creators = (*(creator for creator in self._outer.creators if creator is not self._strategy._creator), creator)
         request = merged(self._devices[number], None)
         return opened(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
 
     # Meeting
 
     def meet(
-        self, number: int, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], later: bool = False
+        self,
+        number: int,
+        fn: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        deferrable: bool = False,
     ) -> Any:
         """Is called by a replica: waits for all, has the function called once, returns this replica's result."""
-        asked = Asked(fn, args, kwargs)
+        request = MergeRequest(fn, args, kwargs)
         thread = self._threads.get(number)
         if thread is not None:
-            return thread.ask(asked)
-        if later and self._later[0] and number > 0:
-            self._later[number].append(asked)
+            return thread.ask(request)
+        if deferrable and self._later[0] and number > 0:
+            self._later[number].append(request)
             return None
         if number > 0:
             raise RuntimeError(UNEQUAL)  # the first one is over
         try:
-            all_asked = [asked, *self._others()]
+            requests = [request, *self._resume_others()]
         except UnimplementedError:
-            if not later:
+            if not deferrable:
                 raise
-            self._later[number].append(asked)
+            self._later[number].append(request)
             return None
-        result = self._merged(all_asked)
-        self._answers = [of_replica(one, result) for one in range(len(self._devices))]
+        result = self._call_merged(requests)
+        self._answers = [of_replica(replica, result) for replica in range(len(self._devices))]
         return self._answers[0]
 
-    def _others(self) -> list[Asked]:
+    def _resume_others(self) -> list[MergeRequest]:
         """Lets all others run until they ask for something."""
-        found: list[Asked] = []
+        requests: list[MergeRequest] = []
         for number in range(1, len(self._devices)):
             thread = self._threads.get(number)
             if thread is None:
                 thread = self._threads[number] = self._start(number)
-            asked = thread.resume(self._answers[number])
-            if asked is None:
+            request = thread.resume(self._answers[number])
+            if request is None:
                 raise RuntimeError(UNEQUAL)
-            found.append(asked)
-        return found
+            requests.append(request)
+        return requests
 
     def _start(self, number: int) -> _Thread:
         try:
@@ -187,17 +192,18 @@ class Replicas:
                 "What needs no waiting works: `fit`, and `apply_gradients` at the end of a replica's function.",
             ) from None
 
-    def _merged(self, asked: Sequence[Asked]) -> Any:
+    def _call_merged(self, requests: Sequence[MergeRequest]) -> Any:
         """Calls a function across replicas."""
         with within(lambda _: across(self._strategy, self._outer)):
-            args, kwargs = regrouped([tuple(one.args) for one in asked]), regrouped([dict(one.kwargs) for one in asked])
-            return asked[0].fn(self._strategy, *args, **kwargs)
+            args = regrouped([tuple(request.args) for request in requests])
+            kwargs = regrouped([dict(request.kwargs) for request in requests])
+            return requests[0].fn(self._strategy, *args, **kwargs)
 
     def _merge_late(self) -> None:
-        if len({len(asked) for asked in self._later}) > 1:
+        if len({len(requests) for requests in self._later}) > 1:
             raise RuntimeError(UNEQUAL)
-        for asked in zip(*self._later, strict=True):
-            self._merged(asked)
+        for requests in zip(*self._later, strict=True):
+            self._call_merged(requests)
 
     # Variables
 

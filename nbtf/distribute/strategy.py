@@ -16,7 +16,7 @@ from nbtf._runtime.device import device
 from nbtf._runtime.scopes import EMPTY
 from nbtf.distribute.contexts import ReplicaContext, current, require_cross_replica
 from nbtf.distribute.datasets import DistributedDataset, InputContext, of_function
-from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, put_on, reduced, reduced_over
+from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_to, reduce_values, reduced_over
 from nbtf.distribute.replicas import Replicas, across
 from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, mapped, of_replica, regrouped
 from nbtf.distribute.variables import DistributedVariable, not_distributed
@@ -145,11 +145,11 @@ class Strategy:
         """Returns the replicas' tensors joined along an axis, on CPU:0."""
         require_cross_replica()
 
-        def gathered(one: Any) -> Any:
+        def gather(value: Any) -> Any:
             with device(CPU):
-                return concat(list(one.values), axis) if isinstance(one, DistributedValues) else one
+                return concat(list(value.values), axis) if isinstance(value, DistributedValues) else value
 
-        return mapped(gathered, value)
+        return mapped(gather, value)
 
     # Data
 
@@ -205,10 +205,10 @@ class Strategy:
         return merge_fn(self, *args, **kwargs)
 
     def _check_no_other(self) -> None:
-        here = current()
-        other = here.strategy if isinstance(here, ReplicaContext) else here
-        if other is not None and other is not self:
-            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {other} is not {self}")
+        context = current()
+        strategy = context.strategy if isinstance(context, ReplicaContext) else context
+        if strategy is not None and strategy is not self:
+            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {self}")
 
 
 class StrategyExtended:
@@ -238,8 +238,8 @@ class StrategyExtended:
 
     def value_container(self, value: Any) -> Any:
         """Returns the variable that a copy belongs to; anything else as it is."""
-        whole = getattr(value, "_whole", lambda: None)()
-        return value if whole is None else whole
+        owner = getattr(value, "_whole", lambda: None)()
+        return value if owner is None else owner
 
     def update(
         self, var: Any, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None, group: bool = True
@@ -259,7 +259,7 @@ class StrategyExtended:
         for number, copy in enumerate(copies):
             with device(copy.device):
                 results.append(fn(copy, *of_replica(number, list(args)), **of_replica(number, kwargs or {})))
-        return _mirrored(results) if group else tuple(results)
+        return _join_results(results) if group else tuple(results)
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
         """Joins the replicas' values, and puts the result on the devices of a variable, or on one device."""
@@ -275,41 +275,41 @@ class StrategyExtended:
         together = all(_is_everywhere(value, target, self._devices) for value, target in pairs)
         if together and pairs:
             lists = [[value.values[number] for value, _ in pairs] for number in range(len(self._devices))]
-            made = self._strategy._cross_device_ops.all_reduce(op, lists, self._devices)
-            return [Mirrored(one) for one in zip(*made, strict=True)]
+            sums = self._strategy._cross_device_ops.all_reduce(op, lists, self._devices)
+            return [Mirrored(copies) for copies in zip(*sums, strict=True)]
         return [self._reduce_one(op, value, target) for value, target in pairs]
 
     def _reduce_one(self, op: ReduceOp, value: Any, target: Any) -> Any:
-        places = _places(target)
+        device_names = _list_devices(target)
         if not isinstance(value, DistributedValues):
             total = not_distributed(op, value) if len(self._devices) > 1 else value
         else:
-            total = reduced(op, value.values, places[0])
-        copies = [put_on(place, total) for place in places]
+            total = reduce_values(op, value.values, device_names[0])
+        copies = [copy_value_to(device_name, total) for device_name in device_names]
         return copies[0] if len(copies) == 1 else Mirrored(copies)
 
 
-def _places(target: Any) -> tuple[str, ...]:
+def _list_devices(target: Any) -> tuple[str, ...]:
     if isinstance(target, str):
         return (target,)
     if isinstance(target, DistributedValues):
-        return tuple(one.device for one in target.values)
+        return tuple(copy.device for copy in target.values)
     return (target.device,)
 
 
 def _is_everywhere(value: Any, target: Any, devices: tuple[str, ...]) -> bool:
-    return isinstance(value, PerReplica | Mirrored) and _places(target) == devices
+    return isinstance(value, PerReplica | Mirrored) and _list_devices(target) == devices
 
 
-def _mirrored(results: list[Any]) -> Any:
+def _join_results(results: list[Any]) -> Any:
     """Returns the results of an update as one: of copies of a variable, that variable."""
     if len(results) == 1:
         return results[0]
-    if all(isinstance(one, Variable) for one in results):
-        return Mirrored([one.value() for one in results])
+    if all(isinstance(result, Variable) for result in results):
+        return Mirrored([result.value() for result in results])
 
     def together(*values: Any) -> Any:
-        return values[0] if all(one is values[0] for one in values) else Mirrored(values)
+        return values[0] if all(value is values[0] for value in values) else Mirrored(values)
 
     return mapped(together, *results)
 

@@ -33,8 +33,8 @@ class DistributedValues:
         """Returns the same with the text of each value."""
         return self._lines(str)
 
-    def _lines(self, shown: Callable[[Any], str]) -> str:
-        lines = ",\n".join(f"  {number}: {shown(value)}" for number, value in enumerate(self._values))
+    def _lines(self, render: Callable[[Any], str]) -> str:
+        lines = ",\n".join(f"  {number}: {render(value)}" for number, value in enumerate(self._values))
         return f"{type(self).__name__}:{{\n{lines}\n}}"
 
 
@@ -85,24 +85,24 @@ def replica_number() -> int | None:
 def mapped(fn: Callable[..., Any], *structures: Any) -> Any:
     """Returns a structure like the first, of what `fn` makes of the values at the same place in all of them."""
     first: Any = structures[0]
-    kind: Any = first.__class__
+    structure_class: Any = first.__class__
     if isinstance(first, list | tuple):
-        parts = [mapped(fn, *parts) for parts in zip(*structures, strict=True)]
-        return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+        items = [mapped(fn, *values) for values in zip(*structures, strict=True)]
+        return structure_class(*items) if hasattr(structure_class, "_fields") else structure_class(items)
     if isinstance(first, dict):
         keys: list[Any] = list(structures[0])
-        return kind((key, mapped(fn, *(one[key] for one in structures))) for key in keys)
+        return structure_class((key, mapped(fn, *(structure[key] for structure in structures))) for key in keys)
     return fn(*structures)
 
 
 def of_replica(number: int, structure: Any) -> Any:
     """Returns the structure that a replica sees: of each distributed value its own."""
 
-    def own(value: Any) -> Any:
+    def pick_value(value: Any) -> Any:
         # A variable stays whole: it finds out by itself which copy is meant.
         return value.values[number] if isinstance(value, PerReplica | Mirrored) else value
 
-    return mapped(own, structure)
+    return mapped(pick_value, structure)
 
 
 def regrouped(structures: Sequence[Any]) -> Any:

@@ -20,7 +20,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.distribute.contexts import ReplicaContext, current
-from nbtf.distribute.reduction import ReduceOp, combined, on, reduced
+from nbtf.distribute.reduction import ReduceOp, combined, copy_to, reduce_values
 from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, of_replica
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class DistributedVariable(Variable, DistributedValues):
     @classmethod
     def of(cls, strategy: Strategy, values: Sequence[Variable]) -> DistributedVariable:
         """Returns one variable for copies that were made on the devices of a strategy."""
-        whole = Buffer.__new__(cls)
+        variable = Buffer.__new__(cls)
         first = values[0]
-        for one in values:
-            one.__dict__["_whole"] = ref(whole)
-        whole._values, whole._strategy, whole._dtype = tuple(values), strategy, first._dtype
-        whole._name, whole._trainable, whole._constraint = first._name, first._trainable, first._constraint
-        whole._synchronization, whole._aggregation = first._synchronization, first._aggregation
-        return whole
+        for copy in values:
+            copy.__dict__["_whole"] = ref(variable)
+        variable._values, variable._strategy, variable._dtype = tuple(values), strategy, first._dtype
+        variable._name, variable._trainable, variable._constraint = first._name, first._trainable, first._constraint
+        variable._synchronization, variable._aggregation = first._synchronization, first._aggregation
+        return variable
 
     # Which copy
 
@@ -64,7 +64,7 @@ class DistributedVariable(Variable, DistributedValues):
             if scope.replica is not None:
                 return self._values[scope.replica]
             if scope.request is not None:
-                return next((one for one in self._values if one.device == scope.request.name), self._values[0])
+                return next((copy for copy in self._values if copy.device == scope.request.name), self._values[0])
         return self._values[0]
 
     @property
@@ -168,24 +168,24 @@ class DistributedVariable(Variable, DistributedValues):
         return self._written(Variable.assign_sub, delta, read_value)
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
-        def part(copy: Variable, *values: Any) -> Any:
+        def update_copy(copy: Variable, *values: Any) -> Any:
             return copy._update(op, *values, name=name, **attrs)
 
         scope = SCOPE()
         if scope is not None and scope.replica is not None:
-            return part(self._values[scope.replica], *inputs)
-        self._everywhere(part, *inputs)
+            return update_copy(self._values[scope.replica], *inputs)
+        self._everywhere(update_copy, *inputs)
         return self
 
     def _written(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
-        here = current()
-        if not isinstance(here, ReplicaContext):
+        context = current()
+        if not isinstance(context, ReplicaContext):
             self._everywhere(write, value)
             return self if read_value else NOTHING
         if self._aggregation is VariableAggregation.NONE or len(self._values) == 1:
             copy = write(self.__tf_variable__, value)
         else:
-            copy = here.merge_call(partial(self._written_by_all, write), args=(value,))
+            copy = context.merge_call(partial(self._written_by_all, write), args=(value,))
         return copy if read_value else NOTHING
 
     def _written_by_all(self, write: Callable[[Variable, Any], Any], strategy: Strategy, value: Any) -> Any:
@@ -205,11 +205,11 @@ class DistributedVariable(Variable, DistributedValues):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Returns a variable with copies of its own on the same devices."""
         copies: list[Variable] = []
-        for one in self._values:
-            with device(one.device):
-                copies.append(one.__deepcopy__(memo))
-        whole = memo[id(self)] = type(self).of(self._strategy, copies)
-        return whole
+        for copy in self._values:
+            with device(copy.device):
+                copies.append(copy.__deepcopy__(memo))
+        variable = memo[id(self)] = type(self).of(self._strategy, copies)
+        return variable
 
 
 class MirroredVariable(DistributedVariable):
@@ -230,7 +230,7 @@ class SyncOnReadVariable(DistributedVariable):
         """Returns what the copies are together, on the current device."""
         if self._aggregation not in _REDUCE:
             return read_variable(self._values[0])
-        return combined(_REDUCE[self._aggregation], [read_variable(one) for one in self._values])
+        return combined(_REDUCE[self._aggregation], [read_variable(copy) for copy in self._values])
 
     def read_value(self) -> Tensor:
         """Returns the value of this moment, on the current device."""
@@ -266,8 +266,8 @@ def aggregated(aggregation: VariableAggregation, value: Any, strategy: Strategy)
     op = _REDUCE[aggregation]
     if isinstance(value, PerReplica):
         devices = strategy.extended.worker_devices
-        total = reduced(op, value.values, devices[0])
-        return Mirrored([on(place, total) for place in devices])
+        total = reduce_values(op, value.values, devices[0])
+        return Mirrored([copy_to(device_name, total) for device_name in devices])
     return not_distributed(op, value)
 
 

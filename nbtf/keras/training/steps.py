@@ -15,7 +15,7 @@ from nbtf._ops.creation import zeros_like
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.variable_kinds import VariableAggregation
 from nbtf._runtime.device import device
-from nbtf.distribute.reduction import ReduceOp, reduced
+from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
 from nbtf.keras.training.feeding import unpacked
@@ -104,7 +104,9 @@ class Steps:
             whole = getattr(variable, "handle", variable)
             if isinstance(whole, SyncOnReadVariable) and whole.aggregation is VariableAggregation.MEAN:
                 for number in set(range(self._replicas)).difference(ran):
-                    mean = reduced(ReduceOp.MEAN, [whole.values[one].value() for one in ran], self._devices[number])
+                    mean = reduce_values(
+                        ReduceOp.MEAN, [whole.values[one].value() for one in ran], self._devices[number]
+                    )
                     whole.values[number].assign(mean)
 
     def _together(self, found: Mapping[int, list[Any]]) -> list[Any]:

@@ -27,7 +27,7 @@ from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
 from nbtf.keras.saving.models import go_on
 from nbtf.keras.variables import Variable as KerasVariable
-from nbtf.saved_model.places import class_at, custom_names, found_at
+from nbtf.saved_model.references import custom_names, resolve, resolve_class
 from nbtf.saved_model.schema import DESCRIBED, DOCUMENT, NODES
 from nbtf.saved_model.signatures import Signature, SignatureMap
 from nbtf.saved_model.writing import FORMAT, OBJECTS, VALUES
@@ -67,8 +67,8 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     """
     folder = Path(os.fspath(export_dir))
     if not contains_saved_model(folder):
-        theirs = " TensorFlow's own format cannot be read." if (folder / "saved_model.pb").exists() else ""
-        raise OSError(f"SavedModel file does not exist at: {folder / OBJECTS}.{theirs}")
+        hint = " TensorFlow's own format cannot be read." if (folder / "saved_model.pb").exists() else ""
+        raise OSError(f"SavedModel file does not exist at: {folder / OBJECTS}.{hint}")
     contents = folders.read(folder, (OBJECTS, VALUES))
     document: dict[str, Any] = parse_document(contents[OBJECTS], folder / OBJECTS, DOCUMENT)
     if document["format"] != FORMAT:
@@ -88,30 +88,32 @@ class Reader:
     def __init__(self, nodes: list[dict[str, Any]], values: dict[str, np.ndarray[Any, Any]], source: object) -> None:
         """Takes what was read, and the file, which errors name."""
         self._nodes, self._values, self._source = nodes, values, source
-        self._made: dict[int, Any] = {}
-        self._begun: set[int] = set()
+        self._objects: dict[int, Any] = {}
+        self._unfinished: set[int] = set()
         self._described: dict[str, Callable[[dict[str, Any]], Any]] = {
             "node": lambda entry: self._node(entry["node"]),
-            "tuple": lambda entry: tuple(self.made(item) for item in entry["tuple"]),
-            "set": lambda entry: {self.made(item) for item in entry["set"]},
-            "frozenset": lambda entry: frozenset(self.made(item) for item in entry["frozenset"]),
+            "tuple": lambda entry: tuple(self.build(item) for item in entry["tuple"]),
+            "set": lambda entry: {self.build(item) for item in entry["set"]},
+            "frozenset": lambda entry: frozenset(self.build(item) for item in entry["frozenset"]),
             "dtype": lambda entry: as_dtype(entry["dtype"]),
             "shape": lambda entry: TensorShape(entry["shape"]),
-            "spec": lambda entry: TensorSpec(self.made(entry["spec"][0]), as_dtype(entry["spec"][1]), entry["spec"][2]),
+            "spec": lambda entry: TensorSpec(
+                self.build(entry["spec"][0]), as_dtype(entry["spec"][1]), entry["spec"][2]
+            ),
             "array": self._array,
             "tensor": lambda entry: constant(self._values[entry["tensor"]], as_dtype(entry["dtype"])),
             "name_scope": lambda entry: name_scope(entry["name_scope"]),
             "bytes": lambda entry: bytes.fromhex(entry["bytes"]),
             "place": lambda entry: _class_or_function(entry["place"]),
-            "method": lambda entry: _method(self.made(entry["method"][0]), entry["method"][1]),
+            "method": lambda entry: _method(self.build(entry["method"][0]), entry["method"][1]),
             "function": self._function,
         }
-        self._kinds: dict[str, Callable[[int, dict[str, Any]], Any]] = {
+        self._builders: dict[str, Callable[[int, dict[str, Any]], Any]] = {
             "variable": self._variable,
             "keras_variable": self._keras_variable,
             "list": self._list,
             "dict": self._dict,
-            "function": lambda _, node: self.made({key: entry for key, entry in node.items() if key != "kind"}),
+            "function": lambda _, node: self.build({key: entry for key, entry in node.items() if key != "kind"}),
             "keras": self._keras,
             "object": self._object,
         }
@@ -122,12 +124,12 @@ class Reader:
         Raises:
           ValueError: it is none with attributes.
         """
-        root = self.made(entry)
+        root = self.build(entry)
         if self._nodes[entry["node"]]["kind"] not in ("keras", "object"):
             raise ValueError(f"what was saved is {root!r:.60}: no module, model or layer.")
         return root
 
-    def made(self, value: Any) -> Any:
+    def build(self, value: Any) -> Any:
         """Returns the value that JSON stands for."""
         if isinstance(value, list):
             raise ValueError(f"a list, {value!r:.60}, stands where a value is described.")
@@ -141,26 +143,26 @@ class Reader:
         return self._described[name](described)
 
     def _function(self, described: dict[str, Any]) -> Function:
-        function = self.made(described["function"])
+        function = self.build(described["function"])
         if not isinstance(function, FunctionType | MethodType):
             raise ValueError(f"a function is {function!r:.60}")
-        return Function(function, self.made(described["signature"]))
+        return Function(function, self.build(described["signature"]))
 
     def _array(self, described: dict[str, Any]) -> Any:
         array = self._values[described["array"]]
         return array[()] if described["scalar"] else array
 
     def _node(self, number: int) -> Any:
-        if number in self._made:
-            return self._made[number]
-        if not 0 <= number < len(self._nodes) or number in self._begun:
+        if number in self._objects:
+            return self._objects[number]
+        if not 0 <= number < len(self._nodes) or number in self._unfinished:
             raise ValueError(f"there is no node {number}, or it is a part of itself.")
         node = self._nodes[number]
         if node["kind"] not in NODES:
             raise ValueError(f"node {number} is a {node['kind']!r:.60}, which nothing can be made of.")
         check(node, NODES[node["kind"]], self._source, f"nodes[{number}]")
-        self._begun.add(number)
-        self._made[number] = value = self._kinds[node["kind"]](number, node)
+        self._unfinished.add(number)
+        self._objects[number] = value = self._builders[node["kind"]](number, node)
         return value
 
     def _variable(self, _: int, node: dict[str, Any]) -> Any:
@@ -171,50 +173,50 @@ class Reader:
         return Variable(value, trainable=node["trainable"], name=node["name"], dtype=dtype, shape=shape)
 
     def _keras_variable(self, _: int, node: dict[str, Any]) -> KerasVariable:
-        value = self.made(node["of"])
+        value = self.build(node["of"])
         if not isinstance(value, Variable):
             raise ValueError(f"the weight {node['name']!r:.60} is {value!r:.60}: no variable.")
         return KerasVariable(value, name=node["name"])
 
     def _list(self, number: int, node: dict[str, Any]) -> list[Any]:
-        made: list[Any] = []
-        self._made[number] = made  # it may hold itself
-        made.extend(self.made(value) for _, value in node["items"])
-        return made
+        items: list[Any] = []
+        self._objects[number] = items  # it may hold itself
+        items.extend(self.build(value) for _, value in node["items"])
+        return items
 
     def _dict(self, number: int, node: dict[str, Any]) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
-        self._made[number] = made
-        made.update((self.made(key), self.made(value)) for key, value in node["items"])
-        return made
+        entries: dict[Any, Any] = {}
+        self._objects[number] = entries
+        entries.update((self.build(key), self.build(value)) for key, value in node["items"])
+        return entries
 
     def _object(self, number: int, node: dict[str, Any]) -> Any:
-        kind: Any = class_at(node["class"])
-        made = kind.__new__(kind)
-        self._made[number] = made
+        saved_class: Any = resolve_class(node["class"])
+        instance = saved_class.__new__(saved_class)
+        self._objects[number] = instance
         for name, value in node["attributes"]:
-            made.__dict__[name] = self.made(value)
-        return made
+            instance.__dict__[name] = self.build(value)
+        return instance
 
     def _keras(self, _: int, node: dict[str, Any]) -> Any:
         """Returns a model, layer, optimizer, metric or loss, with its values."""
-        classes = {name: class_at(place) for name, place in node["classes"].items()}
+        classes = {name: resolve_class(reference) for name, reference in node["classes"].items()}
         with custom_object_scope({**classes, **_custom_objects([node["config"], node["compile"]], classes)}):
-            made = deserialized(node["config"])
-            if node["build"] is not None and not made.built:
-                made.build(_as_shape(node["build"]))
+            keras_object = deserialized(node["config"])
+            if node["build"] is not None and not keras_object.built:
+                keras_object.build(_as_shape(node["build"]))
             if node["compile"]:
-                made.compile_from_config(node["compile"])
-        optimizer = getattr(made, "optimizer", None)
+                keras_object.compile_from_config(node["compile"])
+        optimizer = getattr(keras_object, "optimizer", None)
         if optimizer is not None and any(name.startswith("optimizer/") for name in node["values"]):
-            optimizer.build(made.trainable_variables)
-        for name, variable in (variables_of(made) if node["values"] else {}).items():
+            optimizer.build(keras_object.trainable_variables)
+        for name, variable in (variables_of(keras_object) if node["values"] else {}).items():
             if name in node["values"]:
                 value = self._values[node["values"][name]]
                 arrays.check_dtype(variable.dtype, value, name)
                 arrays.put(variable, value, name)
-        go_on(made, node["seeds"])
-        return made
+        go_on(keras_object, node["seeds"])
+        return keras_object
 
     def signature(self, name: str, root: Any, described: dict[str, Any]) -> Signature:
         """Returns a signature of the object.
@@ -228,18 +230,18 @@ class Reader:
             attribute: Any = described["attribute"]
             function = root.__dict__.get(attribute) or _method(root, attribute)
         else:
-            function = self.made(described)
+            function = self.build(described)
         is_call = isinstance(function, MethodType) and function.__name__ in _CALLS
         if not isinstance(function, Function | FunctionType) and not is_call:
             raise ValueError(f"the signature {name!r:.60} is {function!r:.60}; expected a `tf.function`.")
         return Signature(name, function)
 
 
-def _class_or_function(place: list[str]) -> Any:
+def _class_or_function(reference: list[str]) -> Any:
     try:
-        return found_at(place)
+        return resolve(reference)
     except ValueError:
-        return class_at(place)
+        return resolve_class(reference)
 
 
 def _method(owner: Any, name: str) -> Any:
@@ -248,9 +250,9 @@ def _method(owner: Any, name: str) -> Any:
     Raises:
       ValueError: it does not.
     """
-    kind = next((kind for kind in type(owner).__mro__ if name in vars(kind)), object)
-    function = vars(kind).get(name)
-    is_ours = kind.__module__.startswith("nbtf.") and name not in _CALLS
+    owner_class = next((base for base in type(owner).__mro__ if name in vars(base)), object)
+    function = vars(owner_class).get(name)
+    is_ours = owner_class.__module__.startswith("nbtf.") and name not in _CALLS
     if isinstance(function, Function) or (isinstance(function, FunctionType) and not is_ours):
         bound: Any = function
         return bound.__get__(owner)
@@ -271,10 +273,10 @@ def _without_training(model: Any) -> Callable[..., Any]:
 def _as_shape(value: Any) -> Any:
     if isinstance(value, dict):
         entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return {key: _as_shape(one) for key, one in entries.items()}
-    if isinstance(value, list) and not all(one is None or isinstance(one, int) for one in value):  # pyright: ignore[reportUnknownVariableType]
+        return {key: _as_shape(entry) for key, entry in entries.items()}
+    if isinstance(value, list) and not all(length is None or isinstance(length, int) for length in value):  # pyright: ignore[reportUnknownVariableType]
         items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return [_as_shape(one) for one in items]
+        return [_as_shape(item) for item in items]
     return tuple(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
@@ -285,7 +287,7 @@ def _custom_objects(config: Any, classes: Mapping[str, Any]) -> dict[str, Any]:
       ValueError: there is no such class or function.
     """
     return {
-        name: class_at([module, name]) if is_class else found_at([module, name])
+        name: resolve_class([module, name]) if is_class else resolve([module, name])
         for module, name, is_class in custom_names(config)
         if name not in classes and get_registered_object(name) is None
     }

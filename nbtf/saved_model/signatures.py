@@ -23,8 +23,8 @@ class Signature:
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the results by name: `output_0` and so on, or the keys of a dictionary."""
-        given = map_structure(convert_to_tensor, (args, kwargs))
-        results = self._function(*given[0], **given[1])
+        arguments = map_structure(convert_to_tensor, (args, kwargs))
+        results = self._function(*arguments[0], **arguments[1])
         if isinstance(results, Mapping):
             named: Mapping[str, Any] = results  # pyright: ignore[reportUnknownVariableType]
             return dict(named)

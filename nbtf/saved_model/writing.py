@@ -25,7 +25,7 @@ from nbtf.keras.saving import arrays
 from nbtf.keras.saving.graph import variables_of
 from nbtf.keras.saving.models import as_plain, seeds_of
 from nbtf.keras.variables import Variable as KerasVariable
-from nbtf.saved_model.places import FORMAT_KEEPS, is_saved_by_attributes, place_of, remember_functions
+from nbtf.saved_model.references import FORMAT_KEEPS, is_saved_by_attributes, reference_to, remember_functions
 
 FORMAT = "nbtf-saved-model/1"
 OBJECTS, VALUES = "saved_model.json", "values.npz"
@@ -80,7 +80,7 @@ def save(
         )
     writer = Writer()
     try:
-        root = writer.kept(obj)
+        root = writer.describe(obj)
     except UnkeptError:
         raise ValueError(
             f"Expected an object of type `Trackable`, such as `tf.Module`. Got {obj} with type {type(obj)}, which the "
@@ -110,7 +110,7 @@ class Writer:
         self._numbers: dict[int, int] = {}
         self._alive: list[Any] = []  # ids stay their own
 
-    def kept(self, value: Any) -> Any:
+    def describe(self, value: Any) -> Any:
         """Returns a value as JSON has it.
 
         Raises:
@@ -122,10 +122,10 @@ class Writer:
             return {"node": self._numbers[id(value)]}
         if isinstance(value, tuple):
             items: Any = value  # pyright: ignore[reportUnknownVariableType]
-            return {"tuple": [self.kept(one) for one in items]}
+            return {"tuple": [self.describe(item) for item in items]}
         if isinstance(value, set | frozenset):
             members: Any = value  # pyright: ignore[reportUnknownVariableType]
-            return {type(members).__name__: [self.kept(one) for one in members]}
+            return {type(members).__name__: [self.describe(member) for member in members]}
         simple = self._described(value)
         if simple is not None:
             return simple
@@ -138,7 +138,7 @@ class Writer:
         if isinstance(value, TensorShape):
             return {"shape": None if value.rank is None else value.as_list()}
         if type(value) is TensorSpec:
-            return {"spec": [self.kept(value.shape), value.dtype.name, value.name]}
+            return {"spec": [self.describe(value.shape), value.dtype.name, value.name]}
         if isinstance(value, Tensor) and not isinstance(value, Variable):
             return {"tensor": self._array(value), "dtype": value.dtype.name}
         if isinstance(value, np.ndarray | np.generic):
@@ -156,13 +156,13 @@ class Writer:
         if not isinstance(value, type) and getattr(value, "__self__", None) is not None:
             if isinstance(value.__self__, type):
                 raise UnkeptError
-            return {"method": [self.kept(value.__self__), value.__name__]}
-        place = place_of(value)
-        if place is not None:
-            return {"place": place}
+            return {"method": [self.describe(value.__self__), value.__name__]}
+        reference = reference_to(value)
+        if reference is not None:
+            return {"place": reference}
         if isinstance(value, Function):
             inner = self._callable(value.python_function)
-            return {"function": inner, "signature": self.kept(value.input_signature)}
+            return {"function": inner, "signature": self.describe(value.input_signature)}
         raise UnkeptError
 
     def _array(self, value: Any) -> str:
@@ -189,9 +189,9 @@ class Writer:
         return {"node": number}
 
     def _content(self, value: Any) -> dict[str, Any]:
-        kind: Any = value.__class__
+        value_class: Any = value.__class__
         if isinstance(value, KerasVariable):
-            return {"kind": "keras_variable", "of": self.kept(value.value), "name": value.name}
+            return {"kind": "keras_variable", "of": self.describe(value.value), "name": value.name}
         if isinstance(value, Variable):
             return self._variable(value)
         if isinstance(value, list):
@@ -200,7 +200,7 @@ class Writer:
         if isinstance(value, Mapping):
             entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
             return {"kind": "dict", "items": self._items(entries.items())}
-        if hasattr(value, "get_config") and hasattr(kind, "from_config"):
+        if hasattr(value, "get_config") and hasattr(value_class, "from_config"):
             return self._keras(value)
         return self._object(value)
 
@@ -226,90 +226,98 @@ class Writer:
             "config": config,
             "build": getattr(value, "_build_shape", None) if getattr(value, "built", False) else None,
             "compile": compiled,
-            "seeds": [[one.seed, one._count] for one in seeds_of(value)],
-            "values": {name: self._array(one) for name, one in variables.items()},
+            "seeds": [[generator.seed, generator._count] for generator in seeds_of(value)],
+            "values": {name: self._array(variable) for name, variable in variables.items()},
         }
 
     def _object(self, value: Any) -> dict[str, Any]:
-        kind: Any = value.__class__
-        if kind.__module__.partition(".")[0] in _NOT_OURS or not hasattr(value, "__dict__"):
+        object_class: Any = value.__class__
+        if object_class.__module__.partition(".")[0] in _NOT_OURS or not hasattr(value, "__dict__"):
             raise UnkeptError
         if isinstance(value, Function):
             return {"kind": "function", **self._callable(value)}
-        if not is_saved_by_attributes(kind):
+        if not is_saved_by_attributes(object_class):
             raise UnkeptError
-        own = {name: one for name, one in value.__dict__.items() if name != "signatures"}
-        return {"kind": "object", "class": place_of(kind), "attributes": self._items(own.items(), kind.__name__)}
+        attributes = {name: value for name, value in value.__dict__.items() if name != "signatures"}
+        return {
+            "kind": "object",
+            "class": reference_to(object_class),
+            "attributes": self._items(attributes.items(), object_class.__name__),
+        }
 
     def _items(self, entries: Any, owner: str = "") -> list[list[Any]]:
         """Returns pairs of name and value; without those of an object's attributes that cannot be kept."""
-        made: list[list[Any]] = []
+        pairs: list[list[Any]] = []
         for name, value in entries:
             try:
-                made.append([self.kept(name), self.kept(value)])
+                pairs.append([self.describe(name), self.describe(value)])
             except UnkeptError:
                 if not owner:
                     raise
                 self.left_out.append(f"{owner}.{name} ({type(value).__name__})")
-        return made
+        return pairs
 
     # Signatures
 
-    def signatures_of(self, obj: Any, given: Any) -> dict[str, Any]:
+    def signatures_of(self, obj: Any, requested: Any) -> dict[str, Any]:
         """Returns the signatures as JSON has them.
 
         Raises:
           ValueError: one is no function that belongs to the object.
         """
-        if given is None:
+        if requested is None:
             return self._signatures_without_asking(obj)
-        named: Mapping[str, Any] = given if isinstance(given, Mapping) else {SERVING_DEFAULT: given}  # pyright: ignore[reportUnknownVariableType]
-        made: dict[str, Any] = {}
+        named: Mapping[str, Any] = requested if isinstance(requested, Mapping) else {SERVING_DEFAULT: requested}  # pyright: ignore[reportUnknownVariableType]
+        signatures: dict[str, Any] = {}
         for name, function in named.items():
             if not callable(function):
                 raise ValueError(
                     f"Expected a TensorFlow function for which to generate a signature, but got {function}. "
                     "Methods of the object and `tf.function`s can be used as a signature."
                 )
-            made[name] = self._signature(obj, name, function)
-        return made
+            signatures[name] = self._signature(obj, name, function)
+        return signatures
 
     def _signatures_without_asking(self, obj: Any) -> dict[str, Any]:
         if hasattr(obj, "get_config") and hasattr(obj, "call"):
             return {SERVING_DEFAULT: {"root": True}} if getattr(obj, "built", False) else {}
-        attributes: dict[str, Any] = {**_of_classes(obj.__class__), **obj.__dict__}
-        found = [name for name, one in attributes.items() if isinstance(one, Function) and one.input_signature]
-        return {SERVING_DEFAULT: {"attribute": found[0]}} if len(found) == 1 else {}
+        attributes: dict[str, Any] = {**_class_attributes(obj.__class__), **obj.__dict__}
+        names = [name for name, value in attributes.items() if isinstance(value, Function) and value.input_signature]
+        return {SERVING_DEFAULT: {"attribute": names[0]}} if len(names) == 1 else {}
 
     def _signature(self, obj: Any, name: str, function: Any) -> dict[str, Any]:
         if function is obj:
             return {"root": True}
-        for attribute, one in obj.__dict__.items():
-            if one is function:
+        for attribute, value in obj.__dict__.items():
+            if value is function:
                 return {"attribute": attribute}
         method = function.python_function if isinstance(function, Function) else function
         owner = getattr(method, "__self__", None)
         if owner is not None:
-            return {"method": [self.kept(owner), method.__name__]}
+            return {"method": [self.describe(owner), method.__name__]}
         try:
             return self._callable(function)
         except UnkeptError:
-            whole = getattr(method, "__qualname__", str(method))
+            function_name = getattr(method, "__qualname__", str(method))
             raise ValueError(
-                f"The signature {name!r} is {whole}, which is neither a method of the object nor found in a module. "
-                + FORMAT_KEEPS.format(name=whole, last=name)
+                f"The signature {name!r} is {function_name}, which is neither a method of the object nor found in a "
+                "module. " + FORMAT_KEEPS.format(name=function_name, last=name)
             ) from None
 
 
 def _own_classes(value: Any) -> dict[str, Any]:
     """Returns where the classes of a model's layers are that are none of Keras', by the names in its config."""
     layers: list[Any] = value._flatten_layers() if hasattr(value, "_flatten_layers") else [value]
-    kinds: set[Any] = {type(one) for one in (value, *layers)}
-    return {get_registered_name(one): place_of(one) for one in kinds if not one.__module__.startswith("nbtf.keras.")}
+    classes: set[Any] = {type(layer) for layer in (value, *layers)}
+    return {
+        get_registered_name(layer_class): reference_to(layer_class)
+        for layer_class in classes
+        if not layer_class.__module__.startswith("nbtf.keras.")
+    }
 
 
-def _of_classes(kind: type) -> dict[str, Any]:
-    return {name: one for base in reversed(kind.__mro__) for name, one in vars(base).items()}
+def _class_attributes(owner_class: type) -> dict[str, Any]:
+    return {name: value for base in reversed(owner_class.__mro__) for name, value in vars(base).items()}
 
 
 def _compile_config(value: Any) -> Any:

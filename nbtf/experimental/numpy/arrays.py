@@ -32,13 +32,13 @@ def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
     >>> tf.experimental.numpy.array([1.5], ndmin=2).shape
     TensorShape([1, 1])
     """
-    made = asarray(val, dtype)
-    missing = check_whole(ndmin, "ndmin") - len(made.shape)
+    tensor = asarray(val, dtype)
+    missing = check_whole(ndmin, "ndmin") - len(tensor.shape)
     if missing > MOST_AXES:
         raise ValueError(f"ndmin must be at most {MOST_AXES}. Got {ndmin}")
     if missing > 0:
-        made = broadcasting.reshape(made, [1] * missing + made.shape.as_list())
-    return _copy(made) if copy else made
+        tensor = broadcasting.reshape(tensor, [1] * missing + tensor.shape.as_list())
+    return _copy(tensor) if copy else tensor
 
 
 def copy(a: Any) -> Tensor:
@@ -91,8 +91,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:  # noqa: N803  # NumPy's names
     """Returns ones in a diagonal."""
     columns = N if M is None else M
-    rows, places = ranges.range(N, dtype=int64)[:, None], ranges.range(columns, dtype=int64)
-    return cast(rows + k == places, _dtype(dtype))  # type: ignore[operator]  # tensors have operators
+    rows, diagonal = ranges.range(N, dtype=int64)[:, None], ranges.range(columns, dtype=int64)
+    return cast(rows + k == diagonal, _dtype(dtype))  # type: ignore[operator]  # tensors have operators
 
 
 def identity(n: int, dtype: Any = None) -> Tensor:
@@ -107,20 +107,20 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     array([0, 1, 2])
     """
     first, last = (0, start) if stop is None else (start, stop)
-    kind = _dtype(dtype, result_type(*(asarray(one) for one in (first, last, step))))
-    begin, end, by = (cast(asarray(one), kind) for one in (first, last, step))
-    return ranges.range(begin, end, by)
+    dtype_of_range = _dtype(dtype, result_type(*(asarray(bound) for bound in (first, last, step))))
+    start_value, stop_value, step_value = (cast(asarray(bound), dtype_of_range) for bound in (first, last, step))
+    return ranges.range(start_value, stop_value, step_value)
 
 
 def linspace(start: Any, stop: Any, num: int = 50, dtype: Any = None) -> Tensor:
     """Returns numbers in equal steps, both ends among them."""
-    made = ranges.linspace(cast(asarray(start), python_float()), cast(asarray(stop), python_float()), num)
-    return made if dtype is None else cast(made, dtype_of(dtype))
+    numbers = ranges.linspace(cast(asarray(start), python_float()), cast(asarray(stop), python_float()), num)
+    return numbers if dtype is None else cast(numbers, dtype_of(dtype))
 
 
 def meshgrid(*xi: Any, indexing: str = "xy") -> list[Tensor]:
     """Returns the coordinates of a grid."""
-    return ranges.meshgrid(*(asarray(one) for one in xi), indexing=indexing)
+    return ranges.meshgrid(*(asarray(coordinates) for coordinates in xi), indexing=indexing)
 
 
 # Shapes
@@ -209,12 +209,12 @@ def broadcast_to(array: Any, shape: Any) -> Tensor:
 
 def concatenate(arys: Any, axis: int = 0) -> Tensor:
     """Returns arrays one behind the other, in one dtype."""
-    return joining.concat(alike(*(asarray(one) for one in arys)), axis)
+    return joining.concat(alike(*(asarray(array_like) for array_like in arys)), axis)
 
 
 def stack(arrays: Any, axis: int = 0) -> Tensor:
     """Returns arrays along an axis of their own, in one dtype."""
-    return joining.stack(alike(*(asarray(one) for one in arrays)), axis)
+    return joining.stack(alike(*(asarray(array_like) for array_like in arrays)), axis)
 
 
 def _at_least(a: Any, rank: int) -> Tensor:
@@ -223,21 +223,21 @@ def _at_least(a: Any, rank: int) -> Tensor:
 
 def vstack(tup: Any) -> Tensor:
     """Returns rows one below the other."""
-    return concatenate([_at_least(one, 2) for one in tup], 0)
+    return concatenate([_at_least(array_like, 2) for array_like in tup], 0)
 
 
 def hstack(tup: Any) -> Tensor:
     """Returns arrays side by side."""
-    parts = [_at_least(one, 1) for one in tup]
-    if not parts:
+    arrays = [_at_least(array_like, 1) for array_like in tup]
+    if not arrays:
         raise ValueError("need at least one array to concatenate")
-    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1)
+    return concatenate(arrays, 0 if len(arrays[0].shape) == 1 else 1)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     """Returns values behind an array."""
-    parts = [arr, values] if axis is not None else [ravel(arr), ravel(values)]
-    return concatenate(parts, axis or 0)
+    pieces = [arr, values] if axis is not None else [ravel(arr), ravel(values)]
+    return concatenate(pieces, axis or 0)
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
@@ -246,7 +246,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     if isinstance(indices_or_sections, int):
         return joining.split(tensor, indices_or_sections, axis)
     cuts = [0, *as_ints(indices_or_sections), tensor.shape[_axis_of(tensor, axis)]]
-    return joining.split(tensor, [after - before for before, after in pairwise(cuts)], axis)
+    return joining.split(tensor, [end - start for start, end in pairwise(cuts)], axis)
 
 
 def tile(a: Any, reps: Any) -> Tensor:
@@ -289,19 +289,19 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 def tril(m: Any, k: int = 0) -> Tensor:
     """Returns the values on and below a diagonal, and zeros above."""
-    return _part(m, k, below=True)
+    return _triangle(m, k, below=True)
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
     """Returns the values on and above a diagonal, and zeros below."""
-    return _part(m, k, below=False)
+    return _triangle(m, k, below=False)
 
 
-def _part(m: Any, k: int, below: bool) -> Tensor:
+def _triangle(m: Any, k: int, below: bool) -> Tensor:
     tensor = asarray(m)
     if len(tensor.shape) < 2:
         raise ValueError(f"Argument to tril and triu must have at least rank 2, got shape {tensor.shape}")
     rows = ranges.range(tensor.shape[-2])[:, None]
     columns = ranges.range(tensor.shape[-1])
-    kept: Any = columns <= rows + k if below else columns >= rows + k  # type: ignore[operator]
-    return multiply(tensor, cast(kept, tensor.dtype))
+    mask: Any = columns <= rows + k if below else columns >= rows + k  # type: ignore[operator]
+    return multiply(tensor, cast(mask, tensor.dtype))

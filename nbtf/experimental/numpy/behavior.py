@@ -45,19 +45,19 @@ def experimental_enable_numpy_behavior(prefer_float32: bool = False, dtype_conve
     for name, attribute in _ATTRIBUTES.items():
         setattr(Tensor, name, attribute)
     if dtype_conversion_mode == "legacy":
-        for kind in (Tensor, Variable):
-            _promote(kind)
-        setattr(Tensor, "__getitem__", _part)  # noqa: B010  # the class declares it otherwise
+        for operand_class in (Tensor, Variable):
+            _promote(operand_class)
+        setattr(Tensor, "__getitem__", _index)  # noqa: B010  # the class declares it otherwise
 
 
-def _promote(kind: Any) -> None:
+def _promote(operand_class: Any) -> None:
     for name in _PROMOTED:
-        setattr(kind, name, _promoting(OPERATORS[name], turned=False))
+        setattr(operand_class, name, _promoting(OPERATORS[name], turned=False))
         reverse = f"__r{name[2:]}"
         if reverse in OPERATORS:
-            setattr(kind, reverse, _promoting(OPERATORS[name], turned=True))
-    kind.__matmul__ = linear.matmul
-    kind.__rmatmul__ = _turned_matmul
+            setattr(operand_class, reverse, _promoting(OPERATORS[name], turned=True))
+    operand_class.__matmul__ = linear.matmul
+    operand_class.__rmatmul__ = _turned_matmul
 
 
 def _turned_matmul(self: Any, other: Any) -> Tensor:
@@ -77,51 +77,53 @@ def _promoting(operator: Callable[[Any, Any], Any], turned: bool) -> Callable[[A
     return promoted
 
 
-def _part(tensor: Tensor, key: Any) -> Any:
+def _index(tensor: Tensor, key: Any) -> Any:
     """Returns a part; lists and tensors of integers choose places, as in NumPy."""
     if isinstance(key, tuple):
-        given: Any = key  # pyright: ignore[reportUnknownVariableType]
-        keys: tuple[Any, ...] = tuple(_as_list(one) for one in given)
-        chosen = [place for place, one in enumerate(keys) if _is_list(one)]
-        if len(chosen) == 1 and all(isinstance(one, slice | int) for one in keys if not _is_list(one)):
-            return _along_one(tensor, keys, chosen[0])
-        if chosen and all(_is_list(one) or isinstance(one, int) for one in keys):
-            return _at_points(tensor, keys)
+        entries: Any = key  # pyright: ignore[reportUnknownVariableType]
+        keys: tuple[Any, ...] = tuple(_as_list(entry) for entry in entries)
+        list_axes = [axis for axis, entry in enumerate(keys) if _is_list(entry)]
+        if len(list_axes) == 1 and all(isinstance(entry, slice | int) for entry in keys if not _is_list(entry)):
+            return _index_with_list(tensor, keys, list_axes[0])
+        if list_axes and all(_is_list(entry) or isinstance(entry, int) for entry in keys):
+            return _index_points(tensor, keys)
         return OPERATORS["__getitem__"](tensor, keys)
-    return _along_one(tensor, (key,), 0) if _is_list(key) else OPERATORS["__getitem__"](tensor, key)
+    return _index_with_list(tensor, (key,), 0) if _is_list(key) else OPERATORS["__getitem__"](tensor, key)
 
 
-def _as_list(part: Any) -> Any:
+def _as_list(entry: Any) -> Any:
     """Returns a tuple among the parts of a key as the list that it stands for."""
-    return [*part] if isinstance(part, tuple) else part
+    return [*entry] if isinstance(entry, tuple) else entry
 
 
 def _is_list(key: Any) -> bool:
     return isinstance(key, list) or (isinstance(key, Tensor | np.ndarray) and len(key.shape) > 0)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
 
 
-def _along_one(tensor: Tensor, keys: tuple[Any, ...], place: int) -> Any:
+def _index_with_list(tensor: Tensor, keys: tuple[Any, ...], list_axis: int) -> Any:
     """Returns the values at the places that one list names, and of the other axes what slices and integers say."""
-    marks = arrays.asarray(keys[place])
+    marks = arrays.asarray(keys[list_axis])
     if marks.dtype is bool_:
-        return gathering.boolean_mask(tensor, marks, axis=place)
-    length = tensor.shape[place]
-    axis = place - sum(isinstance(one, int) for one in keys[:place])
-    others = tuple(slice(None) if at == place else one for at, one in enumerate(keys))
-    rest = OPERATORS["__getitem__"](tensor, others)
-    return gathering.gather(rest, _from_the_start(marks, length), axis=axis)
+        return gathering.boolean_mask(tensor, marks, axis=list_axis)
+    length = tensor.shape[list_axis]
+    axis = list_axis - sum(isinstance(entry, int) for entry in keys[:list_axis])
+    other_keys = tuple(slice(None) if axis == list_axis else entry for axis, entry in enumerate(keys))
+    selected = OPERATORS["__getitem__"](tensor, other_keys)
+    return gathering.gather(selected, _count_from_start(marks, length), axis=axis)
 
 
-def _at_points(tensor: Tensor, keys: tuple[Any, ...]) -> Any:
+def _index_points(tensor: Tensor, keys: tuple[Any, ...]) -> Any:
     """Returns the values at points, whose coordinates are in several lists."""
-    places = [_from_the_start(arrays.asarray(one), tensor.shape[axis]) for axis, one in enumerate(keys)]
-    shape = np.broadcast_shapes(*(tuple(one.shape) for one in places))
-    return gather_nd(tensor, stack([broadcast_to(one, list(shape)) for one in places], -1))
+    coordinates = [_count_from_start(arrays.asarray(entry), tensor.shape[axis]) for axis, entry in enumerate(keys)]
+    shape = np.broadcast_shapes(*(tuple(axis_coordinates.shape) for axis_coordinates in coordinates))
+    return gather_nd(
+        tensor, stack([broadcast_to(axis_coordinates, list(shape)) for axis_coordinates in coordinates], -1)
+    )
 
 
-def _from_the_start(places: Tensor, length: Any) -> Tensor:
+def _count_from_start(indices: Tensor, length: Any) -> Tensor:
     """Returns places counted from the start, where negative ones were counted from the end."""
-    counted = cast(places, int64)
+    counted = cast(indices, int64)
     return elementwise.where(elementwise.less(counted, 0), elementwise.add(counted, length), counted)
 
 

@@ -44,16 +44,16 @@ def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Binary:
 
 
 def _of_bools(name: str, function: Callable[..., Tensor]) -> Logical:
-    def applied(*values: Any) -> Tensor:
-        return function(*[elementwise.cast(asarray(one), bool_) for one in values])
+    def apply(*values: Any) -> Tensor:
+        return function(*[elementwise.cast(asarray(value), bool_) for value in values])
 
-    return _named(applied, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
+    return _named(apply, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
 
 
-def _named(applied: Any, name: str, text: str) -> Any:
-    applied.__name__ = applied.__qualname__ = name
-    applied.__doc__ = text
-    return applied
+def _named(function: Any, name: str, text: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
 
 
 exp: Unary = _of_floats("exp", functions.exp)
@@ -116,8 +116,8 @@ def divide(x1: Any, x2: Any) -> Tensor:
     >>> tf.experimental.numpy.divide(1, 2).numpy()
     np.float64(0.5)
     """
-    one, other = alike(x1, x2)
-    return division.truediv(floats(one), floats(other))
+    numerator, denominator = alike(x1, x2)
+    return division.truediv(floats(numerator), floats(denominator))
 
 
 true_divide = divide
@@ -145,10 +145,11 @@ def _log_of_base(x: Any, base: int) -> Tensor:
 
 def clip(a: Any, a_min: Any, a_max: Any) -> Tensor:
     """Returns values that are not below one limit and not above another; None is no limit."""
-    made = asarray(a)
+    clipped = asarray(a)
     if a_max is not None:
-        made = minimum(made, a_max)
-    return made if a_min is None else maximum(made, a_min)  # last: it wins where the limits cross, as in TensorFlow
+        clipped = minimum(clipped, a_max)
+    # The lower limit comes last: it wins where the limits cross, as in TensorFlow.
+    return clipped if a_min is None else maximum(clipped, a_min)
 
 
 def around(a: Any, decimals: int = 0) -> Tensor:
@@ -179,12 +180,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 def nonzero(a: Any) -> list[Tensor]:
     """Returns where values are not 0: a tensor of places for each axis."""
-    found = comparison.where(elementwise.cast(ascontiguousarray(a), bool_))
-    return [found[:, axis] for axis in range(found.shape[1])]
+    indices = comparison.where(elementwise.cast(ascontiguousarray(a), bool_))
+    return [indices[:, axis] for axis in range(indices.shape[1])]
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
     """Tells which values differ by rounding only."""
-    one, other = alike(floats(a), floats(b))
-    bound = elementwise.add(elementwise.multiply(magnitude.abs(other), rtol), atol)
-    return comparison.less_equal(magnitude.abs(elementwise.subtract(one, other)), bound)
+    left, right = alike(floats(a), floats(b))
+    bound = elementwise.add(elementwise.multiply(magnitude.abs(right), rtol), atol)
+    return comparison.less_equal(magnitude.abs(elementwise.subtract(left, right)), bound)

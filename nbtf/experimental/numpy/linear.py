@@ -18,50 +18,52 @@ def matmul(x1: Any, x2: Any) -> Tensor:
     >>> tf.experimental.numpy.matmul([1, 2], [3, 4]).numpy()
     np.int64(11)
     """
-    one, other = alike(x1, x2)
-    row, column = len(one.shape) == 1, len(other.shape) == 1
-    product = linalg.matmul(one[None, :] if row else one, other[:, None] if column else other)
+    left, right = alike(x1, x2)
+    row, column = len(left.shape) == 1, len(right.shape) == 1
+    product = linalg.matmul(left[None, :] if row else left, right[:, None] if column else right)
     axes = ([-2] if row else []) + ([-1] if column else [])
     return squeeze(product, axes) if axes else product
 
 
 def dot(a: Any, b: Any) -> Tensor:
     """Returns sums of products over the last axis of the first and the last but one of the second."""
-    one, other = alike(a, b)
-    if not one.shape.rank or not other.shape.rank:
-        return multiply(one, other)
-    return sums.tensordot(one, other, [[-1], [-1 if other.shape.rank == 1 else -2]])
+    left, right = alike(a, b)
+    if not left.shape.rank or not right.shape.rank:
+        return multiply(left, right)
+    return sums.tensordot(left, right, [[-1], [-1 if right.shape.rank == 1 else -2]])
 
 
 def inner(a: Any, b: Any) -> Tensor:
     """Returns sums of products over the last axes."""
-    one, other = alike(a, b)
+    left, right = alike(a, b)
     return (
-        multiply(one, other) if not one.shape.rank or not other.shape.rank else sums.tensordot(one, other, [[-1], [-1]])
+        multiply(left, right)
+        if not left.shape.rank or not right.shape.rank
+        else sums.tensordot(left, right, [[-1], [-1]])
     )
 
 
 def vdot(a: Any, b: Any) -> Tensor:
     """Returns the sum of all products."""
-    one, other = alike(a, b)
-    return broadcasting.reduce_sum(multiply(broadcasting.reshape(one, [-1]), broadcasting.reshape(other, [-1])))
+    left, right = alike(a, b)
+    return broadcasting.reduce_sum(multiply(broadcasting.reshape(left, [-1]), broadcasting.reshape(right, [-1])))
 
 
 def outer(a: Any, b: Any) -> Tensor:
     """Returns the products of each value with each."""
-    one, other = alike(a, b)
-    return multiply(broadcasting.reshape(one, [-1, 1]), broadcasting.reshape(other, [1, -1]))
+    left, right = alike(a, b)
+    return multiply(broadcasting.reshape(left, [-1, 1]), broadcasting.reshape(right, [1, -1]))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     """Returns sums of products over axes."""
-    one, other = alike(a, b)
-    return sums.tensordot(one, other, axes)
+    left, right = alike(a, b)
+    return sums.tensordot(left, right, axes)
 
 
 def einsum(subscripts: str, *operands: Any) -> Tensor:
     """Returns sums of products as a formula of letters says."""
-    return sums.einsum(subscripts, *alike(*(asarray(one) for one in operands)))
+    return sums.einsum(subscripts, *alike(*(asarray(operand) for operand in operands)))
 
 
 def trace(a: Any) -> Tensor:

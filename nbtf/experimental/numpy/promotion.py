@@ -20,9 +20,9 @@ class _Settings:
     prefer_float32 = False
 
 
-def prefer_float32(wanted: bool) -> None:
+def prefer_float32(enabled: bool) -> None:
     """Says whether Python's floats are float32."""
-    _Settings.prefer_float32 = wanted
+    _Settings.prefer_float32 = enabled
 
 
 def python_float() -> DType:
@@ -38,10 +38,10 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     >>> tf.experimental.numpy.result_type(tf.constant([1.5]), 1)
     tf.float32
     """
-    kinds = [_kind(one) for one in arrays_and_dtypes]
-    plain = [one.as_numpy_dtype if isinstance(one, DType) else one for one in kinds]
+    operands = [_promotion_operand(array_or_dtype) for array_or_dtype in arrays_and_dtypes]
+    numpy_operands = [operand.as_numpy_dtype if isinstance(operand, DType) else operand for operand in operands]
     try:
-        return as_dtype(np.result_type(*plain))
+        return as_dtype(np.result_type(*numpy_operands))
     except (TypeError, ValueError) as error:  # NumPy's own classes among them
         raise TypeError(str(error)) from None
 
@@ -51,7 +51,7 @@ def dtype_of(dtype: Any) -> DType:
     return int64 if dtype is int else float64 if dtype is float else as_dtype(dtype)
 
 
-def _kind(value: Any) -> Any:
+def _promotion_operand(value: Any) -> Any:
     """Returns the dtype of a tensor or an array; a Python number stays, and is float32 or complex64 if so wished."""
     if isinstance(value, Tensor | Variable):
         return value.dtype
@@ -90,8 +90,8 @@ def asarray(a: Any, dtype: Any = None) -> Tensor:
         return a if dtype is None or a.dtype is dtype_of(dtype) else cast(a, dtype_of(dtype))
     if isinstance(a, Variable):
         return asarray(a.value(), dtype)
-    made = as_tensor(a) if _holds_tensors(a) else _of_numbers(a)
-    return made if dtype is None else cast(made, dtype_of(dtype))
+    tensor = as_tensor(a) if _holds_tensors(a) else _of_numbers(a)
+    return tensor if dtype is None else cast(tensor, dtype_of(dtype))
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> Tensor:
@@ -120,14 +120,14 @@ def _of_numbers(a: Any) -> Tensor:
 def _holds_tensors(a: Any) -> bool:
     if isinstance(a, list | tuple):
         items: Any = a  # pyright: ignore[reportUnknownVariableType]
-        return any(_holds_tensors(one) for one in items)
+        return any(_holds_tensors(element) for element in items)
     return isinstance(a, Tensor | Variable)
 
 
 def alike(*values: Any) -> list[Any]:
     """Returns values as tensors of the one dtype that comes of all of them."""
     dtype = result_type(*values)
-    return [_cast(one, dtype) for one in values]
+    return [_cast(value, dtype) for value in values]
 
 
 def _cast(value: Any, dtype: DType) -> Tensor:
@@ -139,5 +139,5 @@ def _cast(value: Any, dtype: DType) -> Tensor:
 def floats(a: Any) -> Tensor:
     """Returns a value as floats: those of integers and bools are float64."""
     tensor = asarray(a)
-    kind = tensor.dtype
-    return tensor if kind.is_floating or kind.is_complex else cast(tensor, float64)
+    tensor_dtype = tensor.dtype
+    return tensor if tensor_dtype.is_floating or tensor_dtype.is_complex else cast(tensor, float64)

@@ -51,5 +51,5 @@ def uniform(low: float = 0.0, high: float = 1.0, size: Any = None) -> Tensor:
 def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = None) -> Tensor:
     """Returns integers that are equally likely, the last one left out."""
     first, last = (0, low) if high is None else (low, high)
-    kind = int64 if dtype is None else dtype_of(dtype)
-    return ops.uniform(_shape(size), first, last, kind)
+    integer_dtype = int64 if dtype is None else dtype_of(dtype)
+    return ops.uniform(_shape(size), first, last, integer_dtype)

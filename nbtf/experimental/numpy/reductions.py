@@ -12,13 +12,13 @@ from nbtf.experimental.numpy.elementwise import isclose
 from nbtf.experimental.numpy.promotion import asarray, floats
 
 
-def _summed(a: Any, dtype: Any) -> Tensor:
+def _prepare_summands(a: Any, dtype: Any) -> Tensor:
     """Returns what is added up: bools and short integers as int64, as NumPy has it."""
     tensor = asarray(a, dtype)
-    kind = tensor.dtype
-    if dtype is not None or not (kind.is_integer or kind is bool_):
+    tensor_dtype = tensor.dtype
+    if dtype is not None or not (tensor_dtype.is_integer or tensor_dtype is bool_):
         return tensor
-    return cast(tensor, uint64 if kind.name.startswith("uint") else int64)
+    return cast(tensor, uint64 if tensor_dtype.name.startswith("uint") else int64)
 
 
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -27,12 +27,12 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
     >>> tf.experimental.numpy.sum([[1, 2], [3, 4]], axis=1).numpy()
     array([3, 7])
     """
-    return broadcasting.reduce_sum(_summed(a, dtype), axis, keepdims)
+    return broadcasting.reduce_sum(_prepare_summands(a, dtype), axis, keepdims)
 
 
 def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Returns the product along axes; that of integers is int64."""
-    return reduction.reduce_prod(_summed(a, dtype), axis, keepdims)
+    return reduction.reduce_prod(_prepare_summands(a, dtype), axis, keepdims)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -101,12 +101,12 @@ def argmin(a: Any, axis: int | None = None) -> Tensor:
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """Returns sums so far."""
-    return scan.cumsum(*_flat(_summed(a, dtype), axis))
+    return scan.cumsum(*_flat(_prepare_summands(a, dtype), axis))
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """Returns products so far."""
-    return scan.cumprod(*_flat(_summed(a, dtype), axis))
+    return scan.cumprod(*_flat(_prepare_summands(a, dtype), axis))
 
 
 def count_nonzero(a: Any, axis: Any = None) -> Tensor:
@@ -134,5 +134,5 @@ def array_equal(a1: Any, a2: Any) -> Tensor:
     """Tells whether two arrays have one shape and the same values."""
     from nbtf.experimental.numpy.elementwise import equal
 
-    one, other = asarray(a1), asarray(a2)
-    return all(equal(one, other)) if one.shape == other.shape else asarray(False)
+    first, second = asarray(a1), asarray(a2)
+    return all(equal(first, second)) if first.shape == second.shape else asarray(False)

@@ -40,18 +40,21 @@ FORMAT_KEEPS = (
 )
 
 
-def is_saved_by_attributes(kind: type) -> bool:
+def is_saved_by_attributes(saved_class: type) -> bool:
     """Tells whether objects of a class are saved as their attributes: those of programs, and three of ours."""
-    is_ours = kind.__module__.startswith("nbtf.") and _looked_up(kind.__module__, kind.__qualname__) is kind
-    return kind in _OURS or not is_ours  # a doctest's class says that it is the module's
+    is_ours = (
+        saved_class.__module__.startswith("nbtf.")
+        and _look_up(saved_class.__module__, saved_class.__qualname__) is saved_class
+    )
+    return saved_class in _OURS or not is_ours  # a doctest's class says that it is the module's
 
 
-def place_of(value: Any) -> list[str] | None:
+def reference_to(value: Any) -> list[str] | None:
     """Returns module and qualified name of a class or function; None if it is not to be found there."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    if not isinstance(value, type) and _looked_up(module, name) is not value:
+    if not isinstance(value, type) and _look_up(module, name) is not value:
         return None
     _SAVED_HERE[module, name] = value
     return [module, name]
@@ -60,16 +63,16 @@ def place_of(value: Any) -> list[str] | None:
 def remember_functions(config: Any) -> None:
     """Notes the functions of this program that a config names, so that this process can load what it saved."""
     for module, name, is_class in custom_names(config):
-        function = None if is_class else _looked_up(module, name)
+        function = None if is_class else _look_up(module, name)
         if function is not None:
             _SAVED_HERE[module, name] = function
 
 
-def _looked_up(module: str, name: str) -> Any:
+def _look_up(module: str, name: str) -> Any:
     """Returns what stands under a name in a module; only for names that this program's objects have."""
     value: Any = sys.modules.get(module)
-    for part in name.split("."):
-        value = getattr(value, part, None)
+    for attribute in name.split("."):
+        value = getattr(value, attribute, None)
     return value
 
 
@@ -89,36 +92,36 @@ def custom_names(config: Any) -> Iterator[tuple[str, str, bool]]:
             yield from custom_names(entry)
 
 
-def class_at(place: list[str]) -> type:
+def resolve_class(reference: list[str]) -> type:
     """Returns the class of a place: one of ours, one that is registered, or one of the program's.
 
     Raises:
       ValueError: there is none.
     """
-    module, name = place
-    for kind in (*_OURS, *_subclasses(*_BASES)):
-        if (kind.__module__, kind.__qualname__) == (module, name) and is_saved_by_attributes(kind):
-            return kind
-    value = found_at(place)
+    module, name = reference
+    for candidate in (*_OURS, *_subclasses(*_BASES)):
+        if (candidate.__module__, candidate.__qualname__) == (module, name) and is_saved_by_attributes(candidate):
+            return candidate
+    value = resolve(reference)
     if not isinstance(value, type):
         raise ValueError(f"{module}.{name} means {value!r:.80} here, which is no class.")
     return value
 
 
-def found_at(place: list[str]) -> Any:
+def resolve(reference: list[str]) -> Any:
     """Returns the registered class or function of a place, one that this process saved, or a public function of ours.
 
     Raises:
       ValueError: there is none.
     """
-    module, name = place
+    module, name = reference
     last = name.rpartition(".")[2]
-    registered = [value for value in get_custom_objects().values() if _place(value) == (module, name)]
+    registered = [value for value in get_custom_objects().values() if _reference_key(value) == (module, name)]
     choices = (*registered, _SAVED_HERE.get((module, name)), _functions().get((module, name)))
     value = next((choice for choice in choices if choice is not None), get_registered_object(last))
     if value is None:
-        whole = f"{module}.{name}"[:160]
-        raise ValueError(f"{whole} cannot be found. {FORMAT_KEEPS.format(name=whole, last=last[:80])}")
+        full_name = f"{module}.{name}"[:160]
+        raise ValueError(f"{full_name} cannot be found. {FORMAT_KEEPS.format(name=full_name, last=last[:80])}")
     return value
 
 
@@ -127,20 +130,20 @@ def _functions() -> dict[tuple[Any, Any], Any]:
     """Returns the public functions of ours that modules keep in attributes: `tf.nn.relu`."""
     functions: list[Any] = [value for value in {**vars(math), **vars(nn)}.values() if _is_op(value)]
     functions += [*public_functions(vars(activations)).values(), *public_functions(vars(losses)).values()]
-    return {_place(function): function for function in functions}
+    return {_reference_key(function): function for function in functions}
 
 
 def _is_op(value: Any) -> bool:
     return isinstance(value, FunctionType) and value.__module__.startswith("nbtf._ops.")
 
 
-def _place(value: Any) -> tuple[Any, Any]:
+def _reference_key(value: Any) -> tuple[Any, Any]:
     return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
 
 
 def _subclasses(*bases: type) -> Iterator[type]:
     """Yields the classes that derive from others, the latest first: a notebook may define one again."""
     for base in bases:
-        for kind in reversed(base.__subclasses__()):
-            yield kind
-            yield from _subclasses(kind)
+        for subclass in reversed(base.__subclasses__()):
+            yield subclass
+            yield from _subclasses(subclass)

@@ -31,7 +31,7 @@ from nbtf.errors import InvalidArgumentError
 class Batched(Stage):
     """Elements in groups, each with an axis more."""
 
-    kind, op, constants = "_BatchDataset", "BatchDatasetV2", 2
+    class_name, op, constants = "_BatchDataset", "BatchDatasetV2", 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, parallel: bool = False) -> None:
         """Takes how many belong together, and whether a last group that is too small is left out.
@@ -40,7 +40,7 @@ class Batched(Stage):
           InvalidArgumentError: the size is not positive.
         """
         if parallel:
-            self.kind, self.op, self.constants = "_ParallelBatchDataset", "ParallelBatchDataset", 3
+            self.class_name, self.op, self.constants = "_ParallelBatchDataset", "ParallelBatchDataset", 3
         if size <= 0:
             raise InvalidArgumentError(None, None, wrapped(self.op, "Batch size must be greater than zero."))
         self.inputs = (source,)
@@ -53,20 +53,20 @@ class Batched(Stage):
 
     def cardinality(self) -> int:
         """Returns the number of groups."""
-        there = self.inputs[0].cardinality()
-        if there < 0:
-            return there
-        return there // self._size if self._whole else -(-there // self._size)
+        length = self.inputs[0].cardinality()
+        if length < 0:
+            return length
+        return length // self._size if self._whole else -(-length // self._size)
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
         source = self.inputs[0]
-        size, least = self._size, self._size if self._whole else 1
+        size, min_rows = self._size, self._size if self._whole else 1
         if source.columns is not None:
             rows, span = source.columns.rows, source.span
             groups = chunks(source.picks(), size) if span is None else runs(span, size)
-            return (rows(group) for group in groups if len(group) >= least)
-        return (self.join(chunk) for chunk in chunks(source.start(), size) if len(chunk) >= least)
+            return (rows(group) for group in groups if len(group) >= min_rows)
+        return (self.join(chunk) for chunk in chunks(source.start(), size) if len(chunk) >= min_rows)
 
     def sample(self) -> list[Any]:
         """Returns a batch of one element."""
@@ -80,33 +80,35 @@ class Batched(Stage):
 class RaggedBatched(Batched):
     """Elements in groups, whose first axes may differ in length."""
 
-    kind, op = "_BatchDataset", "BatchDatasetV2"
+    class_name, op = "_BatchDataset", "BatchDatasetV2"
 
     @property
     def spec(self) -> Any:
         """Values whose lengths are not known become ragged."""
         spec = batch_of(self.inputs[0].spec, self._size if self._whole else None)
 
-        def ragged(one: Any) -> Any:
-            if isinstance(one, TensorSpec) and None in one.shape[1:]:
-                return RaggedTensorSpec(one.shape, one.dtype)
-            return one
+        def make_ragged(component: Any) -> Any:
+            if isinstance(component, TensorSpec) and None in component.shape[1:]:
+                return RaggedTensorSpec(component.shape, component.dtype)
+            return component
 
-        return each(ragged, spec)
+        return each(make_ragged, spec)
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
-        least = self._size if self._whole else 1
+        min_rows = self._size if self._whole else 1
         groups = chunks(self.inputs[0].start(), self._size)
-        return (self.join(chunk) for chunk in groups if len(chunk) >= least)
+        return (self.join(chunk) for chunk in groups if len(chunk) >= min_rows)
 
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one, ragged where their spec leaves lengths open."""
         specs = flatten(self.spec)
         columns = zip(*map(leaves, elements), strict=True)
         pairs = zip(specs, columns, strict=True)
-        made = [_ragged_of(column) if isinstance(spec, RaggedTensorSpec) else joined(column) for spec, column in pairs]
-        return packer(elements[0])(made)
+        columns_joined = [
+            _ragged_of(column) if isinstance(spec, RaggedTensorSpec) else joined(column) for spec, column in pairs
+        ]
+        return packer(elements[0])(columns_joined)
 
 
 def _ragged_of(rows: Sequence[Any]) -> RaggedTensor:
@@ -118,7 +120,7 @@ def _ragged_of(rows: Sequence[Any]) -> RaggedTensor:
 class Unbatched(Stage):
     """The rows of each element, one by one."""
 
-    kind, op = "_UnbatchDataset", "UnbatchDataset"
+    class_name, op = "_UnbatchDataset", "UnbatchDataset"
 
     def __init__(self, source: Stage) -> None:
         """Takes the input.
@@ -143,12 +145,12 @@ def rows_of(batch: Any) -> Iterator[Any]:
     Raises:
       InvalidArgumentError: its values differ in their number of rows.
     """
-    found, pack = leaves(batch), packer(batch)
-    count = len(found[0])
-    if any(len(leaf) != count for leaf in found):
+    columns, pack = leaves(batch), packer(batch)
+    count = len(columns[0])
+    if any(len(leaf) != count for leaf in columns):
         raise at_next(InvalidArgumentError, "Input shapes are incompatible: the number of rows differs.")
     for row in range(count):
-        yield pack([cut(leaf, row) for leaf in found])
+        yield pack([cut(leaf, row) for leaf in columns])
 
 
 def cut(leaf: Any, key: Any) -> Any:
@@ -161,7 +163,7 @@ def cut(leaf: Any, key: Any) -> Any:
 class Rebatched(Stage):
     """The same rows in groups of other sizes, which take turns."""
 
-    kind, op, constants = "_RebatchDataset", "RebatchDatasetV2", 2
+    class_name, op, constants = "_RebatchDataset", "RebatchDatasetV2", 2
 
     def __init__(self, source: Stage, sizes: Sequence[int], drop_remainder: bool) -> None:
         """Takes the sizes, and whether a last group that is too small is left out.
@@ -181,12 +183,12 @@ class Rebatched(Stage):
     def _certain_length(self) -> int | None:
         """Returns the length of all groups, if it is one that can be told."""
         shapes = [spec.shape for spec in flatten(self.inputs[0].spec)]
-        given = {shape[0] for shape in shapes if shape.rank is not None and shape[0] is not None}
-        if len(given) > 1:
-            raise ValueError(f"Invalid `input_dataset.` The lengths of its batches differ: {sorted(given)}.")
-        size, *others = set(self._sizes)
-        even = self._whole or any(length % size == 0 for length in given)
-        return size if even and not others else None
+        batch_lengths = {shape[0] for shape in shapes if shape.rank is not None and shape[0] is not None}
+        if len(batch_lengths) > 1:
+            raise ValueError(f"Invalid `input_dataset.` The lengths of its batches differ: {sorted(batch_lengths)}.")
+        size, *other_sizes = set(self._sizes)
+        even = self._whole or any(length % size == 0 for length in batch_lengths)
+        return size if even and not other_sizes else None
 
     def start(self) -> Iterator[Any]:
         """Starts a pass; a group is a part of a batch where it can be."""
@@ -207,30 +209,30 @@ class Rebatched(Stage):
 
 def _front(waiting: deque[Any], count: int) -> Any:
     """Takes the first rows out of a queue of batches."""
-    parts: list[Any] = []
+    columns_of_batches: list[Any] = []
     like = waiting[0]
     pack = packer(like)
-    while count or not parts:
+    while count or not columns_of_batches:
         batch = waiting.popleft()
-        found = leaves(batch)
-        taken = min(count, len(found[0]))
-        parts.append([cut(leaf, slice(0, taken)) for leaf in found])
-        if taken < len(found[0]):
-            waiting.appendleft(pack([cut(leaf, slice(taken, None)) for leaf in found]))
-        count -= taken
-    return pack([_concatenated(column) for column in zip(*parts, strict=True)])
+        columns = leaves(batch)
+        row_count = min(count, len(columns[0]))
+        columns_of_batches.append([cut(leaf, slice(0, row_count)) for leaf in columns])
+        if row_count < len(columns[0]):
+            waiting.appendleft(pack([cut(leaf, slice(row_count, None)) for leaf in columns]))
+        count -= row_count
+    return pack([_concatenate(column) for column in zip(*columns_of_batches, strict=True)])
 
 
-def _concatenated(parts: Sequence[Tensor]) -> Tensor:
-    if len(parts) == 1:
-        return parts[0]
-    return tensor_on_host(np.concatenate([host_array_of(part) for part in parts]), parts[0].dtype)
+def _concatenate(tensors: Sequence[Tensor]) -> Tensor:
+    if len(tensors) == 1:
+        return tensors[0]
+    return tensor_on_host(np.concatenate([host_array_of(tensor) for tensor in tensors]), tensors[0].dtype)
 
 
 class Windows(Stage):
     """Datasets of neighbouring elements."""
 
-    kind, op, constants = "_WindowDataset", "WindowDataset", 4
+    class_name, op, constants = "_WindowDataset", "WindowDataset", 4
 
     def __init__(self, source: Stage, size: int, shift: int, stride: int, drop_remainder: bool) -> None:
         """Takes how many belong together, how far the next group starts, and the distance within a group.
@@ -252,29 +254,29 @@ class Windows(Stage):
 
     def cardinality(self) -> int:
         """Returns the number of groups."""
-        there = self.inputs[0].cardinality()
-        if there < 0:
-            return there
+        length = self.inputs[0].cardinality()
+        if length < 0:
+            return length
         if self._whole:
             span = (self._size - 1) * self._stride + 1
-            return max(0, (there - span) // self._shift + 1)
-        return -(-there // self._shift)
+            return max(0, (length - span) // self._shift + 1)
+        return -(-length // self._shift)
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
         elements = self.inputs[0].start()
         span = (self._size - 1) * self._stride + 1
-        held = deque(islice(elements, span))
-        while held:
-            window = list(islice(held, 0, None, self._stride))
+        buffer = deque(islice(elements, span))
+        while buffer:
+            window = list(islice(buffer, 0, None, self._stride))
             if len(window) == self._size or not self._whole:
                 yield self._datasets(window)
             for _ in range(self._shift):
-                if held:
-                    held.popleft()
+                if buffer:
+                    buffer.popleft()
                 else:
                     next(elements, None)
-            held.extend(islice(elements, span - len(held)))
+            buffer.extend(islice(elements, span - len(buffer)))
 
     def _datasets(self, elements: list[Any]) -> Any:
         columns = zip(*map(leaves, elements), strict=True)
@@ -284,7 +286,7 @@ class Windows(Stage):
 class Listed(Stage):
     """Elements that are there already."""
 
-    kind, op = "_VariantDataset", ""
+    class_name, op = "_VariantDataset", ""
 
     def __init__(self, elements: Sequence[Any], spec: Any = None) -> None:
         """Takes them, and their spec where there may be none of them."""

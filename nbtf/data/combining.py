@@ -22,7 +22,7 @@ from nbtf.errors import InvalidArgumentError
 class Zipped(Stage):
     """One element of each dataset, in a structure."""
 
-    kind, op = "_ZipDataset", "ZipDataset"
+    class_name, op = "_ZipDataset", "ZipDataset"
 
     def __init__(self, structure: Any) -> None:
         """Takes steps in a structure of tuples and dictionaries."""
@@ -58,7 +58,7 @@ def _put_together(structure: Any, values: list[Any]) -> Any:
 class Concatenated(Stage):
     """The elements of one dataset, then those of another."""
 
-    kind, op = "_ConcatenateDataset", "ConcatenateDataset"
+    class_name, op = "_ConcatenateDataset", "ConcatenateDataset"
 
     def __init__(self, first: Stage, second: Stage) -> None:
         """Takes both.
@@ -84,7 +84,7 @@ class Concatenated(Stage):
 class Directed(Stage):
     """The next element of that dataset which a number names."""
 
-    kind, op = "_DirectedInterleaveDataset", "DirectedInterleaveDataset"
+    class_name, op = "_DirectedInterleaveDataset", "DirectedInterleaveDataset"
 
     def __init__(self, selector: Callable[[], Iterator[int]], sources: Sequence[Stage], stops: bool) -> None:
         """Takes what yields the numbers, the datasets, and whether the first one that is empty ends it all."""
@@ -164,9 +164,9 @@ def stages_of(structure: Any, method: str) -> Any:
       TypeError: something else is in it.
     """
     if is_tuple(structure):
-        return tuple(stages_of(one, method) for one in structure)
+        return tuple(stages_of(entry, method) for entry in structure)
     if is_mapping(structure):
-        return {key: stages_of(one, method) for key, one in structure.items()}
+        return {key: stages_of(entry, method) for key, entry in structure.items()}
     text = f"Invalid input to `{method}`. Inputs are expected to be (nested) structures of `tf.data.Dataset` objects"
     if isinstance(structure, list):
         raise TypeError(f"{text}. Python `list` is not supported and you should use `tuple` instead.")

@@ -194,9 +194,9 @@ class Dataset(Transformations):
         Raises:
           InvalidArgumentError: no file has such a name.
         """
-        given = file_pattern.numpy() if isinstance(file_pattern, Tensor) else file_pattern
-        patterns = [given] if isinstance(given, str | bytes) else list(given)
-        texts = [one.decode() if isinstance(one, bytes) else str(one) for one in patterns]
+        file_patterns = file_pattern.numpy() if isinstance(file_pattern, Tensor) else file_pattern
+        patterns = [file_patterns] if isinstance(file_patterns, str | bytes) else list(file_patterns)
+        texts = [pattern.decode() if isinstance(pattern, bytes) else str(pattern) for pattern in patterns]
         names = sorted({_beside(text, path) for text in texts for path in glob.glob(text)})
         if not names:
             text = "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: "
@@ -344,7 +344,7 @@ def _signature(types: Any, shapes: Any, signature: Any) -> Any:
 def _with_shapes(types: Any, shapes: Any) -> Any:
     """Returns specs in the structure of the dtypes; a tuple of lengths ends where a dtype does."""
     if is_sequence(types):
-        return tuple(_with_shapes(one, shape) for one, shape in zip(types, shapes, strict=True))
+        return tuple(_with_shapes(dtype, shape) for dtype, shape in zip(types, shapes, strict=True))
     if is_mapping(types):
         return {key: _with_shapes(types[key], shapes[key]) for key in types}
     return TensorSpec(shapes, types)

@@ -52,16 +52,16 @@ class HostScope:
 
     def __call__(self) -> Scope:
         """Returns the scope; another one once the express lane of the CPU has opened or closed."""
-        here = HERE.device
-        if here is not self._lane:
-            self._lane, self._scope = here, _AtOnce(_ON_HOST, lane=CURRENT.context.lane_of(_ON_HOST))
+        lane = HERE.device
+        if lane is not self._lane:
+            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=CURRENT.context.lane_of(_ON_HOST))
         return self._scope
 
 
 host_scope = HostScope()
 
 
-def here() -> Device:
+def host_device() -> Device:
     """Returns CPU:0, where all elements are."""
     machine = CURRENT.context.machine
     return CURRENT.context.host if machine is None else machine.host
@@ -69,12 +69,12 @@ def here() -> Device:
 
 def on_host(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of the user's where TensorFlow runs the functions of datasets."""
-    before = SCOPE()
+    scope = SCOPE()
     try:
-        set_scope(host_scope() if current_trial() is None else before)
+        set_scope(host_scope() if current_trial() is None else scope)
         return function(*args)
     finally:
-        set_scope(before)
+        set_scope(scope)
 
 
 def called(function: Callable[..., Any], element: Any) -> Any:
@@ -84,16 +84,16 @@ def called(function: Callable[..., Any], element: Any) -> Any:
 
 def mapped(function: Callable[..., Any], element: Any) -> Any:
     """Returns what a function of the user's makes of an element, as an element."""
-    before = SCOPE()
+    scope = SCOPE()
     try:
-        set_scope(host_scope() if current_trial() is None else before)
-        made = function(*element) if isinstance(element, tuple) else function(element)
-        return made if made.__class__ is Tensor and made._device is here() else _returned(made)
+        set_scope(host_scope() if current_trial() is None else scope)
+        result = function(*element) if isinstance(element, tuple) else function(element)
+        return result if result.__class__ is Tensor and result._device is host_device() else _convert_result(result)
     finally:
-        set_scope(before)
+        set_scope(scope)
 
 
-def _returned(value: Any) -> Any:
+def _convert_result(value: Any) -> Any:
     try:
         element = as_element(tuple(value) if value.__class__ is list else value)
     except (TypeError, ValueError) as error:
@@ -124,20 +124,20 @@ def as_element(value: Any) -> Any:
         host = CURRENT.context.host
         return value if value._device is host else copied_to(value, host)
     if is_tuple(value):
-        made = [as_element(item) for item in value]
+        elements = [as_element(item) for item in value]
         fields = getattr(value, "_make", None)
-        return tuple(made) if fields is None else fields(made)
+        return tuple(elements) if fields is None else fields(elements)
     if is_mapping(value):
         items: dict[Any, Any] = {key: as_element(item) for key, item in value.items()}
         return items if value.__class__ is dict else _like_mapping(value, items)
     if value is None or is_whole(value):
         return value
-    made = as_tensor(value)
-    if made is value:  # of a graph
+    tensor = as_tensor(value)
+    if tensor is value:  # of a graph
         raise TypeError(
             f"{value!r} has no value before a session runs: make the dataset of arrays, and feed its elements."
         )
-    return as_element(made)
+    return as_element(tensor)
 
 
 def is_whole(value: Any) -> bool:
@@ -172,7 +172,7 @@ def tensor_on_host(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
     tensor = Tensor()
     tensor._array = array
     tensor._dtype = dtype
-    tensor._device = here()
+    tensor._device = host_device()
     tensor._watch = None
     return tensor
 
@@ -206,11 +206,11 @@ def stacked(values: Sequence[Any]) -> Any:
     array = first._array
     shape = array.shape
     batch = np.empty((len(values), *shape), array.dtype)
-    for place, value in enumerate(values):
+    for row, value in enumerate(values):
         if value._array.shape != shape:
             text = "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: "
             raise at_next(InvalidArgumentError, f"{text}{_bracketed(value._array.shape)}, [batch]: {_bracketed(shape)}")
-        batch[place, ...] = value._array  # with dots, since an array of one text would become an element itself
+        batch[row, ...] = value._array  # with dots, since an array of one text would become an element itself
     return tensor_on_host(batch, first._dtype)
 
 
@@ -220,13 +220,13 @@ def _bracketed(shape: tuple[int, ...]) -> str:
 
 def wrapped(op: str, text: str) -> str:
     """Returns the text of an error in TensorFlow's wrapping."""
-    place = CURRENT.context.host.name
-    return f"{{{{function_node __wrapped__{op}_device_{place}}}}} {text} [Op:{op.partition('_')[0]}] name: "
+    device_name = CURRENT.context.host.name
+    return f"{{{{function_node __wrapped__{op}_device_{device_name}}}}} {text} [Op:{op.partition('_')[0]}] name: "
 
 
-def at_next(kind: type[OpError], text: str) -> OpError:
+def at_next(error_class: type[OpError], text: str) -> OpError:
     """Returns the error of an element that cannot be made."""
-    return kind(None, None, wrapped("IteratorGetNext_output_types_1", text))
+    return error_class(None, None, wrapped("IteratorGetNext_output_types_1", text))
 
 
 _OPS: dict[tuple[str, int], Op] = {}

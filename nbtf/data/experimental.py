@@ -11,7 +11,6 @@ from nbtf._types import DTypeLike, int64
 from nbtf.data.batching import Listed
 from nbtf.data.dataset import Dataset
 from nbtf.data.elements import as_element, on_host
-from nbtf.data.elsewhere import CopiedTo
 from nbtf.data.iterators import Iterator
 from nbtf.data.iterators import Optional as Optional
 from nbtf.data.options import AutoShardPolicy as AutoShardPolicy
@@ -21,6 +20,7 @@ from nbtf.data.options import DistributeOptions as DistributeOptions
 from nbtf.data.options import ExternalStatePolicy as ExternalStatePolicy
 from nbtf.data.options import OptimizationOptions as OptimizationOptions
 from nbtf.data.options import ThreadingOptions as ThreadingOptions
+from nbtf.data.prefetch import CopiedTo
 from nbtf.data.selections import Counted
 
 AUTOTUNE = -1
@@ -152,7 +152,7 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
     if not elements:
         raise ValueError("`elements` must be non-empty.")
     stage = Listed([on_host(as_element, element) for element in elements])
-    stage.kind = "_ListDataset"
+    stage.class_name = "_ListDataset"
     return Dataset._of(stage)
 
 

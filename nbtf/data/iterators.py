@@ -67,10 +67,10 @@ class Iterator:
         return self._taken
 
     @position.setter
-    def position(self, taken: int) -> None:
+    def position(self, position: int) -> None:
         with self._lock:
-            self._elements, self._taken = self._stage.start(), taken
-            for _ in islice(self._elements, taken):
+            self._elements, self._taken = self._stage.start(), position
+            for _ in islice(self._elements, position):
                 pass
 
     @property
@@ -105,7 +105,7 @@ def _next_of(elements: PythonIterator[Any]) -> Any:
 
 
 def _is_random(stage: Any) -> bool:
-    return stage.kind in _RANDOM or any(_is_random(source) for source in stage.inputs)
+    return stage.class_name in _RANDOM or any(_is_random(source) for source in stage.inputs)
 
 
 class Optional:

@@ -28,7 +28,7 @@ def check_callable(function: Any) -> None:
 class Mapped(Stage):
     """What a function makes of each element."""
 
-    kind, op = "_MapDataset", "MapDataset"
+    class_name, op = "_MapDataset", "MapDataset"
 
     def __init__(self, source: Stage, function: Callable[..., Any], parallel: bool = False) -> None:
         """Takes the function; a tuple becomes its arguments.
@@ -38,7 +38,7 @@ class Mapped(Stage):
         """
         check_callable(function)
         if parallel:
-            self.kind, self.op, self.constants = "_ParallelMapDataset", "ParallelMapDatasetV2", 1
+            self.class_name, self.op, self.constants = "_ParallelMapDataset", "ParallelMapDatasetV2", 1
         self.inputs = (source,)
         self._function = function
         self._spec: Any = None
@@ -97,7 +97,7 @@ class _Inner(Stage):
 class FlatMapped(_Inner):
     """The elements of the datasets that a function makes, one dataset after another."""
 
-    kind, op = "_FlatMapDataset", "FlatMapDataset"
+    class_name, op = "_FlatMapDataset", "FlatMapDataset"
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
@@ -108,7 +108,7 @@ class FlatMapped(_Inner):
 class Interleaved(_Inner):
     """The elements of the datasets that a function makes, several datasets taking turns."""
 
-    kind, op, constants = "_InterleaveDataset", "InterleaveDataset", 2
+    class_name, op, constants = "_InterleaveDataset", "InterleaveDataset", 2
 
     def __init__(
         self, source: Stage, function: Callable[..., Any], cycle: int | None, block: int | None, parallel: bool = False
@@ -120,7 +120,7 @@ class Interleaved(_Inner):
         """
         super().__init__(source, function)
         if parallel:
-            self.kind, self.op, self.constants = "_ParallelInterleaveDataset", "ParallelInterleaveDatasetV4", 5
+            self.class_name, self.op, self.constants = "_ParallelInterleaveDataset", "ParallelInterleaveDatasetV4", 5
         self._cycle = DEFAULT_CYCLE if cycle is None or cycle == -1 else cycle
         self._block = 1 if block is None else block
         for name, number in (("cycle_length", self._cycle), ("block_length", self._block)):
@@ -156,7 +156,7 @@ class Interleaved(_Inner):
 class Scanned(Stage):
     """What a function makes of each element and of a state, which it replaces."""
 
-    kind, op = "_ScanDataset", "ScanDataset"
+    class_name, op = "_ScanDataset", "ScanDataset"
 
     def __init__(self, source: Stage, initial_state: Any, function: Callable[..., Any]) -> None:
         """Takes the first state, and a function of state and element that returns the next state and an element.
@@ -205,7 +205,7 @@ class Scanned(Stage):
 class WithoutErrors(Stage):
     """The elements that can be made; what fails is left out."""
 
-    kind, op = "_IgnoreErrorsDataset", "IgnoreErrorsDataset"
+    class_name, op = "_IgnoreErrorsDataset", "IgnoreErrorsDataset"
 
     def __init__(self, source: Stage, log_warning: bool) -> None:
         """Takes the input, and whether to say what was left out."""
@@ -253,7 +253,7 @@ class WithoutErrors(Stage):
 class Grouped(Stage):
     """Elements with equal keys, gathered until there are enough, as one dataset each that a function reduces."""
 
-    kind, op = "_GroupByWindowDataset", "GroupByWindowDataset"
+    class_name, op = "_GroupByWindowDataset", "GroupByWindowDataset"
 
     def __init__(
         self,

@@ -37,22 +37,24 @@ class ExternalStatePolicy(IntEnum):
 class _Properties:
     """Properties of known names and kinds; None where nothing was said."""
 
-    _kinds: ClassVar[dict[str, Any]] = {}
+    _classes: ClassVar[dict[str, Any]] = {}
 
     def __init__(self) -> None:
-        for name, kind in self._kinds.items():
-            object.__setattr__(self, name, kind() if issubclass(kind, _Properties) else self._first(name))
+        for name, property_class in self._classes.items():
+            object.__setattr__(
+                self, name, property_class() if issubclass(property_class, _Properties) else self._first(name)
+            )
 
     @staticmethod
     def _first(name: str) -> Any:
         return AutoShardPolicy.AUTO if name == "auto_shard_policy" else None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = self._kinds.get(name)
-        if kind is None:
+        property_class = self._classes.get(name)
+        if property_class is None:
             raise AttributeError(f"Cannot set the property {name} on {type(self).__name__}.")
-        if value is not None and not isinstance(value, kind):
-            text = f'Property "{name}" must be of type {kind}, got: {value} (type: {type(value)})'
+        if value is not None and not isinstance(value, property_class):
+            text = f'Property "{name}" must be of type {property_class}, got: {value} (type: {type(value)})'
             raise TypeError(text)
         object.__setattr__(self, name, value)
 
@@ -61,15 +63,15 @@ class _Properties:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    def merged(self, later: Any) -> Any:
+    def merge_with(self, overriding: Any) -> Any:
         """Returns the properties of both; what was said later counts."""
         result = type(self)()
-        for name, kind in self._kinds.items():
-            mine, other = getattr(self, name), getattr(later, name)
-            if issubclass(kind, _Properties):
-                value = mine.merged(other)
+        for name, property_class in self._classes.items():
+            base_value, overriding_value = getattr(self, name), getattr(overriding, name)
+            if issubclass(property_class, _Properties):
+                value = base_value.merge_with(overriding_value)
             else:
-                value = mine if other == self._first(name) else other
+                value = base_value if overriding_value == self._first(name) else overriding_value
             object.__setattr__(result, name, value)
         return result
 
@@ -77,7 +79,7 @@ class _Properties:
 class AutotuneOptions(_Properties):
     """How much may be tuned: `enabled`, `cpu_budget`, `ram_budget`, `autotune_algorithm`."""
 
-    _kinds: ClassVar[dict[str, Any]] = {
+    _classes: ClassVar[dict[str, Any]] = {
         "enabled": bool,
         "cpu_budget": int,
         "ram_budget": int,
@@ -90,13 +92,13 @@ class AutotuneOptions(_Properties):
 class DistributeOptions(_Properties):
     """How a dataset is divided: `auto_shard_policy`, `num_devices`."""
 
-    _kinds: ClassVar[dict[str, Any]] = {"auto_shard_policy": AutoShardPolicy, "num_devices": int}
+    _classes: ClassVar[dict[str, Any]] = {"auto_shard_policy": AutoShardPolicy, "num_devices": int}
 
 
 class OptimizationOptions(_Properties):
     """Which rewrites of a pipeline are wanted."""
 
-    _kinds: ClassVar[dict[str, Any]] = dict.fromkeys(
+    _classes: ClassVar[dict[str, Any]] = dict.fromkeys(
         (
             "apply_default_optimizations",
             "filter_fusion",
@@ -119,7 +121,7 @@ class OptimizationOptions(_Properties):
 class ThreadingOptions(_Properties):
     """How many threads a pipeline may use: `max_intra_op_parallelism`, `private_threadpool_size`."""
 
-    _kinds: ClassVar[dict[str, Any]] = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
+    _classes: ClassVar[dict[str, Any]] = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
 
 
 class Options(_Properties):
@@ -134,7 +136,7 @@ class Options(_Properties):
     True
     """
 
-    _kinds: ClassVar[dict[str, Any]] = {
+    _classes: ClassVar[dict[str, Any]] = {
         "autotune": AutotuneOptions,
         "dataset_name": str,
         "deterministic": bool,
@@ -152,4 +154,4 @@ class Options(_Properties):
 
     def merge(self, options: Options) -> Options:
         """Returns the options of both; what the second says counts."""
-        return self.merged(options)
+        return self.merge_with(options)

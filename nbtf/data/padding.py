@@ -31,7 +31,7 @@ from nbtf.errors import DataLossError
 class PaddedBatched(Batched):
     """Elements in groups, made equally long before."""
 
-    kind, op, constants = "_PaddedBatchDataset", "PaddedBatchDatasetV2", 2
+    class_name, op, constants = "_PaddedBatchDataset", "PaddedBatchDatasetV2", 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, shapes: Any, values: Any) -> None:
         """Takes the shapes to fill up to, None for the longest of a group, and what to fill with.
@@ -45,45 +45,47 @@ class PaddedBatched(Batched):
         self._specs: list[Any] = flatten(self._element)
         self._targets = self._shapes(shapes)
         # Without shapes the longest element decides, whatever its spec says.
-        self._rooms = [TensorShape([None] * len(one)) for one in self._targets] if shapes is None else self._targets
+        self._rooms = (
+            [TensorShape([None] * len(target)) for target in self._targets] if shapes is None else self._targets
+        )
         self._values = self._fillers(values)
 
     def _shapes(self, shapes: Any) -> list[TensorShape]:
         if shapes is None:
-            found = [spec.shape for spec in self._specs]
-            if any(shape.rank is None for shape in found):
+            shapes_of_elements = [spec.shape for spec in self._specs]
+            if any(shape.rank is None for shape in shapes_of_elements):
                 raise ValueError("You must provide `padded_shapes` argument because input has unknown shapes.")
-            return found
+            return shapes_of_elements
         pairs = zip(self._specs, _up_to(self._element, shapes), strict=True)
         return [_padded_shape(shape, spec) for spec, shape in pairs]
 
     def _fillers(self, values: Any) -> list[Any]:
         if values is None or not (is_tuple(self._element) or is_mapping(self._element)):
-            given = [values] * len(self._specs)
+            fill_values = [values] * len(self._specs)
         elif is_tuple(values) or is_mapping(values):
-            given = _up_to(self._element, values)
+            fill_values = _up_to(self._element, values)
         else:
-            given = [values] * len(self._specs)
-        return [_filler(value, spec.dtype) for value, spec in zip(given, self._specs, strict=True)]
+            fill_values = [values] * len(self._specs)
+        return [_filler(value, spec.dtype) for value, spec in zip(fill_values, self._specs, strict=True)]
 
     @property
     def spec(self) -> Any:
         """The shapes that were asked for, and an axis more."""
         length = self._size if self._whole else None
         specs = zip(self._targets, self._specs, strict=True)
-        made = [TensorSpec(TensorShape([length]).concatenate(target), spec.dtype) for target, spec in specs]
-        return pack_sequence_as(self._element, made)
+        padded_specs = [TensorSpec(TensorShape([length]).concatenate(target), spec.dtype) for target, spec in specs]
+        return pack_sequence_as(self._element, padded_specs)
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
-        least = self._size if self._whole else 1
+        min_rows = self._size if self._whole else 1
         groups = chunks(self.inputs[0].start(), self._size)
-        return (self.join(chunk) for chunk in groups if len(chunk) >= least)
+        return (self.join(chunk) for chunk in groups if len(chunk) >= min_rows)
 
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one, filled up."""
         columns = zip(*map(leaves, elements), self._rooms, self._values, strict=True)
-        return packer(elements[0])([_filled(column[:-2], column[-2], column[-1]) for column in columns])
+        return packer(elements[0])([_fill_up(column[:-2], column[-2], column[-1]) for column in columns])
 
 
 def _up_to(structure: Any, values: Any) -> list[Any]:
@@ -91,37 +93,40 @@ def _up_to(structure: Any, values: Any) -> list[Any]:
     if is_tuple(structure):
         if not is_sequence(values) or len(values) != len(structure):
             raise ValueError(f"The padded shapes {values} do not have the structure of the elements.")
-        return [one for part, value in zip(structure, values, strict=True) for one in _up_to(part, value)]
+        return [leaf for inner, value in zip(structure, values, strict=True) for leaf in _up_to(inner, value)]
     if is_mapping(structure):
-        return [one for key in sorted(structure) for one in _up_to(structure[key], values[key])]
+        return [leaf for key in sorted(structure) for leaf in _up_to(structure[key], values[key])]
     return [values]
 
 
-def _padded_shape(wanted: Any, spec: Any) -> TensorShape:
+def _padded_shape(requested: Any, spec: Any) -> TensorShape:
     try:
-        lengths = wanted.numpy().tolist() if isinstance(wanted, Tensor) else list(TensorShape(wanted))
+        lengths = requested.numpy().tolist() if isinstance(requested, Tensor) else list(TensorShape(requested))
         shape = TensorShape([None if n == -1 else n for n in lengths])
     except (TypeError, ValueError) as error:
-        given = np.shape(wanted)
+        requested_shape = np.shape(requested)
         raise ValueError(
-            f"Padded shape {wanted} must be a `tf.int64` vector tensor, but its shape was {given}."
+            f"Padded shape {requested} must be a `tf.int64` vector tensor, but its shape was {requested_shape}."
         ) from error
-    mine = spec.shape
-    fits = mine.rank in (None, shape.rank) and (
-        mine.rank is None or all(a is None or b is None or a >= b for a, b in zip(shape, mine, strict=True))
+    element_shape = spec.shape
+    fits = element_shape.rank in (None, shape.rank) and (
+        element_shape.rank is None
+        or all(a is None or b is None or a >= b for a, b in zip(shape, element_shape, strict=True))
     )
     if not fits:
-        text = f"The padded shape {shape} is not compatible with the shape {mine} of the corresponding input component."
-        raise ValueError(text)
+        raise ValueError(
+            f"The padded shape {shape} is not compatible with the shape {element_shape} of the corresponding input "
+            "component."
+        )
     return shape
 
 
 def _filler(value: Any, dtype: DType) -> Any:
     if value is None:
         return b"" if dtype is string else dtype.np_dtype.type(0)
-    kind = value.dtype if isinstance(value, Tensor) else None
+    fill_dtype = value.dtype if isinstance(value, Tensor) else None
     tensor = on_host(as_tensor, value)
-    if (kind or tensor.dtype) is not dtype:
+    if (fill_dtype or tensor.dtype) is not dtype:
         raise TypeError(
             f"Invalid `padding_values`. `padding_values` values type {tensor.dtype!s} does not match type {dtype!s} of "
             "the corresponding input component."
@@ -129,14 +134,17 @@ def _filler(value: Any, dtype: DType) -> Any:
     return tensor.numpy()
 
 
-def _filled(values: Sequence[Tensor], target: TensorShape, filler: Any) -> Tensor:
+def _fill_up(values: Sequence[Tensor], target: TensorShape, filler: Any) -> Tensor:
     arrays = [host_array_of(value) for value in values]
     longest = [max(lengths) for lengths in zip(*(array.shape for array in arrays), strict=True)]
-    shape = [most if wanted is None else wanted for wanted, most in zip(target, longest, strict=True)]
-    if any(most > room for most, room in zip(longest, shape, strict=True)):
+    shape = [
+        longest_length if requested is None else requested
+        for requested, longest_length in zip(target, longest, strict=True)
+    ]
+    if any(longest_length > room for longest_length, room in zip(longest, shape, strict=True)):
         raise at_next(DataLossError, "Attempted to pad to a smaller size than the input element.")
     batch = np.empty((len(arrays), *shape), arrays[0].dtype)
     batch.fill(filler)
-    for place, array in enumerate(arrays):
-        batch[(place, *map(slice, array.shape), ...)] = array
+    for row, array in enumerate(arrays):
+        batch[(row, *map(slice, array.shape), ...)] = array
     return tensor_on_host(batch, values[0].dtype)

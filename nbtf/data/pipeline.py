@@ -47,7 +47,7 @@ class Pipeline:
 
     def __repr__(self) -> str:
         """`<_BatchDataset element_spec=TensorSpec(shape=(None,), dtype=tf.int64, name=None)>`."""
-        return f"<{self._stage.kind} element_spec={self.element_spec}>"
+        return f"<{self._stage.class_name} element_spec={self.element_spec}>"
 
     @property
     def element_spec(self) -> Any:
@@ -90,10 +90,10 @@ class Pipeline:
 
     def options(self) -> Options:
         """Returns the options of this dataset and of those it is made from."""
-        found = Options()
+        merged = Options()
         for options in _options_of(self._stage):
-            found = found.merge(options)
-        return found
+            merged = merged.merge(options)
+        return merged
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
         """Returns what is left after a function has taken all elements.
@@ -148,16 +148,16 @@ class Pipeline:
         >>> list(tf.data.Dataset.range(5).apply(lambda ds: ds.skip(3)).as_numpy_iterator())
         [np.int64(3), np.int64(4)]
         """
-        made = transformation_func(self)
-        if not isinstance(made, Pipeline):
-            text = f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}."
+        transformed = transformation_func(self)
+        if not isinstance(transformed, Pipeline):
+            text = f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(transformed)}."
             raise TypeError(text)
-        return made
+        return transformed
 
 
 def _options_of(stage: Stage) -> list[Options]:
-    found = [options for source in stage.inputs for options in _options_of(source)]
-    return found if stage.options is None else [*found, stage.options]
+    collected = [options for source in stage.inputs for options in _options_of(source)]
+    return collected if stage.options is None else [*collected, stage.options]
 
 
 def as_count(value: Any) -> int:

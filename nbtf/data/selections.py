@@ -26,7 +26,7 @@ WORDS_AT_ONCE = 1024
 class Repeated(Selection):
     """All passes after one another."""
 
-    kind, op, constants = "_RepeatDataset", "RepeatDataset", 1
+    class_name, op, constants = "_RepeatDataset", "RepeatDataset", 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes how often; a negative number means for ever."""
@@ -35,30 +35,30 @@ class Repeated(Selection):
 
     def cardinality(self) -> int:
         """Returns how many there are in all passes."""
-        one = self.inputs[0].cardinality()
-        if self._count == 0 or one == 0:
+        pass_length = self.inputs[0].cardinality()
+        if self._count == 0 or pass_length == 0:
             return 0
         if self._count < 0:
             return INFINITE
-        return one * self._count if one >= 0 else one
+        return pass_length * self._count if pass_length >= 0 else pass_length
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields one pass after another; a pass without elements is the last."""
-        left = self._count
-        while left:
-            left -= 1
-            some = False
+        passes_left = self._count
+        while passes_left:
+            passes_left -= 1
+            has_elements = False
             for item in start():
-                some = True
+                has_elements = True
                 yield item
-            if not some:
+            if not has_elements:
                 return
 
 
 class Taken(Selection):
     """The first elements."""
 
-    kind, op, constants = "_TakeDataset", "TakeDataset", 1
+    class_name, op, constants = "_TakeDataset", "TakeDataset", 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes how many; -1 means all."""
@@ -68,12 +68,12 @@ class Taken(Selection):
 
     def cardinality(self) -> int:
         """Returns how many there are."""
-        there = self.inputs[0].cardinality()
-        if self._count < 0 or there == UNKNOWN:
-            return there
-        return self._count if there == INFINITE else min(there, self._count)
+        length = self.inputs[0].cardinality()
+        if self._count < 0 or length == UNKNOWN:
+            return length
+        return self._count if length == INFINITE else min(length, self._count)
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Returns the first ones."""
         return start() if self._count < 0 else islice(start(), self._count)
 
@@ -81,7 +81,7 @@ class Taken(Selection):
 class Skipped(Selection):
     """All but the first elements."""
 
-    kind, op, constants = "_SkipDataset", "SkipDataset", 1
+    class_name, op, constants = "_SkipDataset", "SkipDataset", 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes how many are left out; -1 means all."""
@@ -91,12 +91,12 @@ class Skipped(Selection):
 
     def cardinality(self) -> int:
         """Returns how many are left."""
-        there = self.inputs[0].cardinality()
+        length = self.inputs[0].cardinality()
         if self._count < 0:
             return 0
-        return max(0, there - self._count) if there >= 0 else there
+        return max(0, length - self._count) if length >= 0 else length
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Returns the rest."""
         return iter(()) if self._count < 0 else islice(start(), self._count, None)
 
@@ -104,7 +104,7 @@ class Skipped(Selection):
 class Sharded(Selection):
     """Every n-th element."""
 
-    kind, op, constants = "_ShardDataset", "ShardDataset", 2
+    class_name, op, constants = "_ShardDataset", "ShardDataset", 2
 
     def __init__(self, source: Stage, num_shards: int, index: int) -> None:
         """Takes the number of shards, and which one this is.
@@ -123,10 +123,10 @@ class Sharded(Selection):
 
     def cardinality(self) -> int:
         """Returns how many there are in this shard."""
-        there = self.inputs[0].cardinality()
-        return len(range(self._index, there, self._shards)) if there >= 0 else there
+        length = self.inputs[0].cardinality()
+        return len(range(self._index, length, self._shards)) if length >= 0 else length
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Returns every n-th."""
         return islice(start(), self._index, None, self._shards)
 
@@ -134,13 +134,13 @@ class Sharded(Selection):
 class Unchanged(Selection):
     """All elements as they are: prefetching, which saves no time here, and options."""
 
-    def __init__(self, source: Stage, kind: str, op: str, constants: int = 0, options: Any = None) -> None:
+    def __init__(self, source: Stage, class_name: str, op: str, constants: int = 0, options: Any = None) -> None:
         """Takes the names of what it stands for."""
         super().__init__(source)
-        self.kind, self.op, self.constants, self.options = kind, op, constants, options
+        self.class_name, self.op, self.constants, self.options = class_name, op, constants, options
         self.span = source.span
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Returns all."""
         return start()
 
@@ -148,7 +148,7 @@ class Unchanged(Selection):
 class Counted(Selection):
     """All elements, and a promise how many."""
 
-    kind, op, constants = "_AssertCardinalityDataset", "AssertCardinalityDataset", 1
+    class_name, op, constants = "_AssertCardinalityDataset", "AssertCardinalityDataset", 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes the number of elements."""
@@ -159,47 +159,47 @@ class Counted(Selection):
         """Returns what was promised."""
         return self._count
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields all; the promise is checked on the way."""
-        count, found = self._count, 0
+        count, number = self._count, 0
         expected = f"Input dataset was expected to contain {'an infinite number of' if count < 0 else count} "
         expected += "element" if count == 1 else "elements"
-        for found, item in enumerate(start(), 1):
-            if 0 <= count < found:
-                text = f"{expected} but contained at least {found} element{'s' * (found != 1)}."
+        for number, item in enumerate(start(), 1):
+            if 0 <= count < number:
+                text = f"{expected} but contained at least {number} element{'s' * (number != 1)}."
                 raise at_next(FailedPreconditionError, text)
             yield item
-        if found != count:
-            text = f"{expected} but contained only {found} element{'s' * (found != 1)}."
+        if number != count:
+            text = f"{expected} but contained only {number} element{'s' * (number != 1)}."
             raise at_next(FailedPreconditionError, text)
 
 
 class Cached(Selection):
     """Elements that are kept in memory once the first whole pass is over."""
 
-    kind, op, constants = "CacheDataset", "CacheDatasetV2", 1
+    class_name, op, constants = "CacheDataset", "CacheDatasetV2", 1
 
     def __init__(self, source: Stage) -> None:
         """Starts empty."""
         super().__init__(source)
         self._kept: list[Any] | None = None
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields what is kept, or keeps it."""
         if self._kept is not None:
             yield from self._kept
             return
-        found: list[T] = []
+        items: list[T] = []
         for item in start():
-            found.append(item)
+            items.append(item)
             yield item
-        self._kept = found
+        self._kept = items
 
 
 class Filtered(Selection):
     """The elements that a function approves of."""
 
-    kind, op = "_FilterDataset", "FilterDataset"
+    class_name, op = "_FilterDataset", "FilterDataset"
 
     def __init__(self, source: Stage, predicate: Callable[..., Any]) -> None:
         """Takes the function."""
@@ -210,21 +210,21 @@ class Filtered(Selection):
         """Nobody knows."""
         return UNKNOWN
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields the approved ones."""
         predicate = self._predicate
-        return (item for item in start() if approved(predicate, shown(item)))
+        return (item for item in start() if approved(predicate, element_of(item)))
 
 
 class TakenWhile(Filtered):
     """The elements before the first that a function does not approve of."""
 
-    kind, op = "_TakeWhileDataset", "TakeWhileDataset"
+    class_name, op = "_TakeWhileDataset", "TakeWhileDataset"
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields the approved ones, up to the first that is not."""
         for item in start():
-            if not approved(self._predicate, shown(item)):
+            if not approved(self._predicate, element_of(item)):
                 return
             yield item
 
@@ -249,20 +249,20 @@ def approved(predicate: Callable[..., Any], element: Any) -> bool:
 class Distinct(Selection):
     """Each element once."""
 
-    kind, op = "_UniqueDataset", "UniqueDataset"
+    class_name, op = "_UniqueDataset", "UniqueDataset"
 
     def cardinality(self) -> int:
         """Nobody knows."""
         return UNKNOWN
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields what has not been there before."""
-        seen: set[Any] = set()
+        keys: set[Any] = set()
         for item in start():
-            values = shown(item).numpy()
+            values = element_of(item).numpy()
             key = values.tobytes() if hasattr(values, "tobytes") else values
-            if key not in seen:
-                seen.add(key)
+            if key not in keys:
+                keys.add(key)
                 yield item
 
 
@@ -272,7 +272,7 @@ class Shuffled(Selection):
     Order and random numbers are TensorFlow's: source `shuffle_dataset_op.cc` and `random_seed_ops.cc`.
     """
 
-    kind, op, constants = "_ShuffleDataset", "ShuffleDatasetV3", 1
+    class_name, op, constants = "_ShuffleDataset", "ShuffleDatasetV3", 1
 
     def __init__(self, source: Stage, buffer_size: int, seed: int | None, reshuffles: bool) -> None:
         """Takes the length of the buffer, a seed, and whether each pass has an order of its own.
@@ -288,7 +288,7 @@ class Shuffled(Selection):
         self._seed = seed_pair(seed)
         self._passes = random_words(*self._seed) if reshuffles else None
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields items in a random order."""
         pair = self._seed if self._passes is None else (next(self._passes), next(self._passes))
         return _drawn(start(), self._room, random_words(*pair))
@@ -299,15 +299,15 @@ def _drawn(items: Iterator[T], room: int | None, words: Iterator[int]) -> Iterat
     buffer = list(islice(items, room))
     size, free = len(buffer), 0
     for item in items:  # the buffer is full: what is drawn makes place for this one
-        place = (free + draw() % size) % size
-        drawn, buffer[place] = buffer[place], buffer[free]
+        index = (free + draw() % size) % size
+        drawn, buffer[index] = buffer[index], buffer[free]
         buffer[free] = item
         free = free + 1 if free + 1 < size else 0
         yield drawn
     buffer = buffer[free:] + buffer[:free]
     for first in range(size):
-        place = first + draw() % (size - first)
-        drawn, buffer[place] = buffer[place], buffer[first]
+        index = first + draw() % (size - first)
+        drawn, buffer[index] = buffer[index], buffer[first]
         yield drawn
 
 

@@ -35,7 +35,7 @@ from nbtf.errors import InvalidArgumentError, NotFoundError, OpError, Unimplemen
 class Slices(Stage):
     """The rows of arrays of equal length."""
 
-    kind, op = "_TensorSliceDataset", "TensorSliceDataset"
+    class_name, op = "_TensorSliceDataset", "TensorSliceDataset"
 
     def __init__(self, tensors: Any) -> None:
         """Takes arrays in their structure.
@@ -44,16 +44,16 @@ class Slices(Stage):
           ValueError: there are none, one has no rows, or their lengths differ.
         """
         element = on_host(as_element, tensors)
-        found = leaves(element)
-        if not found or element is None:
+        columns = leaves(element)
+        if not columns or element is None:
             raise ValueError("Invalid `element`. `element` should not be empty.")
-        if any(leaf.shape.rank == 0 for leaf in found):
+        if any(leaf.shape.rank == 0 for leaf in columns):
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        for leaf in found:
+        for leaf in columns:
             if not isinstance(leaf, Tensor | RaggedTensor):
                 text = f"Slices of a {type(leaf).__name__} are not in nbtf; make it dense first."
                 raise UnimplementedError(None, None, text)
-        lengths = [int(leaf.shape[0]) for leaf in found]
+        lengths = [int(leaf.shape[0]) for leaf in columns]
         for length in lengths[1:]:
             if length != lengths[0]:
                 raise ValueError(f"Dimensions {lengths[0]} and {length} are not compatible")
@@ -79,7 +79,7 @@ class Slices(Stage):
 class Whole(Stage):
     """One element."""
 
-    kind, op = "_TensorDataset", "TensorDataset"
+    class_name, op = "_TensorDataset", "TensorDataset"
 
     def __init__(self, tensors: Any) -> None:
         """Takes the element.
@@ -122,7 +122,7 @@ class _Steps:
 class Numbers(Stage):
     """Numbers from a first one up to before a last one."""
 
-    kind, op, constants = "_RangeDataset", "RangeDataset", 3
+    class_name, op, constants = "_RangeDataset", "RangeDataset", 3
 
     def __init__(self, start: int, stop: int | None, step: int, dtype: DType) -> None:
         """Takes the bounds, of which the second is not reached and None is none at all, and the distance.
@@ -137,7 +137,7 @@ class Numbers(Stage):
         self.span = None if stop is None else range(len(range(start, stop, step)))
         self.spec = TensorSpec((), dtype)
         if stop is None:
-            self.kind = "_ScanDataset"
+            self.class_name = "_ScanDataset"
 
     def cardinality(self) -> int:
         """Returns how many there are."""
@@ -156,7 +156,7 @@ class Numbers(Stage):
 class RandomNumbers(Stage):
     """Random 32-bit integers without end."""
 
-    kind, op = "_RandomDataset", "RandomDatasetV2"
+    class_name, op = "_RandomDataset", "RandomDatasetV2"
     spec = TensorSpec((), int64)
 
     def __init__(self, seed: int | None, changes: bool = False) -> None:
@@ -177,7 +177,7 @@ class RandomNumbers(Stage):
 class Generated(Stage):
     """What a generator of the user's yields."""
 
-    kind, op = "_FlatMapDataset", "FlatMapDataset"
+    class_name, op = "_FlatMapDataset", "FlatMapDataset"
 
     def __init__(self, generator: Callable[..., Any], args: Sequence[Any], spec: Any) -> None:
         """Takes a function that returns something to iterate over, its arguments, and what each element looks like."""
@@ -200,8 +200,8 @@ class Generated(Stage):
         except OpError:
             raise
         except Exception as error:
-            kind = InvalidArgumentError if isinstance(error, TypeError | ValueError) else UnknownError
-            raise at_next(kind, f"{type(error).__name__}: {error}") from error
+            error_class = InvalidArgumentError if isinstance(error, TypeError | ValueError) else UnknownError
+            raise at_next(error_class, f"{type(error).__name__}: {error}") from error
 
     def _element(self, value: Any) -> Any:
         if is_tuple(self.spec) and value.__class__ is list:
@@ -209,18 +209,18 @@ class Generated(Stage):
         values = _taken_apart(self.spec, value)
         if values is None:
             expected = str(_dtypes(self.spec)).replace("<dtype: '", "tf.").replace("'>", "")
-            raise _yielded(
+            raise _refuse_value(
                 f"an element that did not match the expected structure. The expected structure was {expected}, but "
                 f"the yielded element was {value}."
             )
-        return self._pack([_as_specified(one, spec) for one, spec in zip(values, self._specs, strict=True)])
+        return self._pack([_as_specified(component, spec) for component, spec in zip(values, self._specs, strict=True)])
 
 
 def _dtypes(spec: Any) -> Any:
     if is_tuple(spec):
-        return tuple(_dtypes(one) for one in spec)
+        return tuple(_dtypes(component) for component in spec)
     if is_mapping(spec):
-        return {key: _dtypes(one) for key, one in spec.items()}
+        return {key: _dtypes(component) for key, component in spec.items()}
     return spec.dtype
 
 
@@ -236,13 +236,13 @@ def _taken_apart(spec: Any, value: Any) -> list[Any] | None:
         pairs = ((spec[key], value[key]) for key in sorted(spec))
     else:
         return [value]
-    found: list[Any] = []
-    for one, part in pairs:
-        inner = _taken_apart(one, part)
+    values: list[Any] = []
+    for component, inner_value in pairs:
+        inner = _taken_apart(component, inner_value)
         if inner is None:
             return None
-        found += inner
-    return found
+        values += inner
+    return values
 
 
 def _as_specified(value: Any, spec: Any) -> Any:
@@ -253,13 +253,13 @@ def _as_specified(value: Any, spec: Any) -> Any:
         if tensor.dtype is not spec.dtype:
             raise _not_convertible(spec, value)
     else:
-        tensor = _converted(value, spec)
+        tensor = _convert_value(value, spec)
     if not spec.shape.is_compatible_with(tensor.shape):
-        raise _yielded(f"an element of shape {tensor.shape} where an element of shape {spec.shape} was expected.")
+        raise _refuse_value(f"an element of shape {tensor.shape} where an element of shape {spec.shape} was expected.")
     return tensor
 
 
-def _converted(value: Any, spec: TensorSpec) -> Tensor:
+def _convert_value(value: Any, spec: TensorSpec) -> Tensor:
     try:
         if spec.dtype is string:
             return on_host(as_tensor, value, string)
@@ -269,20 +269,20 @@ def _converted(value: Any, spec: TensorSpec) -> Tensor:
 
 
 def _not_convertible(spec: TensorSpec, value: Any) -> OpError:
-    return _yielded(
+    return _refuse_value(
         "an element that could not be converted to the expected type. The expected type was "
         f"{spec.dtype.name}, but the yielded element was {value}."
     )
 
 
-def _yielded(text: str) -> OpError:
+def _refuse_value(text: str) -> OpError:
     return at_next(InvalidArgumentError, f"TypeError: `generator` yielded {text}")
 
 
 class Lines(Stage):
     """The lines of text files, as bytes, without their ends."""
 
-    kind, op = "TextLineDatasetV2", "TextLineDataset"
+    class_name, op = "TextLineDatasetV2", "TextLineDataset"
     spec = TensorSpec((), string)
 
     def __init__(self, filenames: Any) -> None:

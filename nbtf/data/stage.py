@@ -76,7 +76,7 @@ def _rows_of(leaf: Any, numbers: Sequence[int], key: Any) -> Any:
 class Stage:
     """One step of a pipeline, and with its inputs the whole pipeline up to there."""
 
-    kind = "Dataset"
+    class_name = "Dataset"
     """What the dataset's text calls it: TensorFlow's name of the class."""
     op = ""
     """TensorFlow's op, which the log shows when the dataset is made."""
@@ -128,24 +128,24 @@ class Selection(Stage):
         """Starts a pass over the elements."""
         source = self.inputs[0]
         if self.columns is None:
-            return self.passed(source.start, _as_it_is)
+            return self.select(source.start, _as_it_is)
         return map(self.columns.row, self.picks())
 
     def picks(self) -> Iterator[int]:
         """Starts a pass over the numbers of the rows."""
         assert self.columns is not None
-        return self.passed(self.inputs[0].picks, self.columns.row)
+        return self.select(self.inputs[0].picks, self.columns.row)
 
     def sample(self) -> list[Any]:
         """Returns an element of the input, chosen or not."""
         return self.inputs[0].sample()
 
-    def passed(self, start: Callable[[], Iterator[T]], shown: Callable[[T], Any]) -> Iterator[T]:
+    def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Returns what is chosen of a pass.
 
         Args:
           start: starts a pass over the input.
-          shown: returns the element that an item of the pass stands for.
+          element_of: returns the element that an item of the pass stands for.
         """
         raise NotImplementedError
 

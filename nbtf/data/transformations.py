@@ -291,8 +291,8 @@ class Transformations(Grouping):
         >>> list(tf.data.Dataset.range(2).concatenate(tf.data.Dataset.range(1)).as_numpy_iterator())
         [np.int64(0), np.int64(1), np.int64(0)]
         """
-        other = combining.stages_of(dataset, "concatenate")
-        return self._then(combining.Concatenated(self._stage, other))
+        stages = combining.stages_of(dataset, "concatenate")
+        return self._then(combining.Concatenated(self._stage, stages))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Any:
         """Gives each element with its number.
@@ -335,8 +335,8 @@ class Transformations(Grouping):
         >>> next(rows.as_numpy_iterator()).tolist()
         [[0, 0], [0, 0], [0, 1]]
         """
-        size, whole = as_count(batch_size), bool(drop_remainder)
-        return self._then(padding.PaddedBatched(self._stage, size, whole, padded_shapes, padding_values))
+        size, drop = as_count(batch_size), bool(drop_remainder)
+        return self._then(padding.PaddedBatched(self._stage, size, drop, padded_shapes, padding_values))
 
     def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Any:
         """Cuts batches into batches of other sizes.
@@ -352,6 +352,6 @@ class Transformations(Grouping):
         >>> [x.tolist() for x in tf.data.Dataset.range(7).batch(4).rebatch([1, 2]).as_numpy_iterator()]
         [[0], [1, 2], [3], [4, 5], [6]]
         """
-        many = is_sequence(batch_size) or getattr(batch_size, "ndim", 0) == 1
-        sizes = [as_count(size) for size in batch_size] if many else [as_count(batch_size)]
+        takes_turns = is_sequence(batch_size) or getattr(batch_size, "ndim", 0) == 1
+        sizes = [as_count(size) for size in batch_size] if takes_turns else [as_count(batch_size)]
         return self._then(batching.Rebatched(self._stage, sizes, bool(drop_remainder)))

@@ -15,7 +15,7 @@ from nbtf.data.stage import Stage
 class CopiedTo(Stage):
     """The elements of the input on a device."""
 
-    kind, op = "_CopyToDeviceDataset", ""
+    class_name, op = "_CopyToDeviceDataset", ""
 
     def __init__(self, source: Stage, target: str) -> None:
         """Takes the device's name."""
@@ -33,9 +33,9 @@ class CopiedTo(Stage):
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
-        return (each(self._copied, element) for element in self.inputs[0].start())
+        return (each(self._copy_value, element) for element in self.inputs[0].start())
 
-    def _copied(self, value: Any) -> Any:
+    def _copy_value(self, value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
         with device(self._target):

@@ -1,4 +1,4 @@
-"""`%check`: is the answer to an exercise of the tutorials right?"""
+"""`%check`: is the answer to an exercise or to a question of the tutorials right?"""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ from nbtf.notebook.session import Session, say
 
 def add_check_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%check", "Says whether the answer to an exercise is right. It never fails a cell.")
-    options.add_argument("name", metavar="NAME", nargs="*", help="the exercise; without it: which there are")
+    options = Options("%check", "Says whether the answer to an exercise or a question is right. It never fails a cell.")
+    options.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="*",
+        help="the exercise, or a question and your choice: four_gpus b; without it: which exercises there are",
+    )
     add_line_magic(session, "check", options, lambda chosen: _answer(session, chosen))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> None:
-    checks = exercise_names()
-    for name in chosen.name:
-        if name in checks:
-            from nbtf.notebook.checks.answers import verdict  # late, as in exercise_names
+    from nbtf.notebook.checks.questions import QUESTIONS, judge_choice  # late, as in exercise_names
+
+    checks, words = exercise_names(), list(chosen.name)
+    while words:
+        name = words.pop(0)
+        if name in QUESTIONS:
+            choice = words.pop(0) if words and words[0] not in (*checks, *QUESTIONS) else ""
+            say(str(judge_choice(name, choice)))
+        elif name in checks:
+            from nbtf.notebook.checks.answers import verdict
 
             say(str(verdict(name, session.shell.user_ns)))
         else:

@@ -55,3 +55,32 @@ def test_a_setting_is_as_before_the_check(shell: Shell) -> None:
     shell.run("run_on = print", "%check loudly")
 
     assert not tf.config.get_soft_device_placement()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("%check four_gpus b", ["Right: (b)"]),
+        ("%check four_gpus (B)", ["Right: (b)"]),
+        ("%check four_gpus a", ["Not yet: it is not (a)"]),
+        ("%check four_gpus", ["Not yet: choose a, b or c"]),
+        ("%check four_gpus d", ["Not yet: choose a, b or c"]),
+        ("%check cpu_request nothing", ["Not yet: choose a or b"]),
+        ("%check four_gpus a cpu_request b odd", ["Not yet: it is not (a)", "Right: (b)", "Not yet: there is no `"]),
+        ("%check four_gpus odd", ["Not yet: choose a", "Not yet: there is no `"]),
+    ],
+)
+def test_a_choice_is_judged_before_its_cell_is_run(shell: Shell, line: str, said: list[str]) -> None:
+    ran = shell.run(line)
+
+    assert ran.error is None
+    assert [True] * len(said) == [
+        text.startswith(start) for text, start in zip(ran.out.splitlines(), said, strict=True)
+    ]
+
+
+def test_a_choice_reads_and_changes_nothing(shell: Shell) -> None:
+    before = dict(shell.ip.user_ns)
+    shell.run("%check four_gpus b")
+
+    assert {name for name in shell.ip.user_ns if name not in before and not name.startswith("_")} == set()

@@ -1,0 +1,48 @@
+"""What do the lessons ask before a cell is run, and is a reader's choice right?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from nbtf.notebook.checks.answers import Verdict
+
+_BY_LESSON = """
+    01 computers abC · seven_names abC · hidden_card abC
+    02 four_gpus aBc · cpu_request aB · text_join aBc · two_additions aBc · no_gpu abC
+    03 cpu_inputs aBc · inside_scope aBc · copy_before abC
+    04 gpu_2 aBc · no_soft_placement Abc · soft_request aBc · guide_cell abC · two_products abC
+    05 first_tensor abC · four_cards aBc · deleted_tensors abC · first_card abC · growth_words Abc
+    06 failed_request aBc · four_gib aBc · one_mib aBc · piece_between Ab · two_deletions abC
+    07 one_product aBc · card_1 aB · shell_quotes abC · card_7 aBc · set_in_python aB
+    08 tower_log aBc · tower_sum aB · result_bytes aBc · split_card abC
+    09 loss aBc · weights aBc · batch_part aB · gradient_bytes abC
+    10 described_product abC · five_spellings abC · graph_product aBc · graph_inputs aB
+    10 session_copies abC · session_error abC · session_of_four aBc
+    11 default_pool abC · visible_cards aBc · closed_session aBc · forty_percent abC · second_session aBc
+    12 log_and_ladder abC · hidden_cards aBc · factor aBc
+"""
+
+QUESTIONS: Mapping[str, str] = MappingProxyType(
+    {entry.split()[-2]: entry.split()[-1] for line in _BY_LESSON.strip().splitlines() for entry in line.split(" · ")}
+)
+"""The letters of the answers, the right one a capital, by the question's name."""
+
+
+def judge_choice(name: str, choice: str) -> Verdict:
+    """Returns what is said to a choice. The cell after it shows what happens, and the text after that says why.
+
+    Args:
+      name: a key of `QUESTIONS`.
+      choice: a letter, in brackets or not; empty where none was chosen.
+
+    >>> str(judge_choice("four_gpus", "b"))
+    'Right: (b). Run the next cell and see.'
+    """
+    letters, letter = QUESTIONS[name], choice.strip("()").lower()
+    if len(letter) != 1 or letter not in letters.lower():
+        there_are = " or ".join([", ".join(letters.lower()[:-1]), letters[-1].lower()])
+        return Verdict(False, f"choose {there_are}, as in %check {name} a. Then run the next cell.")
+    if letter.upper() in letters:
+        return Verdict(True, f"({letter}). Run the next cell and see.")
+    return Verdict(False, f"it is not ({letter}). Run the next cell and see.")

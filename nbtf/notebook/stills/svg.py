@@ -2,21 +2,47 @@
 
 Colours stand in attributes as on light paper, so a page that strips styles shows the light picture; a style sheet
 changes them by class where a reader prefers dark paper. There is no script, and nothing is loaded from elsewhere.
-Texts say how wide they are, so the layout holds whichever font a reader has.
+Texts say how wide they are, so the layout holds whichever font a reader has. How marks look is said once for all that
+look the same, on a group around them; where marks overlap, they stay in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from math import atan2, cos, isfinite, pi, sin
+from typing import NamedTuple, TypeAlias
 
-from nbtf.notebook.stills.marks import Boxes, Line, Mark, Path, Picture, Rectangle, Text
+from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.palette import TOKENS
 
 _SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _HEAD = 6.0
 """Length of an arrow's head, in px."""
+
+_EDGE, _HALO = 1.0, 4.0
+"""Px by which lines and letters stand out from their sides; those with a halo, and heads of arrows from their lines.
+Edges of boxes side by side are of one width and colour: which is drawn first makes no difference.
+"""
+
+_FAR = 60
+"""So many groups a mark is taken back at most, to one that looks the same."""
+
+Bounds: TypeAlias = tuple[float, float, float, float]
+
+
+class _Element(NamedTuple):
+    """An element; `look` are those of its attributes that a group around it can have in its stead."""
+
+    name: str
+    attributes: str
+    look: str
+    content: str = ""
+
+    def text(self, look: str) -> str:
+        """Returns it as XML, with the look that no group says."""
+        begin = f"<{self.name}{self.attributes}{look}"
+        return f"{begin}>{self.content}</{self.name}>" if self.content else f"{begin}/>"
 
 
 def to_svg(picture: Picture) -> str:
@@ -30,8 +56,8 @@ def to_svg(picture: Picture) -> str:
     >>> svg.startswith("<svg "), "a &lt; b" in svg
     (True, True)
     """
-    body = "".join(map(_drawn, picture.marks))
-    paper = _drawn(Rectangle(0, 0, picture.width, picture.height, "paper"))
+    body = _drawn(picture.marks)
+    paper = _drawn([Rectangle(0, 0, picture.width, picture.height, "paper")])
     title, width, height = _escaped(picture.title), _number(picture.width), _number(picture.height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="nbtf-still" viewBox="0 0 {width} {height}" width="{width}"'
@@ -64,6 +90,7 @@ def _style(body: str) -> str:
     )
     return (
         "<style>.nbtf-still text{white-space:pre;font-variant-numeric:tabular-nums}"
+        f".nbtf-still [font-family=monospace]{{font-family:{_MONO}}}"
         f"@media(prefers-color-scheme:dark){{{rules}}}</style>"
     )
 
@@ -78,38 +105,100 @@ def _hatch(body: str) -> str:
     )
 
 
-def _drawn(mark: Mark) -> str:
-    if isinstance(mark, Rectangle):
-        return _rectangle(mark)
-    if isinstance(mark, Boxes):
-        return _boxes(mark)
-    if isinstance(mark, Line):
-        return _line(mark)
-    if isinstance(mark, Path):
-        return _path(mark)
+def _drawn(marks: Iterable[Mark]) -> str:
+    """Returns marks as XML; those that look the same are in a group that says how, if none lies between them."""
+    runs: list[tuple[str, list[_Element], list[Bounds]]] = []
+    for mark in marks:
+        bounds = _bounds(mark)
+        for element in _elements(mark):
+            run = _run_of(element.look, bounds, runs)
+            run[1].append(element)
+            run[2].append(bounds)
+    return "".join(_joined(look, run) for look, run, _ in runs)
+
+
+def _run_of(
+    look: str, bounds: Bounds, runs: list[tuple[str, list[_Element], list[Bounds]]]
+) -> tuple[str, list[_Element], list[Bounds]]:
+    """Returns the last run of a look that nothing lies upon which touches a mark, else a new one."""
+    for run in reversed(runs[-_FAR:]):
+        if look and run[0] == look:
+            return run
+        if any(_overlap(bounds, other) for other in run[2]):
+            break
+    runs.append((look, [], []))
+    return runs[-1]
+
+
+def _joined(look: str, run: list[_Element]) -> str:
+    if not look or len(run) == 1:
+        return "".join(element.text(look) for element in run)
+    return f"<g{look}>{''.join(element.text('') for element in run)}</g>"
+
+
+def _overlap(first: Bounds, second: Bounds) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
+
+
+def _bounds(mark: Mark) -> Bounds:
+    """Returns what a mark lies in: left, top, right and bottom, in px."""
+    if isinstance(mark, Group):
+        corners = [corner for each in map(_bounds, mark.marks) for corner in (each[:2], each[2:])]
+        return _around(corners) if corners else (0.0, 0.0, 0.0, 0.0)
+    left, top, right, bottom = _around(_corners(mark))
+    if isinstance(mark, Rectangle | Boxes):
+        return left, top, right, bottom
+    edge = _HALO if (isinstance(mark, Line) and mark.arrow) or (isinstance(mark, Text) and mark.halo) else _EDGE
+    return left - edge, top - edge, right + edge, bottom + edge
+
+
+def _around(points: Iterable[tuple[float, float]]) -> Bounds:
+    across, down = zip(*points, strict=True)
+    return min(across), min(down), max(across), max(down)
+
+
+def _corners(mark: Rectangle | Boxes | Line | Path | Text) -> Iterable[tuple[float, float]]:
     if isinstance(mark, Text):
-        return _text(mark)
-    return f"<g>{_title(mark.title)}{''.join(map(_drawn, mark.marks))}</g>"
+        return (mark.begin, mark.y - mark.size), (mark.begin + mark.width, mark.y + 0.3 * mark.size)
+    if isinstance(mark, Line):
+        return (mark.x1, mark.y1), (mark.x2, mark.y2)
+    if isinstance(mark, Path):
+        return mark.points
+    sides = mark.sides if isinstance(mark, Boxes) else ((mark.x, mark.y, mark.width, mark.height),)
+    return [corner for x, y, width, height in sides for corner in ((x, y), (x + width, y + height))]
 
 
-def _rectangle(mark: Rectangle) -> str:
+def _elements(mark: Mark) -> list[_Element]:
+    if isinstance(mark, Rectangle):
+        return [_rectangle(mark)]
+    if isinstance(mark, Boxes):
+        return [_boxes(mark)]
+    if isinstance(mark, Line):
+        return [_line(mark), *([_path(_head(mark))] if mark.arrow else [])]
+    if isinstance(mark, Path):
+        return [_path(mark)]
+    if isinstance(mark, Text):
+        return [_text(mark)]
+    return [_Element("g", "", "", _title(mark.title) + _drawn(mark.marks))]
+
+
+def _rectangle(mark: Rectangle) -> _Element:
     sides = _attributes(x=mark.x, y=mark.y, width=max(mark.width, 0.0), height=max(mark.height, 0.0))
     radius = _attributes(rx=mark.radius) if mark.radius else ""
-    pen = _pen(mark.stroke, mark.stroke_width, mark.dashed) + _see_through(mark.opacity)
-    return _element("rect", sides + radius + _painted(mark.fill, mark.stroke) + pen, _title(mark.title))
+    look = _painted(mark.fill, mark.stroke) + _pen(mark.stroke, mark.stroke_width, mark.dashed)
+    return _Element("rect", sides + radius + _see_through(mark.opacity), look, _title(mark.title))
 
 
-def _boxes(mark: Boxes) -> str:
+def _boxes(mark: Boxes) -> _Element:
     """Returns one element for all, a fifth of what single ones need."""
     numbers = (tuple(map(_number, sides)) for sides in mark.sides)
     shape = "".join(f"M{x} {y}h{width}v{height}h-{width}z" for x, y, width, height in numbers)
-    return _element("path", f' d="{shape}"{_painted(mark.fill, "")}')
+    return _Element("path", f' d="{shape}"', _painted(mark.fill, ""))
 
 
-def _line(mark: Line) -> str:
+def _line(mark: Line) -> _Element:
     ends = _attributes(x1=mark.x1, y1=mark.y1, x2=mark.x2, y2=mark.y2)
-    line = _element("line", ends + _painted("", mark.stroke) + _pen(mark.stroke, mark.width, mark.dashed))
-    return line + _drawn(_head(mark)) if mark.arrow else line
+    return _Element("line", ends, _painted("", mark.stroke) + _pen(mark.stroke, mark.width, mark.dashed))
 
 
 def _head(mark: Line) -> Path:
@@ -119,22 +208,22 @@ def _head(mark: Line) -> Path:
     return Path(((mark.x2, mark.y2), *sides), mark.stroke, closed=True)
 
 
-def _path(mark: Path) -> str:
+def _path(mark: Path) -> _Element:
     points = "L".join(f"{_number(x)} {_number(y)}" for x, y in mark.points)
     shape = f' d="M{points}{"Z" if mark.closed else ""}"'
-    pen = _pen(mark.stroke, mark.stroke_width, mark.dashed) + _see_through(mark.opacity)
-    return _element("path", shape + _painted(mark.fill, mark.stroke) + pen, _title(mark.title))
+    look = _painted(mark.fill, mark.stroke) + _pen(mark.stroke, mark.stroke_width, mark.dashed)
+    return _Element("path", shape + _see_through(mark.opacity), look, _title(mark.title))
 
 
-def _text(mark: Text) -> str:
-    start = _attributes(x=mark.x, y=mark.y, font__size=mark.size)
+def _text(mark: Text) -> _Element:
+    width = f' textLength="{_number(mark.width)}" lengthAdjust="spacingAndGlyphs"' if mark.words else ""
     weight = f' font-weight="{mark.weight}"' if mark.weight != 400 else ""
     anchor = f' text-anchor="{mark.anchor}"' if mark.anchor != "start" else ""
-    family = f' font-family="{_MONO}"' if mark.mono else ""
+    family = ' font-family="monospace"' if mark.mono else ""  # the style sheet names better ones
     halo = _pen("paper", 4, False) + ' paint-order="stroke" stroke-linejoin="round"' if mark.halo else ""
-    width = f' textLength="{_number(mark.width)}" lengthAdjust="spacingAndGlyphs"' if mark.words else ""
-    paint = _painted(mark.fill, "paper" if mark.halo else "")
-    return _element("text", start + weight + anchor + family + width + paint + halo, _escaped(mark.words))
+    letters = _attributes(font__size=mark.size) + weight + anchor + family
+    look = letters + _painted(mark.fill, "paper" if mark.halo else "") + halo
+    return _Element("text", _attributes(x=mark.x, y=mark.y) + width, look, _escaped(mark.words))
 
 
 def _painted(fill: str, stroke: str) -> str:
@@ -162,10 +251,6 @@ def _see_through(opacity: float) -> str:
 
 def _title(words: str) -> str:
     return f"<title>{_escaped(words)}</title>" if words else ""
-
-
-def _element(name: str, attributes: str, content: str = "") -> str:
-    return f"<{name}{attributes}>{content}</{name}>" if content else f"<{name}{attributes}/>"
 
 
 def _attributes(**numbers: float) -> str:

@@ -135,3 +135,38 @@ def test_texts_are_found_inside_groups() -> None:
 
     assert [inner, outer] == texts_of((Group((Group((inner,)),)), outer))
     assert (outer.begin, inner.begin) == (-outer.width, 0)
+
+
+def looks_of(element: ElementTree.Element, outer: dict[str, str], order: list[tuple[str, dict[str, str]]]) -> None:
+    """Adds the elements that are painted, in their order, with what groups around them say."""
+    look = outer | {name: value for name, value in element.attrib.items() if name not in ("class", "textLength")}
+    for child in element:
+        looks_of(child, look, order)
+    name = element.tag.rpartition("}")[2]
+    if name in ("rect", "text"):
+        order.append((name, look))
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.sampled_from(sorted(FILLS))), max_size=30))
+def test_groups_keep_every_look_and_the_order_of_what_overlaps(boxes: list[tuple[int, int, str]]) -> None:
+    marks = [Rectangle(x, y, 7 + number / 10, 5, fill) for number, (x, y, fill) in enumerate(boxes)]
+    order: list[tuple[str, dict[str, str]]] = []
+
+    looks_of(parsed(*marks), {}, order)
+
+    drawn = [(float(each["x"]), float(each["y"]), float(each["width"]), each["fill"]) for _, each in order[1:]]
+    expected = [(mark.x, mark.y, mark.width, TOKENS[mark.fill].light) for mark in marks]
+    assert sorted(expected) == sorted(drawn)
+    for at, (x, y, width, _) in enumerate(expected):
+        for other in expected[at + 1 :]:
+            if x < other[0] + other[2] and other[0] < x + width and abs(y - other[1]) < 5:
+                assert drawn.index(expected[at]) < drawn.index(other)
+
+
+def test_what_texts_have_in_common_is_said_once() -> None:
+    texts = [Text(4, 20 * row, f"MatMul {row}", "soft", mono=True) for row in range(50)]
+    blocks = [Rectangle(200, 20 * row, 30, 10, "fwd", "paper", 0.8) for row in range(50)]
+
+    svg = to_svg(Picture(100, 50, "", tuple(mark for pair in zip(texts, blocks, strict=True) for mark in pair)))
+
+    assert [1, 1, 1] == [svg.count(each) for each in (' font-family="monospace"', ' font-size="12"', 'class="f-fwd ')]

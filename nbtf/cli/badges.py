@@ -40,12 +40,12 @@ def badges(address: str, notebook: str) -> str:
     >>> "mybinder.org/v2/gh/me/course/main?" in badges("https://github.com/me/course", "a.ipynb")
     True
     """
-    found = _GITHUB.fullmatch(address)
-    if found is None:
+    match = _GITHUB.fullmatch(address)
+    if match is None:
         return ""
-    where, path = f"{found[1]}/{found[2]}", quote(notebook)
-    binder = f"{BINDER}/v2/gh/{where}/{BRANCH}?urlpath=lab/tree/{path}"
-    colab = f"{COLAB}/github/{where}/blob/{BRANCH}/{path}"
+    repository, path = f"{match[1]}/{match[2]}", quote(notebook)
+    binder = f"{BINDER}/v2/gh/{repository}/{BRANCH}?urlpath=lab/tree/{path}"
+    colab = f"{COLAB}/github/{repository}/blob/{BRANCH}/{path}"
     return (
         f"[![Open in Binder]({BINDER}/badge_logo.svg)]({binder}) "
         f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({colab})"
@@ -61,7 +61,7 @@ def with_badges(notebook: Any, line: str) -> Any:
     """
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.source.startswith("# "):
-            title, _, rest = _LINE.sub("", cell.source, count=1).partition("\n")
-            cell.source = title + (f"\n\n{line}" if line else "") + (f"\n{rest}" if rest else "")
+            title, _, text = _LINE.sub("", cell.source, count=1).partition("\n")
+            cell.source = title + (f"\n\n{line}" if line else "") + (f"\n{text}" if text else "")
             break
     return notebook

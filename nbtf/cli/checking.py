@@ -39,5 +39,5 @@ def _differences(path: Path) -> list[str]:
         *("--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", f"--nbval-sanitize-with={SANITIZE}"),
         str(path.resolve()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
-    return [] if done.returncode == 0 else [done.stdout.strip() or done.stderr.strip()]
+    check = subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
+    return [] if check.returncode == 0 else [check.stdout.strip() or check.stderr.strip()]

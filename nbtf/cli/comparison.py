@@ -50,11 +50,11 @@ def difference(cell: Any, run: CellRun) -> list[str]:
     Compared are the printed text, the texts of results, and the placement log where it was recorded. Pictures, warnings
     on stderr and memory addresses are not.
     """
-    before, after = printed(cell.get("outputs", [])), printed(run.outputs)
-    placed_before, placed_after = placements(cell.get("outputs", [])), placements(run.outputs)
-    if placed_before:
-        before, after = before + placed_before, after + placed_after
-    lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))
+    recorded, printed_now = printed(cell.get("outputs", [])), printed(run.outputs)
+    recorded_placements, placements_now = placements(cell.get("outputs", [])), placements(run.outputs)
+    if recorded_placements:
+        recorded, printed_now = recorded + recorded_placements, printed_now + placements_now
+    lines = list(difflib.unified_diff(recorded, printed_now, n=0, lineterm=""))
     changed = [line[0] + " " + line[1:] for line in lines[2:] if not line.startswith("@@")]
     if len(changed) > LINES_SHOWN:
         changed[LINES_SHOWN:] = [f"… {len(changed) - LINES_SHOWN} more lines"]
@@ -95,8 +95,8 @@ def what_is_missing(error: CellError) -> str:
         return f"tf{name.removeprefix('nbtf')}{MISSING}" if name.startswith("nbtf.") else f"{name} is not installed"
     if error.text.endswith(MISSING) or error is DEATH:
         return error.text
-    first, _, more = error.text.strip().partition("\n")
-    return f"{error.name}: {first}{' …' if more else ''}" if first else error.name
+    first, _, further_lines = error.text.strip().partition("\n")
+    return f"{error.name}: {first}{' …' if further_lines else ''}" if first else error.name
 
 
 def _advice(namespace: str, name: str) -> str:

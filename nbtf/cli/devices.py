@@ -32,31 +32,31 @@ def add_command(commands: Any) -> None:
 def devices(chosen: argparse.Namespace) -> int:
     """Prints the table."""
     try:
-        found = runtime.devices()
+        infos = runtime.devices()
     except ValueError as error:  # NBTF_SIMULATED_GPUS makes no sense
         raise CommandError(str(error)) from None
     monitor = runtime.CardMonitor()
-    why = "" if any(device.device_type == "GPU" for device in found) else probe(os.environ).reason
-    print(told([_numbered(device, monitor) for device in found], why))
+    no_gpu_reason = "" if any(device.device_type == "GPU" for device in infos) else probe(os.environ).reason
+    print(describe_devices([_numbered(device, monitor) for device in infos], no_gpu_reason))
     monitor.close()
     return 0
 
 
-def told(found: Sequence[runtime.DeviceInfo], why: str = "") -> str:
+def describe_devices(infos: Sequence[runtime.DeviceInfo], no_gpu_reason: str = "") -> str:
     """Returns the table, without columns that say nothing, and what is to be known below it.
 
     Args:
-      found: the devices.
-      why: why there is no real GPU.
+      infos: the devices.
+      no_gpu_reason: why there is no real GPU.
 
     Returns:
       Below the table all names of real cards; where there is no GPU at all, why, and how to simulate some.
     """
-    columns = zip(HEAD, *map(_row, found), strict=True)
+    columns = zip(HEAD, *map(_row, infos), strict=True)
     text = table(zip(*(column for column in columns if any(cell != NOTHING for cell in column[1:])), strict=True))
-    below = [device.naming for device in found if device.naming is not None]
-    if not any(device.device_type == "GPU" for device in found):
-        below = [*([f"No real GPU: {why} nbtf doctor says what mends it."] if why else []), HINT]
+    below = [device.naming for device in infos if device.naming is not None]
+    if not any(device.device_type == "GPU" for device in infos):
+        below = [*([f"No real GPU: {no_gpu_reason} nbtf doctor says what mends it."] if no_gpu_reason else []), HINT]
     return "\n".join([text, "", *below]) if below else text
 
 

@@ -46,9 +46,9 @@ def add_command(commands: Any) -> None:
 
 def doctor(chosen: argparse.Namespace) -> int:
     """Prints the findings; the status is 1 when something is wrong."""
-    found = list(findings())
-    print(table((finding.state, finding.what, finding.text) for finding in found))
-    return int(any(finding.state == "wrong" for finding in found))
+    lines = list(findings())
+    print(table((finding.state, finding.subject, finding.text) for finding in lines))
+    return int(any(finding.state == "wrong" for finding in lines))
 
 
 def findings() -> Iterator[Finding]:
@@ -70,23 +70,23 @@ def installed(package: str) -> str | None:
         return None
 
 
-def _numpy(found: str | None) -> Finding:
-    if found is None or int(found.split(".")[0]) < 2:
-        return Finding("wrong", "NumPy", f'{found or "not installed"}; nbtf needs 2.0: pip install "numpy>=2.0"')
-    return Finding("ok", "NumPy", found)
+def _numpy(version: str | None) -> Finding:
+    if version is None or int(version.split(".")[0]) < 2:
+        return Finding("wrong", "NumPy", f'{version or "not installed"}; nbtf needs 2.0: pip install "numpy>=2.0"')
+    return Finding("ok", "NumPy", version)
 
 
-def _lab_package(package: str, purpose: str, found: str | None) -> Finding:
-    if found is None:
+def _lab_package(package: str, purpose: str, version: str | None) -> Finding:
+    if version is None:
         return Finding("missing", package, f"for {purpose}: {LAB}")
-    if package == "ipykernel" and found in BROKEN_IPYKERNELS:
-        return Finding("wrong", package, f"{found} stops the live views: pip install --upgrade ipykernel")
-    if package == "anywidget" and not (0, 9) <= _minor(found) < (0, 12):
-        return Finding("wrong", package, f'{found} is not tried with nbtf: pip install "anywidget>=0.9,<0.12"')
+    if package == "ipykernel" and version in BROKEN_IPYKERNELS:
+        return Finding("wrong", package, f"{version} stops the live views: pip install --upgrade ipykernel")
+    if package == "anywidget" and not (0, 9) <= _minor(version) < (0, 12):
+        return Finding("wrong", package, f'{version} is not tried with nbtf: pip install "anywidget>=0.9,<0.12"')
     if package == "anywidget" and (error := import_error(package)):
-        return Finding("wrong", package, f"{found} cannot be imported: {error}")
-    return Finding("ok", package, found)
+        return Finding("wrong", package, f"{version} cannot be imported: {error}")
+    return Finding("ok", package, version)
 
 
 def _minor(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", release)[:2])
+    return tuple(int(digits) for digits in re.findall(r"\d+", release)[:2])

@@ -92,8 +92,8 @@ def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], N
     def keep_reply(cell: Any, cell_index: int, execute_reply: Any) -> None:
         replies[cell_index] = execute_reply["content"]
 
-    place = str(Path(nbtf.__file__).parents[1])
-    cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=place, tensorflow_1=conditions.tensorflow_1))]
+    package_folder = str(Path(nbtf.__file__).parents[1])
+    cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=package_folder, tensorflow_1=conditions.tensorflow_1))]
     cells += [v4.new_code_cell(cell.source) for _, cell in code_cells(notebook)]
     copy = v4.new_notebook(cells=cells)
     client = NotebookClient(copy, km=kernel(), allow_errors=True, on_cell_executed=keep_reply)
@@ -108,10 +108,10 @@ def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], N
             except DeadKernelError as dead:
                 tell(_collected(number, index, cell.source, cells[number].outputs, DEATH))
                 raise KernelDiedError from dead
-            except CellTimeoutError as late:
+            except CellTimeoutError as timeout:
                 error = CellError(TimeoutError.__name__, f"stopped after {conditions.seconds} s (--timeout)")
                 tell(_collected(number, index, cell.source, cells[number].outputs, error))
-                raise KernelDiedError from late
+                raise KernelDiedError from timeout
             tell(_collected(number, index, cell.source, cells[number].outputs, _error(replies[number])))
 
 
@@ -154,5 +154,5 @@ def _collected(number: int, index: int, source: str, outputs: list[Output], erro
     return run
 
 
-def _same_stream(before: Output, after: Output) -> bool:
-    return before["output_type"] == "stream" == after["output_type"] and before["name"] == after["name"]
+def _same_stream(earlier: Output, later: Output) -> bool:
+    return earlier["output_type"] == "stream" == later["output_type"] and earlier["name"] == later["name"]

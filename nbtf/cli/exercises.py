@@ -24,7 +24,7 @@ class Exercise:
     name: str
     cell: int
     check: int
-    told: int
+    solution_cell: int
     solution: str
     wrong: tuple[str, ...]
 
@@ -35,12 +35,12 @@ def exercises(notebook: Any) -> list[Exercise]:
     Raises:
       CommandError: a name stands on another number of cells, or a solution has no code.
     """
-    marked = {kind: _marked(notebook, kind) for kind in ("exercise", "check", "solution")}
-    for kind in ("check", "solution"):
-        if marked[kind].keys() != marked["exercise"].keys():
-            odd = sorted(marked[kind].keys() ^ marked["exercise"].keys())
+    marked = {role: _marked(notebook, role) for role in ("exercise", "check", "solution")}
+    for role in ("check", "solution"):
+        if marked[role].keys() != marked["exercise"].keys():
+            odd = sorted(marked[role].keys() ^ marked["exercise"].keys())
             names = ", ".join(odd)
-            raise CommandError(f"an exercise needs an exercise, a check and a solution cell; not every {kind}: {names}")
+            raise CommandError(f"an exercise needs an exercise, a check and a solution cell; not every {role}: {names}")
     return [
         Exercise(
             name,
@@ -54,15 +54,15 @@ def exercises(notebook: Any) -> list[Exercise]:
     ]
 
 
-def _marked(notebook: Any, kind: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _marked(notebook: Any, role: str) -> dict[str, int]:
+    indices: dict[str, int] = {}
     for index, cell in enumerate(notebook.cells):
-        name = cell.metadata.get("nbtf", {}).get(kind)
-        if name in found:
-            raise CommandError(f"two cells are marked as the {kind} of {name!r}")
+        name = cell.metadata.get("nbtf", {}).get(role)
+        if name in indices:
+            raise CommandError(f"two cells are marked as the {role} of {name!r}")
         if name is not None:
-            found[name] = index
-    return found
+            indices[name] = index
+    return indices
 
 
 def _solution(name: str, cell: Any) -> str:

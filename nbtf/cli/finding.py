@@ -10,5 +10,5 @@ class Finding:
     """One line: `ok`, `missing`, `wrong` or `note`, of what, and the version or what to do."""
 
     state: str
-    what: str
+    subject: str
     text: str

@@ -43,10 +43,10 @@ def front_end(data: Sequence[Path] | None = None, config: Sequence[Path] | None 
 def jupyter_folders(function: str, default: Path) -> list[Path]:
     """Returns the folders in which a JupyterLab of this environment looks."""
     try:
-        found: list[str] = getattr(importlib.import_module("jupyter_core.paths"), function)()
+        folders: list[str] = getattr(importlib.import_module("jupyter_core.paths"), function)()
     except ImportError:
         return [sys.prefix / default]
-    return [Path(folder) for folder in found]
+    return [Path(folder) for folder in folders]
 
 
 def disabled(config: Sequence[Path]) -> set[str]:
@@ -68,13 +68,17 @@ def import_error(package: str) -> str | None:
 
 
 def _extension(package: str, extension: str, data: Sequence[Path], off: set[str]) -> Finding:
-    what = f"{package} in JupyterLab"
-    found = next((folder / "labextensions" / extension for folder in data if _has(folder, extension)), None)
-    if found is None:
-        return Finding("missing", what, f"its lab extension, for the live views: {LAB}")
+    subject = f"{package} in JupyterLab"
+    extension_folder = next((folder / "labextensions" / extension for folder in data if _has(folder, extension)), None)
+    if extension_folder is None:
+        return Finding("missing", subject, f"its lab extension, for the live views: {LAB}")
     if any(re.fullmatch(rf"{re.escape(extension)}(:.*)?", name) for name in off):
-        return Finding("wrong", what, f"switched off: jupyter labextension enable {extension}")
-    return Finding("ok", what, f"{_read(found / 'package.json').get('version', 'version unknown')} in {found}")
+        return Finding("wrong", subject, f"switched off: jupyter labextension enable {extension}")
+    return Finding(
+        "ok",
+        subject,
+        f"{_read(extension_folder / 'package.json').get('version', 'version unknown')} in {extension_folder}",
+    )
 
 
 def _has(folder: Path, extension: str) -> bool:

@@ -27,11 +27,14 @@ def name_of_tensorflow_1(sources: Iterable[str]) -> str | None:
     trees = [tree for source in sources for tree in _trees(source)]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     imports = [
-        (one.name, one.asname or one.name) for node in nodes if isinstance(node, ast.Import) for one in node.names
+        (alias.name, alias.asname or alias.name)
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
     ]
     roots = {alias for name, alias in imports if name == "tensorflow"}
     roots -= {alias for name, alias in imports if name != "tensorflow"}  # `import tensorflow.compat.v1 as tf`, too
-    roots -= {one.asname or one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
+    roots -= {alias.asname or alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     dotted = (_dotted(node) for node in nodes if isinstance(node, ast.Attribute))
     return next((name for name in dotted if name is not None and _is_old(name, roots)), None)
 

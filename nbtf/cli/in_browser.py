@@ -36,20 +36,24 @@ def in_browser(notebook: Any) -> Any:
     Args:
       notebook: as nbformat reads it; left as it is.
     """
-    made = copy.deepcopy(notebook)
-    made.cells = [cell for cell in made.cells if cell.cell_type != "code" or _INSTALLS not in cell.source]
-    language = language_of(made)
+    page_notebook = copy.deepcopy(notebook)
+    page_notebook.cells = [
+        cell for cell in page_notebook.cells if cell.cell_type != "code" or _INSTALLS not in cell.source
+    ]
+    language = language_of(page_notebook)
     says = SAYS.get(language, SAYS[""])
     unknown: set[str] = set()
-    for cell in made.cells:
+    for cell in page_notebook.cells:
         if cell.cell_type == "code" and _needs_processes(cell.source, unknown):
             unknown |= set(_DEFINES.findall(cell.source))
             _make_text(cell, says)
-    first = next((cell for cell in made.cells if cell.cell_type == "code" and _IMPORTS.search(cell.source)), None)
+    first = next(
+        (cell for cell in page_notebook.cells if cell.cell_type == "code" and _IMPORTS.search(cell.source)), None
+    )
     if first is not None and INSTALL not in first.source:
         speaks = SPEAKS.format(language=language) if language else ""
         first.source = f"{INSTALL}\n{speaks}{first.source}"
-    return made
+    return page_notebook
 
 
 def _needs_processes(source: str, unknown: set[str]) -> bool:

@@ -51,13 +51,13 @@ def lab(chosen: argparse.Namespace) -> int:
     """Copies the tutorials, says what it opens, and becomes JupyterLab."""
     require(["jupyterlab", "ipykernel"], "nbtf lab")
     originals = lessons()
-    language = asked_language(originals, chosen.language, os.environ.get(VARIABLE, ""))
+    language = choose_language(originals, chosen.language, os.environ.get(VARIABLE, ""))
     if chosen.language is not None:
         os.environ[VARIABLE] = chosen.language  # the kernels' views speak it, too
     copies = copy_tutorials(originals, chosen.dir)
-    sign(chosen.dir / copy.place for copy in copies if copy.state != "yours")
-    first = next(lesson.place for lesson in originals if lesson.language == language)
-    print(told(copies, chosen.dir, first), flush=True)
+    sign(chosen.dir / copy.relative_path for copy in copies if copy.state != "yours")
+    first = next(lesson.relative_path for lesson in originals if lesson.language == language)
+    print(describe_copies(copies, chosen.dir, first), flush=True)
     return start(jupyter_command(chosen.dir, first, chosen.no_browser, chosen.jupyter))
 
 
@@ -65,19 +65,19 @@ class Lesson(NamedTuple):
     """One tutorial that came with nbtf, and where it belongs in a folder of them, such as `ja/00_start_here.ipynb`."""
 
     original: Path
-    place: str
+    relative_path: str
 
     @property
     def language(self) -> str:
         """The language's folder; empty for English."""
-        return self.place.rpartition("/")[0]
+        return self.relative_path.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
     """One tutorial in the user's folder; `state` is new, same or yours."""
 
-    place: str
+    relative_path: str
     state: str
 
 
@@ -91,29 +91,29 @@ def lessons() -> list[Lesson]:
     """
     package = Path(nbtf.__file__).parent
     for folder in (package / "_tutorials", package.parent / "notebooks"):
-        found = [*sorted(folder.glob("*.ipynb")), *sorted(folder.glob("[!.]*/*.ipynb"))]
-        if found:
-            return [Lesson(path, path.relative_to(folder).as_posix()) for path in found]
+        notebooks = [*sorted(folder.glob("*.ipynb")), *sorted(folder.glob("[!.]*/*.ipynb"))]
+        if notebooks:
+            return [Lesson(path, path.relative_to(folder).as_posix()) for path in notebooks]
     raise CommandError(f"found no tutorials in {package}. Install nbtf again, or run `nbtf lab` in its repository.")
 
 
-def asked_language(originals: Sequence[Lesson], asked: str | None, usual: str) -> str:
+def choose_language(originals: Sequence[Lesson], requested: str | None, usual: str) -> str:
     """Returns the folder of the tutorials' language; empty for English.
 
     Args:
       originals: the tutorials there are.
-      asked: the language that was asked for, such as `zh_CN`, `zh-CN` or `zh`; None when none was.
+      requested: the language that was asked for, such as `zh_CN`, `zh-CN` or `zh`; None when none was.
       usual: what is taken then, if there are tutorials in it.
 
     Raises:
       CommandError: there are no tutorials in the language asked for.
     """
-    wished = (usual if asked is None else asked).partition(".")[0].lower().replace("-", "_")
+    wished = (usual if requested is None else requested).partition(".")[0].lower().replace("-", "_")
     languages = sorted({lesson.language for lesson in originals} - {""})
-    found = next((language for language in languages if _is_for(language.lower(), wished)), "")
-    if asked is not None and not found and wished.partition("_")[0] != "en":
-        raise CommandError(f"there are no tutorials in {asked!r}; there are {', '.join(['en', *languages])}.")
-    return found
+    language_folder = next((language for language in languages if _is_for(language.lower(), wished)), "")
+    if requested is not None and not language_folder and wished.partition("_")[0] != "en":
+        raise CommandError(f"there are no tutorials in {requested!r}; there are {', '.join(['en', *languages])}.")
+    return language_folder
 
 
 def _is_for(language: str, wished: str) -> bool:
@@ -130,7 +130,9 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
       CommandError: the folder cannot be written.
     """
     try:
-        return [Copy(lesson.place, _copied(lesson.original, folder / lesson.place)) for lesson in originals]
+        return [
+            Copy(lesson.relative_path, _copied(lesson.original, folder / lesson.relative_path)) for lesson in originals
+        ]
     except OSError as error:
         raise CommandError(
             f"cannot write the tutorials into {folder}: {error.strerror}. Choose another --dir."
@@ -175,9 +177,9 @@ def sign(notebooks: Iterable[Path]) -> None:
     notary.store.close()
 
 
-def told(copies: Sequence[Copy], folder: Path, first: str) -> str:
+def describe_copies(copies: Sequence[Copy], folder: Path, first: str) -> str:
     """Returns what is said before JupyterLab starts."""
-    yours = [copy.place for copy in copies if copy.state == "yours"]
+    yours = [copy.relative_path for copy in copies if copy.state == "yours"]
     new = sum(copy.state == "new" for copy in copies)
     lines = [f"Tutorials: {folder.resolve()} ({len(copies)}, {new} of them copied now)"]
     if yours:

@@ -79,7 +79,9 @@ def _is_output(output: Any) -> bool:
         return False
     texts = [output.get("text", ""), output.get("data", {}).get("text/plain", "")]
     names = [output.get("name", ""), output.get("ename", "" if output["output_type"] != "error" else None)]
-    return all(isinstance(one, str) for one in names) and all(isinstance(one, str) or _is_texts(one) for one in texts)
+    return all(isinstance(name, str) for name in names) and all(
+        isinstance(text, str) or _is_texts(text) for text in texts
+    )
 
 
 def _is_table(value: Any) -> bool:
@@ -87,7 +89,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[Any]", value))
+    return isinstance(value, list) and all(isinstance(line, str) for line in cast("list[Any]", value))
 
 
 def as_text(notebook: Any) -> str:

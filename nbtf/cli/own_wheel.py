@@ -68,9 +68,9 @@ def _digits() -> Iterator[tuple[str, bytes]]:
     if not has_digits():
         return
     numpy: Any = importlib.import_module("numpy")
-    found: Any = importlib.import_module("sklearn.datasets").load_digits()
+    digits: Any = importlib.import_module("sklearn.datasets").load_digits()
     file = io.BytesIO()
-    numpy.savez_compressed(file, images=found.images.astype("uint8"), target=found.target.astype("uint8"))
+    numpy.savez_compressed(file, images=digits.images.astype("uint8"), target=digits.target.astype("uint8"))
     yield DIGITS, file.getvalue()
 
 

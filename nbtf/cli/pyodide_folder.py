@@ -19,12 +19,12 @@ NEEDED = ("numpy", "micropip", "packaging")
 """The packages without which no lesson runs; other pure ones come from the site's own wheels."""
 
 
-def copy_pyodide(folder: Path, place: Path) -> list[str]:
+def copy_pyodide(folder: Path, target: Path) -> list[str]:
     """Copies what a page needs from a folder with Pyodide, once it is checked.
 
     Args:
       folder: Pyodide's core, its lock, and the wheels that the lock names, or some of them.
-      place: where it goes; made here.
+      target: where it goes; made here.
 
     Returns:
       The names of the packages that are there. The lock that goes with them names no others: Pyodide would
@@ -41,10 +41,10 @@ def copy_pyodide(folder: Path, place: Path) -> list[str]:
     lacking = [name for name in NEEDED if name not in lock["packages"]]
     if lacking:
         raise CommandError(f"{folder} lacks wheels that its {LOCK} names: {_files(folder, lacking)}")
-    files.make_folder(place)
+    files.make_folder(target)
     for name in [*CORE, *(package["file_name"] for package in lock["packages"].values())]:
-        files.copy(folder / name, place / name)
-    files.write(place / LOCK, json.dumps(lock))
+        files.copy(folder / name, target / name)
+    files.write(target / LOCK, json.dumps(lock))
     return sorted(lock["packages"])
 
 
@@ -65,15 +65,15 @@ def _checked(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
     Raises:
       CommandError: a file is another than the one that the lock names.
     """
-    there: dict[str, Any] = {}
+    available: dict[str, Any] = {}
     for name, package in packages.items():
         path = folder / package["file_name"]
         if Path(package["file_name"]).name != package["file_name"] or not path.is_file():
             continue
         if hashlib.sha256(path.read_bytes()).hexdigest() != package["sha256"]:
             raise CommandError(f"{path} is not the file that {LOCK} names: its SHA-256 differs. Nothing was built.")
-        there[name] = package
-    return there
+        available[name] = package
+    return available
 
 
 def _usable(packages: dict[str, Any]) -> dict[str, Any]:
@@ -89,5 +89,5 @@ def _depends(package: Any) -> set[str]:
 
 
 def _files(folder: Path, names: list[str]) -> str:
-    named = _lock(folder / LOCK)["packages"]
-    return ", ".join(named[name]["file_name"] if name in named else name for name in names)
+    locked = _lock(folder / LOCK)["packages"]
+    return ", ".join(locked[name]["file_name"] if name in locked else name for name in names)

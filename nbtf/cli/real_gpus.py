@@ -33,8 +33,8 @@ class CuPy(NamedTuple):
     @property
     def cuda(self) -> int | None:
         """The CUDA major version: 12 of `cupy-cuda12x`."""
-        found = re.fullmatch(r"cupy-cuda(\d\d)\w*", self.package)
-        return int(found[1]) if found else None
+        match = re.fullmatch(r"cupy-cuda(\d\d)\w*", self.package)
+        return int(match[1]) if match else None
 
 
 def real_gpus(environ: Mapping[str, str], monitor: runtime.CardMonitor | None = None) -> Iterator[Finding]:
@@ -55,16 +55,18 @@ def real_gpus(environ: Mapping[str, str], monitor: runtime.CardMonitor | None = 
     if len(packages) == 1 and driver is not None:
         yield from _use(packages[0], environ)
     yield _nvml(monitor, driver)
-    why = strange_pids()
-    if driver is not None and why:
-        yield Finding("note", "processes", f"{why}: whose a process on a card is cannot be told; --pid=host shows them")
+    pid_problem = strange_pids()
+    if driver is not None and pid_problem:
+        yield Finding(
+            "note", "processes", f"{pid_problem}: whose a process on a card is cannot be told; --pid=host shows them"
+        )
     monitor.close()
 
 
 def _use(package: CuPy, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Yields what stands between a CuPy that is installed and a first op on a GPU."""
     if not hidden(environ):
-        yield from _found(probe(environ), package)
+        yield from _probe_findings(probe(environ), package)
     for library, purpose in LIBRARIES.items():
         yield toolkit_library(library, purpose, package)
     yield kernel_cache(environ)
@@ -76,26 +78,29 @@ def _use(package: CuPy, environ: Mapping[str, str]) -> Iterator[Finding]:
 def driver_version(file: Path = DRIVER_FILE) -> str | None:
     """Returns the NVIDIA driver's version, `unknown` if only its library is found, or None."""
     if file.exists():
-        found = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", file.read_text(errors="replace"))
-        return found[1] if found else "unknown"
+        match = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", file.read_text(errors="replace"))
+        return match[1] if match else "unknown"
     return "unknown" if ctypes.util.find_library("cuda") else None  # Windows and WSL have no such file
 
 
 def cupy_packages() -> list[CuPy]:
     """Returns all installed packages that bring `cupy`; there are many, and two of them break each other."""
     names = re.compile(r"cupy(-cuda\d+x?|-rocm-[\w-]+)?")
-    found = {str(one.metadata["Name"]).lower().replace("_", "-"): one.version for one in distributions()}
-    return [CuPy(name, version) for name, version in sorted(found.items()) if names.fullmatch(name)]
+    versions = {
+        str(distribution.metadata["Name"]).lower().replace("_", "-"): distribution.version
+        for distribution in distributions()
+    }
+    return [CuPy(name, version) for name, version in sorted(versions.items()) if names.fullmatch(name)]
 
 
-def _driver(found: str | None) -> Finding:
-    if found is None:
+def _driver(version: str | None) -> Finding:
+    if version is None:
         return Finding("missing", "NVIDIA driver", "for real GPUs only; simulated GPUs need none")
     oldest = min(OLDEST_DRIVER.values())
-    major = _major(found)
+    major = _major(version)
     if major is not None and major < oldest:
-        return Finding("wrong", "NVIDIA driver", f"{found}; real GPUs need {oldest} or newer")
-    return Finding("ok", "NVIDIA driver", found)
+        return Finding("wrong", "NVIDIA driver", f"{version}; real GPUs need {oldest} or newer")
+    return Finding("ok", "NVIDIA driver", version)
 
 
 def _cupy(packages: Sequence[CuPy], driver: str | None) -> Finding:
@@ -107,15 +112,15 @@ def _cupy(packages: Sequence[CuPy], driver: str | None) -> Finding:
         names = [package.package for package in packages]
         mend = f"pip uninstall -y {' '.join(names)}, then {install}"
         return Finding("wrong", "CuPy", f"{' and '.join(names)} overwrite each other: {mend}")
-    [one] = packages
-    told, oldest, major = f"{one.version} ({one.package})", OLDEST_DRIVER.get(one.cuda or 0), _major(driver or "")
+    [cupy] = packages
+    label, oldest, major = f"{cupy.version} ({cupy.package})", OLDEST_DRIVER.get(cupy.cuda or 0), _major(driver or "")
     if oldest is not None and major is not None and major < oldest:
-        mend = f"pip uninstall -y {one.package}, then {install}"
-        needs = f"{told} is for CUDA {one.cuda} and needs driver {oldest} or newer, here is {driver}"
+        mend = f"pip uninstall -y {cupy.package}, then {install}"
+        needs = f"{label} is for CUDA {cupy.cuda} and needs driver {oldest} or newer, here is {driver}"
         return Finding("wrong", "CuPy", f"{needs}: {mend}")
-    if one.package.startswith("cupy-rocm"):
-        return Finding("note", "CuPy", f"{told} is for AMD's GPUs, with which nbtf was never tried")
-    return Finding("ok", "CuPy", told)
+    if cupy.package.startswith("cupy-rocm"):
+        return Finding("note", "CuPy", f"{label} is for AMD's GPUs, with which nbtf was never tried")
+    return Finding("ok", "CuPy", label)
 
 
 def _extra(driver: str | None) -> str:
@@ -143,22 +148,22 @@ def masks(environ: Mapping[str, str], cards: int) -> Iterator[Finding]:
         return
     of = f" of the {cards} here" if cards else ""
     if hidden({"CUDA_VISIBLE_DEVICES": mask}):
-        told = f"{mask!r} hides every GPU{of}: unset CUDA_VISIBLE_DEVICES"
+        effect = f"{mask!r} hides every GPU{of}: unset CUDA_VISIBLE_DEVICES"
     else:
-        told = f"{mask!r}: only these{of} are visible, and they are numbered from 0 in this order"
-    yield Finding("note", "CUDA_VISIBLE_DEVICES", told)
+        effect = f"{mask!r}: only these{of} are visible, and they are numbered from 0 in this order"
+    yield Finding("note", "CUDA_VISIBLE_DEVICES", effect)
 
 
-def _found(seen: Probe, package: CuPy) -> Iterator[Finding]:
-    if seen.cards:
-        names = [f"{card.card.name} (cuda:{card.ordinal}, {card.bus_id})" for card in seen.cards]
+def _probe_findings(probed: Probe, package: CuPy) -> Iterator[Finding]:
+    if probed.cards:
+        names = [f"{card.card.name} (cuda:{card.ordinal}, {card.bus_id})" for card in probed.cards]
         yield Finding("ok", "real GPUs", ", ".join(names))
-    elif "cannot be imported" in seen.reason:
-        again = f"pip install --force-reinstall {package.package}=={package.version}"
-        yield Finding("wrong", "real GPUs", f"{seen.reason.rstrip('.')}: {again}")
+    elif "cannot be imported" in probed.reason:
+        reinstall = f"pip install --force-reinstall {package.package}=={package.version}"
+        yield Finding("wrong", "real GPUs", f"{probed.reason.rstrip('.')}: {reinstall}")
     else:
-        yield Finding("wrong", "real GPUs", seen.reason)
-    for warning in seen.warnings:
+        yield Finding("wrong", "real GPUs", probed.reason)
+    for warning in probed.warnings:
         yield Finding("note", "CuPy warns", " ".join(warning.split()))
 
 
@@ -173,11 +178,11 @@ def toolkit_library(name: str, purpose: str, package: CuPy, load: Callable[[str]
     """
     mend = f'pip install "{package.package}[ctk]"' if package.cuda else "install NVIDIA's CUDA toolkit"
     try:
-        found: Any = load or import_module("cuda.pathfinder").load_nvidia_dynamic_lib
-        path = str(found(name).abs_path)
+        load_library: Any = load or import_module("cuda.pathfinder").load_nvidia_dynamic_lib
+        path = str(load_library(name).abs_path)
     except Exception as error:  # not found, or found and broken: each has a class of its own there
-        why = " ".join(str(error).split()) or type(error).__name__
-        return Finding("wrong", name, f"for {purpose}: {why}: {mend}")
+        problem = " ".join(str(error).split()) or type(error).__name__
+        return Finding("wrong", name, f"for {purpose}: {problem}: {mend}")
     number = re.search(r"\.so\.(\d+)|64_(\d\d)", path)
     major = int(number[1] or number[2]) if number else None
     if None not in (major, package.cuda) and major != package.cuda:
@@ -190,7 +195,7 @@ def kernel_cache(environ: Mapping[str, str]) -> Finding:
     folder = Path(environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
     if environ.get("CUPY_CACHE_IN_MEMORY") == "1":
         return Finding("note", "kernel cache", "in memory only (CUPY_CACHE_IN_MEMORY): each process compiles anew")
-    existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+    existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         mend = "set CUPY_CACHE_DIR to a folder that can be"
         return Finding(
@@ -200,10 +205,10 @@ def kernel_cache(environ: Mapping[str, str]) -> Finding:
 
 
 def _nvml(monitor: runtime.CardMonitor, driver: str | None) -> Finding:
-    why = monitor.missing
-    if why is None:
+    problem = monitor.missing
+    if problem is None:
         cards = monitor.cards()
         return Finding("ok", "NVML", f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in this machine")
-    if "not installed" in why or driver is None:
-        return Finding("missing", "NVML", f"for what nvidia-smi shows beside nbtf's own figures: {why}")
-    return Finding("wrong", "NVML", f"{why}; nbtf runs without it, and shows its own figures only")
+    if "not installed" in problem or driver is None:
+        return Finding("missing", "NVML", f"for what nvidia-smi shows beside nbtf's own figures: {problem}")
+    return Finding("wrong", "NVML", f"{problem}; nbtf runs without it, and shows its own figures only")

@@ -47,8 +47,8 @@ def counterpart(name: str) -> ModuleType:
     inside = name.removeprefix("tensorflow")
     if inside == ".compat":
         return _compat()
-    ours = f"nbtf{inside}.".replace("nbtf.compat.v2.", "nbtf.").replace("nbtf.compat.v1.", "nbtf.compat._v1.")
-    return _named(ours.rstrip("."), name)
+    module_name = f"nbtf{inside}.".replace("nbtf.compat.v2.", "nbtf.").replace("nbtf.compat.v1.", "nbtf.compat._v1.")
+    return _import_module(module_name.rstrip("."), name)
 
 
 def old_counterpart(name: str) -> ModuleType:
@@ -60,7 +60,7 @@ def old_counterpart(name: str) -> ModuleType:
     inside = name.removeprefix("tensorflow").removeprefix(".compat.v1")
     if inside.startswith((".compat", ".keras", ".python")):
         return counterpart(name)
-    return _named(f"nbtf.compat._v1{inside}", name)
+    return _import_module(f"nbtf.compat._v1{inside}", name)
 
 
 def _compat() -> ModuleType:
@@ -71,8 +71,8 @@ def _compat() -> ModuleType:
     return compat
 
 
-def _named(ours: str, name: str) -> ModuleType:
-    module = importlib.import_module("nbtf.python").named(ours)
+def _import_module(module_name: str, name: str) -> ModuleType:
+    module = importlib.import_module("nbtf.python").named(module_name)
     if module is None:
         raise ModuleNotFoundError(f"{name.replace('tensorflow', 'tf', 1)}{MISSING}", name=name)
     return module
@@ -84,12 +84,12 @@ def leave_out_commands(shell: Any) -> None:
     def tell(line: str) -> None:
         shell.display_pub.publish({LEFT_OUT: line}, {})
 
-    def told_output(command: str, *rest: Any, **options: Any) -> list[str]:
+    def announce_output(command: str, *args: Any, **options: Any) -> list[str]:
         tell(f"!{command}")
         return []
 
-    shell.system = told_output
-    shell.getoutput = told_output
+    shell.system = announce_output
+    shell.getoutput = announce_output
     for name in LINE_MAGICS:
         shell.register_magic_function(_line_magic(name, tell), "line", name)
     for name in CELL_MAGICS:

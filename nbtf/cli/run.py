@@ -115,18 +115,18 @@ class Report:
 
     def summary(self) -> str:
         """The last lines: what nbtf lacks, how many cells ran and failed, and what the recorded ones printed."""
-        failed, told = self.counts[FAILED], self.counts.total()
-        parts = [f"{self._cells} cell{'' if self._cells == 1 else 's'}: {told - failed} ran, {failed} failed"]
-        if told < self._cells:
-            parts.append(f"{self._cells - told} not reached")
+        failed, reached = self.counts[FAILED], self.counts.total()
+        phrases = [f"{self._cells} cell{'' if self._cells == 1 else 's'}: {reached - failed} ran, {failed} failed"]
+        if reached < self._cells:
+            phrases.append(f"{self._cells - reached} not reached")
         printed = (
             (SAME, "printed the same as recorded"),
             (DIFFERS, "printed other"),
             (UNRECORDED, "with nothing recorded"),
         )
-        parts.append(", ".join(f"{self.counts[verdict]} {words}" for verdict, words in printed))
+        phrases.append(", ".join(f"{self.counts[verdict]} {words}" for verdict, words in printed))
         lacking = ", ".join(sorted(set(self._missing)))
-        return printable((f"Not in nbtf yet: {lacking}\n" if lacking else "") + "; ".join(parts))
+        return printable((f"Not in nbtf yet: {lacking}\n" if lacking else "") + "; ".join(phrases))
 
 
 def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
@@ -155,8 +155,8 @@ def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: s
       tensorflow_1: whether `import tensorflow` means TensorFlow 1.
       old: the name in it that says so; None where the command does.
     """
-    asked = os.environ.get(VARIABLE, "") if gpus is None else str(gpus)
-    machine = f"; simulated GPUs: {asked}" if asked not in ("", "0") else ""
+    simulated_gpus = os.environ.get(VARIABLE, "") if gpus is None else str(gpus)
+    machine = f"; simulated GPUs: {simulated_gpus}" if simulated_gpus not in ("", "0") else ""
     reason = f", for it uses {old} (--no-tf1: TensorFlow 2)" if old else ""
     generation = f", as TensorFlow 1{reason}" if tensorflow_1 else ""
     return f"{notebook.name}: tensorflow means nbtf {version}{generation}{machine}"

@@ -84,8 +84,8 @@ def site(chosen: argparse.Namespace) -> int:
             packages = [] if chosen.pyodide is None else copy_pyodide(chosen.pyodide, folder / "static" / "pyodide")
             prepare(folder, contents, offline=bool(packages))
             build(folder, Path(draft))
-        files.write(Path(draft) / "index.html", OPEN.format(first=_address(contents[0].place)))
-    print(told(chosen.output, len(contents), packages))
+        files.write(Path(draft) / "index.html", OPEN.format(first=_address(contents[0].relative_path)))
+    print(describe_site(chosen.output, len(contents), packages))
     return 0
 
 
@@ -97,10 +97,10 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
       contents: notebooks, each with its place in the site.
       offline: whether a page may ask no package index.
     """
-    for path, place in contents:
-        target = folder / "contents" / place
+    for path, relative_path in contents:
+        target = folder / "contents" / relative_path
         if target.exists():
-            raise CommandError(f"two notebooks are called {place}")
+            raise CommandError(f"two notebooks are called {relative_path}")
         target.parent.mkdir(parents=True, exist_ok=True)
         notebook = read(path)
         write(target, in_browser(notebook))
@@ -139,7 +139,7 @@ def build(folder: Path, output: Path) -> None:
     _run([*lite, str(output.resolve()), *less, *brought], "JupyterLite could not build the site", folder)
 
 
-def told(output: Path, notebooks: int, packages: Sequence[str]) -> str:
+def describe_site(output: Path, notebooks: int, packages: Sequence[str]) -> str:
     """Returns what is said of a site that is built."""
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     python = "brought along; no other host is asked" if packages else "from its CDN, when a notebook is opened"
@@ -153,8 +153,8 @@ def told(output: Path, notebooks: int, packages: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _address(place: str) -> str:
-    return f"lab/index.html?path={quote(place)}"
+def _address(relative_path: str) -> str:
+    return f"lab/index.html?path={quote(relative_path)}"
 
 
 def _check_output(output: Path) -> None:
@@ -164,7 +164,7 @@ def _check_output(output: Path) -> None:
 
 def _run(command: Sequence[str], failed: str, folder: Path | None = None) -> None:
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-8:]
-        raise CommandError("\n".join([f"{failed}:", *said]))
+    process = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, check=False)
+    if process.returncode:
+        last_lines = [line for line in (process.stdout + process.stderr).splitlines() if line.strip()][-8:]
+        raise CommandError("\n".join([f"{failed}:", *last_lines]))

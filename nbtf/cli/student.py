@@ -10,26 +10,26 @@ from nbtf.cli.exercises import exercises
 
 def student_copy(notebook: Any) -> Any:
     """Returns a notebook without solutions and outputs, so that nothing is given away."""
-    made = _without_outputs(notebook)
-    hidden = {exercise.told for exercise in exercises(made)}
-    made.cells = [cell for index, cell in enumerate(made.cells) if index not in hidden]
-    for cell in made.cells:
+    copied = _without_outputs(notebook)
+    hidden = {exercise.solution_cell for exercise in exercises(copied)}
+    copied.cells = [cell for index, cell in enumerate(copied.cells) if index not in hidden]
+    for cell in copied.cells:
         cell.metadata.get("nbtf", {}).pop("wrong", None)
-    return made
+    return copied
 
 
 def teacher_copy(notebook: Any) -> Any:
     """Returns a notebook without outputs whose exercise cells hold the solutions."""
-    made = _without_outputs(notebook)
-    for exercise in exercises(made):
-        made.cells[exercise.cell].source = exercise.solution
-    return made
+    copied = _without_outputs(notebook)
+    for exercise in exercises(copied):
+        copied.cells[exercise.cell].source = exercise.solution
+    return copied
 
 
 def _without_outputs(notebook: Any) -> Any:
-    made = copy.deepcopy(notebook)
-    made.metadata.pop("widgets", None)
-    for cell in made.cells:
+    copied = copy.deepcopy(notebook)
+    copied.metadata.pop("widgets", None)
+    for cell in copied.cells:
         if cell.cell_type == "code":
             cell.update(outputs=[], execution_count=None)
-    return made
+    return copied

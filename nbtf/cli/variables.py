@@ -25,14 +25,16 @@ def variables(environ: Mapping[str, str]) -> Iterator[Finding]:
     if environ.get(SIMULATED_GPUS, "").strip():
         yield _simulated(environ)
     for name, words in WORDS.items():
-        said = environ.get(name, "").strip()
-        if said:
-            if (name, said) == ("NBTF_GPU", "off"):
+        setting = environ.get(name, "").strip()
+        if setting:
+            if (name, setting) == ("NBTF_GPU", "off"):
                 yield Finding("note", name, "off: real GPUs are not used; leave it out, or say auto, to use them")
                 continue
             expected = f"{', '.join(words[:-1])} or {words[-1]}"
             yield (
-                Finding("ok", name, said) if said in words else Finding("wrong", name, f"{said!r}; expected {expected}")
+                Finding("ok", name, setting)
+                if setting in words
+                else Finding("wrong", name, f"{setting!r}; expected {expected}")
             )
 
 

@@ -86,7 +86,7 @@ class Checkpoint(Trackable):
         """The object whose parts are its own as well, if it can tell when it gets another."""
         return (self._root,) if isinstance(self._root, Trackable) else ()
 
-    def _parts(self) -> PythonIterator[tuple[str, Any]]:
+    def _named_children(self) -> PythonIterator[tuple[str, Any]]:
         if isinstance(self._root, Variable | KerasVariable | Iterator):
             yield "", self._root  # under no name at all: its key is `/.ATTRIBUTES/VARIABLE_VALUE`
         elif self._root is not None:

@@ -89,13 +89,13 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
 
 
 def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
-    given = os.fspath(ckpt_dir_or_file)
-    if not os.path.isdir(given):
-        return given
-    found = latest_checkpoint(given)
-    if found is None:
-        raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {given}")
-    return found
+    path = os.fspath(ckpt_dir_or_file)
+    if not os.path.isdir(path):
+        return path
+    latest = latest_checkpoint(path)
+    if latest is None:
+        raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")
+    return latest
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:

@@ -39,10 +39,11 @@ class CheckpointLoadStatus:
         """
         unmatched = self._unmatched()
         if unmatched:
-            shown = unmatched[:_SHOWN]
+            examples = unmatched[:_SHOWN]
             raise AssertionError(
                 f"Found {len(unmatched)} Python objects that were not bound to checkpointed values, likely due to "
-                f"changes in the Python program. Showing {len(shown)} of {len(unmatched)} unmatched objects: {shown}"
+                f"changes in the Python program. Showing {len(examples)} of {len(unmatched)} unmatched objects: "
+                f"{examples}"
             )
         return self
 
@@ -81,7 +82,7 @@ class CheckpointLoadStatus:
         """Returns the objects that are there now and were not in the checkpoint; lists of nothing do not count."""
         matched = {id(value) for value in self._matched()}
         plain = (list, tuple, dict)
-        return [one for one in graph_of(self._root)[1] if id(one) not in matched and not isinstance(one, plain)]
+        return [value for value in graph_of(self._root)[1] if id(value) not in matched and not isinstance(value, plain)]
 
 
 def _description(node: Node) -> str:

@@ -56,12 +56,12 @@ def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
 
 def children_of(value: Any) -> PythonIterator[tuple[str, Any]]:
     """Yields the parts of an object that may hold variables, each with the name that TensorFlow gives it."""
-    for name, child in _parts(value):
+    for name, child in _named_children(value):
         if is_trackable(child):
             yield name, child.handle if isinstance(child, Variable) else child
 
 
-def _parts(value: Any) -> PythonIterator[tuple[str, Any]]:
+def _named_children(value: Any) -> PythonIterator[tuple[str, Any]]:
     if isinstance(value, TensorVariable | Iterator):
         return
     if isinstance(value, dict):
@@ -78,9 +78,9 @@ def _parts(value: Any) -> PythonIterator[tuple[str, Any]]:
         yield "_variables", value.variables
     elif isinstance(value, Module):
         ignored = value._TF_MODULE_IGNORED_PROPERTIES
-        yield from ((name, part) for name, part in vars(value).items() if name not in ignored and name != "_awaiting")
+        yield from ((name, child) for name, child in vars(value).items() if name not in ignored and name != "_awaiting")
     elif isinstance(value, Trackable):
-        yield from value._parts()  # type: ignore[attr-defined]
+        yield from value._named_children()  # type: ignore[attr-defined]
 
 
 def _entries(value: Mapping[Any, Any]) -> PythonIterator[tuple[str, Any]]:
@@ -108,14 +108,14 @@ def _parts_of_optimizer(optimizer: Optimizer) -> PythonIterator[tuple[str, Any]]
 def _parts_of_layer(layer: Weights) -> PythonIterator[tuple[str, Any]]:
     renamed = next((names for classes, names in _RENAMED if isinstance(layer, classes)), dict[str, str]())
     direct: set[int] = set()
-    for name, part in vars(layer).items():
-        if name not in layer._internal and name not in _UNTRACKED and not isinstance(part, Metric):
-            direct.update(map(id, part if is_sequence(part) else (part,)))
-            yield renamed.get(name, name), part
+    for name, child in vars(layer).items():
+        if name not in layer._internal and name not in _UNTRACKED and not isinstance(child, Metric):
+            direct.update(map(id, child if is_sequence(child) else (child,)))
+            yield renamed.get(name, name), child
     if isinstance(layer, Functional):
         yield "_operations", layer._operations
     if isinstance(layer, Sequential):  # where layers stand in it, an input in front or not
-        yield "_functional", {"_operations": {str(1 + number): part for number, part in enumerate(layer.layers)}}
+        yield "_functional", {"_operations": {str(1 + number): layer for number, layer in enumerate(layer.layers)}}
     yield "optimizer", getattr(layer, "optimizer", None)
     loose = [weight for weight in layer._weights if id(weight) not in direct]
     if loose:

@@ -74,13 +74,13 @@ class Restoration:
 
     def _match(self, number: int, value: Any) -> bool:
         """Notes which object is meant; tells whether all its parts were there or will come by themselves."""
-        before = self.objects.get(number, lambda: None)()
-        if before is not None and before is not value and not isinstance(value, list | tuple | dict):
-            get_logger().warning(_INCONSISTENT, before, value)
+        matched = self.objects.get(number, lambda: None)()
+        if matched is not None and matched is not value and not isinstance(value, list | tuple | dict):
+            get_logger().warning(_INCONSISTENT, matched, value)
             return True
         if isinstance(value, list | tuple | dict) and not isinstance(value, TrackedList | TrackedDict):
             return self._match_parts(number, value)  # the object that holds it asks again
-        if before is None:
+        if matched is None:
             self.objects[number] = weakref.ref(value)
             if isinstance(value, Variable | Iterator):
                 self._ready.append((number, value))
@@ -95,24 +95,26 @@ class Restoration:
         absent = {
             name: child for name, child in self.nodes[number].children.items() if (number, name) not in self._edges
         }
-        parts = dict(children_of(value)) if absent else {}
+        children = dict(children_of(value)) if absent else {}
         for name, child in absent.items():
-            part = parts.get(name)
-            if part is not None and (self._match(child, part) or self._match_observed(child, value, name, part)):
+            child_value = children.get(name)
+            if child_value is not None and (
+                self._match(child, child_value) or self._match_observed(child, value, name, child_value)
+            ):
                 self._edges.add((number, name))
         return all((number, name) in self._edges for name in absent)
 
-    def _match_observed(self, number: int, owner: Any, name: str, part: Any) -> bool:
+    def _match_observed(self, number: int, owner: Any, name: str, child: Any) -> bool:
         """Puts a list that says when something comes into it in the place of a plain one; so for a dictionary."""
-        observed = tracked(part)
-        if observed is part:
+        observed = tracked(child)
+        if observed is child:
             return False
         for holder in (owner, *getattr(owner, "_roots", ())):
             if isinstance(holder, TrackedList):
                 list[Any].__setitem__(holder, int(name), observed)
             elif isinstance(holder, TrackedDict):
                 dict[str, Any].__setitem__(holder, name, observed)
-            elif isinstance(holder, Trackable) and vars(holder).get(name) is part:
+            elif isinstance(holder, Trackable) and vars(holder).get(name) is child:
                 holder.__dict__[name] = observed
             else:
                 continue
@@ -134,8 +136,8 @@ class Restoration:
 
     def _assign(self) -> None:
         """Gives the variables that were matched their values, all or none."""
-        ready, self._ready = self._ready, []
-        values = [(number, variable, self._value(number, variable)) for number, variable in ready]
+        assignable, self._ready = self._ready, []
+        values = [(number, variable, self._value(number, variable)) for number, variable in assignable]
         for number, variable, value in values:
             if value is not None:
                 _give(variable, value, self.nodes[number].key or "")

@@ -81,7 +81,7 @@ def test_shell_lists_the_lessons_and_asks_no_other_host(served: Served) -> None:
     names = served.page.locator(".jp-DirListing-itemText")
     names.get_by_text("00_start_here.ipynb").wait_for()
 
-    top = {lesson.place.partition("/")[0] for lesson in lessons()}
+    top = {lesson.relative_path.partition("/")[0] for lesson in lessons()}
     assert sorted(top) == sorted(name.strip() for name in names.all_inner_texts())
     assert (set(), []) == (others(served), served.errors)
 

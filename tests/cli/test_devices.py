@@ -21,7 +21,7 @@ REAL = DeviceInfo("GPU:1", "GPU", model="NVIDIA L4", card=1, memory=24 << 30)
 
 
 def test_simulated_gpu_is_labelled_and_a_real_one_is_not() -> None:
-    lines = devices.told([CPU, SIMULATED, REAL]).split("\n")
+    lines = devices.describe_devices([CPU, SIMULATED, REAL]).split("\n")
 
     assert [
         "device  model                   memory  card  bus id",
@@ -34,19 +34,21 @@ def test_simulated_gpu_is_labelled_and_a_real_one_is_not() -> None:
 def test_memory_in_use_has_a_column_once_it_is_known() -> None:
     used = DeviceInfo("GPU:0", "GPU", memory=5 << 30, memory_limit=1 << 30, in_use=512)
 
-    assert ["device  memory  limit  in use", "GPU:0   5 GiB   1 GiB  512 bytes"] == devices.told([used]).split("\n")
+    assert ["device  memory  limit  in use", "GPU:0   5 GiB   1 GiB  512 bytes"] == devices.describe_devices(
+        [used]
+    ).split("\n")
 
 
 def test_device_that_is_not_visible_is_called_hidden() -> None:
-    assert "hidden" in devices.told([DeviceInfo("GPU:0", "GPU", visible=False)])
+    assert "hidden" in devices.describe_devices([DeviceInfo("GPU:0", "GPU", visible=False)])
 
 
 def test_without_a_gpu_the_table_says_how_to_simulate_one() -> None:
-    assert "NBTF_SIMULATED_GPUS=4 nbtf devices" in devices.told([CPU])
+    assert "NBTF_SIMULATED_GPUS=4 nbtf devices" in devices.describe_devices([CPU])
 
 
 def test_why_there_is_no_real_gpu_is_told() -> None:
-    lines = devices.told([CPU], "CuPy is not installed.").split("\n")
+    lines = devices.describe_devices([CPU], "CuPy is not installed.").split("\n")
 
     assert ["", "No real GPU: CuPy is not installed. nbtf doctor says what mends it.", devices.HINT] == lines[-3:]
 
@@ -54,7 +56,10 @@ def test_why_there_is_no_real_gpu_is_told() -> None:
 def test_real_card_has_its_names_below_the_table() -> None:
     real = REAL._replace(card=5, bus_id="0000:8a:00.0", cuda=1)
 
-    assert "cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)" == devices.told([CPU, SIMULATED, real]).split("\n")[-1]
+    assert (
+        "cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)"
+        == devices.describe_devices([CPU, SIMULATED, real]).split("\n")[-1]
+    )
 
 
 def test_card_has_the_number_that_nvidia_smi_shows() -> None:
@@ -66,7 +71,7 @@ def test_card_has_the_number_that_nvidia_smi_shows() -> None:
 
 
 def test_with_a_gpu_the_table_says_nothing_more() -> None:
-    assert "NBTF_SIMULATED_GPUS" not in devices.told([CPU, SIMULATED])
+    assert "NBTF_SIMULATED_GPUS" not in devices.describe_devices([CPU, SIMULATED])
 
 
 def test_machine_that_makes_no_sense_is_said_in_one_line(

@@ -21,7 +21,7 @@ def found(monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, str]) -> dict[
     monkeypatch.setattr(doctor, "real_gpus", lambda environ: ())
     monkeypatch.setattr(doctor, "import_error", lambda package: None)
     monkeypatch.setattr(doctor, "front_end", lambda: ())
-    return {finding.what: finding for finding in doctor.findings()}
+    return {finding.subject: finding for finding in doctor.findings()}
 
 
 def without(name: str) -> dict[str, str]:

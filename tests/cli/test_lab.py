@@ -59,7 +59,9 @@ def test_edited_copy_is_kept_and_told(originals: list[lab.Lesson], tmp_path: Pat
     copies = lab.copy_tutorials(originals, tmp_path / "mine")
 
     assert "my work" == edited.read_text()
-    assert "Kept as you changed them: ja/01_first.ipynb." in lab.told(copies, tmp_path / "mine", "01_first.ipynb")
+    assert "Kept as you changed them: ja/01_first.ipynb." in lab.describe_copies(
+        copies, tmp_path / "mine", "01_first.ipynb"
+    )
 
 
 @pytest.mark.usefixtures("started")
@@ -81,11 +83,11 @@ def test_jupyter_trusts_copies_but_not_what_somebody_has_changed(tmp_path: Path)
 
 
 def test_copy_begins_with_the_lesson_and_not_with_an_installation(tmp_path: Path) -> None:
-    lesson = next(lesson for lesson in lab.lessons() if lesson.place == "00_start_here.ipynb")
+    lesson = next(lesson for lesson in lab.lessons() if lesson.relative_path == "00_start_here.ipynb")
     cells = json.loads(lesson.original.read_text(encoding="utf-8"))["cells"]
 
     lab.copy_tutorials([lesson], tmp_path)
-    copied = json.loads((tmp_path / lesson.place).read_text(encoding="utf-8"))["cells"]
+    copied = json.loads((tmp_path / lesson.relative_path).read_text(encoding="utf-8"))["cells"]
 
     assert cells[1:] == copied
     assert ["import nbtf as tf", "%devices --live", "import time"] == [
@@ -98,7 +100,7 @@ def test_no_copy_installs_what_is_here(tmp_path: Path) -> None:
 
     lab.copy_tutorials(lessons, tmp_path)
 
-    copies = {lesson.place: (tmp_path / lesson.place).read_text(encoding="utf-8") for lesson in lessons}
+    copies = {lesson.relative_path: (tmp_path / lesson.relative_path).read_text(encoding="utf-8") for lesson in lessons}
     assert [place for place, text in copies.items() if "%pip install" in text] == []
 
 
@@ -120,7 +122,7 @@ def test_folder_that_cannot_be_made_is_refused(
 
 
 def test_the_course_opens_at_its_door() -> None:
-    assert "00_start_here.ipynb" == lab.lessons()[0].place
+    assert "00_start_here.ipynb" == lab.lessons()[0].relative_path
 
 
 @pytest.mark.parametrize(
@@ -142,12 +144,12 @@ def test_the_course_opens_at_its_door() -> None:
 def test_language_is_the_one_asked_for_or_the_usual_one(
     asked: str | None, usual: str, language: str, originals: list[lab.Lesson]
 ) -> None:
-    assert language == lab.asked_language(originals, asked, usual)
+    assert language == lab.choose_language(originals, asked, usual)
 
 
 def test_language_that_nobody_translated_into_is_refused(originals: list[lab.Lesson]) -> None:
     with pytest.raises(CommandError, match=r"no tutorials in 'fr'; there are en, ja, zh_CN"):
-        lab.asked_language(originals, "fr", "")
+        lab.choose_language(originals, "fr", "")
 
 
 def test_asked_language_is_opened_and_is_that_of_the_views(started: list[list[str]], tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Computer:
 
     def findings(self, **environ: str) -> dict[str, Finding]:
         monitor = runtime.CardMonitor(lambda: self.nvml)
-        return {finding.what: finding for finding in real_gpus.real_gpus(environ, monitor)}
+        return {finding.subject: finding for finding in real_gpus.real_gpus(environ, monitor)}
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_computer_without_driver_and_cupy_lacks_two_things(computer: Computer) -
     computer.driver, computer.packages, computer.nvml = None, [], FakeNVML(broken=NVMLError("Not Found"))
 
     assert [("NVIDIA driver", "missing"), ("CuPy", "missing")] == [
-        (finding.what, finding.state) for finding in computer.findings().values()
+        (finding.subject, finding.state) for finding in computer.findings().values()
     ]
 
 
@@ -192,7 +192,7 @@ def test_nvml_that_does_not_answer_says_why(computer: Computer, broken: Exceptio
     def load() -> Any:
         raise broken
 
-    finding = next(one for one in real_gpus.real_gpus({}, runtime.CardMonitor(load)) if one.what == "NVML")
+    finding = next(one for one in real_gpus.real_gpus({}, runtime.CardMonitor(load)) if one.subject == "NVML")
 
     assert state == finding.state
     assert ("nbtf[nvml]" if state == "missing" else str(broken)) in finding.text

@@ -22,7 +22,7 @@ def test_real_gpus_that_are_switched_off_are_noted() -> None:
     ("name", "value"), [("NBTF_LIVE", "inline"), ("NBTF_GPU", "auto"), ("NBTF_SIMULATED_GPUS", "0")]
 )
 def test_value_that_can_be_read_is_ok(name: str, value: str) -> None:
-    assert [("ok", name)] == [(finding.state, finding.what) for finding in variables({name: value})]
+    assert [("ok", name)] == [(finding.state, finding.subject) for finding in variables({name: value})]
 
 
 def test_simulated_machine_is_told_in_words() -> None:
@@ -42,5 +42,5 @@ def test_simulated_machine_is_told_in_words() -> None:
 def test_value_that_cannot_be_read_is_wrong_and_comes_with_those_that_can(name: str, says: str) -> None:
     (finding,) = variables({name: "many"})
 
-    assert ("wrong", name) == (finding.state, finding.what)
+    assert ("wrong", name) == (finding.state, finding.subject)
     assert finding.text.startswith(says)

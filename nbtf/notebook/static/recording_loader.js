@@ -75,13 +75,13 @@ async function programFor(model, asker) {
       sheet.textContent = style;
       document.head.append(sheet);
       RECORDINGS.programs.set(name, program);
-      program.useWords(words);
+      program.speak(words);
     }
   }
   return RECORDINGS.programs.get(name);
 }
 
-// {ask(question), live(), onLive(callback)}: an answer comes when the kernel has time, which may be never.
+// {ask(question), live()}: an answer comes when the kernel has time, which may be never.
 function askerOf(model) {
   const questions = new Map();
   let asked = 0;
@@ -99,23 +99,16 @@ function askerOf(model) {
       questions.set(++asked, { resolve, reject, parts: [] });
       model.send({ kind: "ask", number: asked, ...question });
     });
-  return { ask, ...connectionOf(model) };
+  return { ask, live: connectionOf(model) };
 }
 
 function bytesOf(part) {
   return part.buffer ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength) : new Uint8Array(part);
 }
 
-// Whether the model's kernel is there, and who is told when it has gone. A page that does not say counts as connected.
+// Tells whether the model's kernel is there. A page that does not say counts as connected.
 function connectionOf(model) {
-  let raw = null;
-  const told = [];
-  const live = () => raw?.comm_live !== false;
-  Promise.resolve(model.widget_manager?.get_model?.(model.get("ident")))
-    .then((whole) => {
-      raw = whole;
-      for (const event of ["comm_live_update", "close", "destroy"]) raw?.on?.(event, () => told.forEach((tell) => tell()));
-    })
-    .catch(() => {});
-  return { live, onLive: (tell) => told.push(tell) };
+  let whole = null;
+  Promise.resolve(model.widget_manager?.get_model?.(model.get("ident"))).then((all) => (whole = all), () => {});
+  return () => whole?.comm_live !== false && !whole?.comm?.jsServicesComm?.isDisposed;
 }

@@ -2,16 +2,25 @@
 
 import { clock, h, keepKey, put } from "./dom.js";
 import { showScene } from "./tabs.js";
-import { WORDS, fill } from "./words.js";
+import { WORDS, fill, useWords } from "./words.js";
+
+const LOOK_EVERY = 1000; // milliseconds between two looks whether the kernel is there: a page is not told of all that ends it
+
+let language = "en";
+
+// Takes the words of a language, or the English ones.
+export function speak(words) {
+  language = words?.lang ?? "en";
+  useWords(words);
+}
 
 // `asker` asks the kernel, and knows whether it is there (see recording_loader.js).
 export function showRecording(still, scene, asker) {
   const taken = Date.now() / 1000;
   const note = h("p", { class: "nbtf-note", role: "status" });
-  const root = h("div", { class: "nbtf-recording", onkeydown: keepKey });
+  const root = h("div", { class: "nbtf-recording", lang: language, onkeydown: keepKey });
   const say = () => put(note, asker.live() ? "" : fill(WORDS.recording.asOf, { time: clock(taken) }));
   still.replaceWith(root);
   showScene(root, scene).append(note);
-  asker.onLive(say);
-  say();
+  const watch = setInterval(() => (say(), asker.live() || clearInterval(watch)), LOOK_EVERY);
 }

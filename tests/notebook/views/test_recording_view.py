@@ -112,7 +112,7 @@ def test_page_is_sent_the_program_and_the_scene(live: Shell, sent: list[Message]
 
     program, scene = ask(view, sent, what="program", language="en"), ask(view, sent, what="scene")
 
-    assert re.search(r"^export \{ showRecording, useWords \};$", program["script"], re.MULTILINE)
+    assert re.search(r"^export \{ showRecording, speak \};$", program["script"], re.MULTILINE)
     assert ".nbtf-recording" in program["style"]
     assert None is program["words"]
     assert {"timeline", "memory"} <= scene.keys()

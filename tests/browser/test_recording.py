@@ -1,0 +1,207 @@
+"""Does a recording come alive in a notebook, and stay readable when the kernel is busy, gone, or was never there?"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.lab import NOTEBOOK, Lab
+from tests.browser.lab_server import environment
+
+START = """\
+import numpy as np
+import nbtf as tf
+_ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+%load_ext nbtf"""
+STEP = """\
+with tf.runtime.recording() as record:
+    with tf.device("GPU:1"):
+        a = tf.random.normal([256, 256])
+        for _ in range(20):
+            a = tf.matmul(a, a)
+        b = tf.identity(a)
+    del a
+record"""
+VIEW, STILL = ".nbtf-recording", "[data-nbtf-recording]"
+SPAN, DETAIL = f"{VIEW} .nbtf-time-span", f"{VIEW} .nbtf-plane-detail"
+WHOLE = r"0 ns to (\S+ .s).*"
+
+
+@pytest.fixture
+def shown(lab: Lab) -> Lab:
+    """A notebook whose last cell shows a recording."""
+    lab.open(START, STEP, "import time\nwhile True: time.sleep(0.01)")
+    lab.run(0, 1)
+    wait_for_view(lab)
+    return lab
+
+
+def wait_for_view(lab: Lab) -> None:
+    lab.page.locator(f"{VIEW} .nbtf-time svg text").first.wait_for()
+    lab.page.locator(VIEW).first.scroll_into_view_if_needed()
+
+
+def span(lab: Lab) -> str:
+    lab.next_frame()
+    return lab.page.locator(SPAN).inner_text()
+
+
+def brush(lab: Lab) -> None:
+    """Chooses half of the time by mouse."""
+    sides = lab.page.locator(f"{VIEW} .nbtf-time-overview").bounding_box()
+    assert sides is not None
+    middle = sides["y"] + sides["height"] / 2
+    lab.page.mouse.move(sides["x"] + sides["width"] / 4, middle)
+    lab.page.mouse.down()
+    lab.page.mouse.move(sides["x"] + sides["width"] * 3 / 4, middle, steps=3)
+    lab.page.mouse.up()
+
+
+def zoom(lab: Lab) -> None:
+    """Zooms in by key."""
+    lab.page.locator(f"{VIEW} .nbtf-time-lane").last.focus()
+    lab.page.keyboard.press("+")
+
+
+@pytest.mark.parametrize("choose", [brush, zoom], ids=["mouse", "keys"])
+def test_reader_chooses_what_is_shown(shown: Lab, choose: Callable[[Lab], None]) -> None:
+    before, cells = span(shown), shown.page.locator(".jp-Notebook .jp-Cell").count()
+
+    choose(shown)
+
+    assert re.fullmatch(WHOLE, before)
+    assert not re.fullmatch(WHOLE, span(shown))
+    assert cells == shown.page.locator(".jp-Notebook .jp-Cell").count()  # no key went to the notebook
+
+
+def test_block_says_op_shape_reason_and_line(shown: Lab) -> None:
+    shown.page.locator(f"{VIEW} .nbtf-time [data-op]").last.click()
+    shown.next_frame()
+
+    texts = " ".join(shown.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
+    assert re.search(r"MatMul +GPU:1 +\[256, 256\] float32, 256 KiB", texts)
+    assert re.search("why: .*tf.device", texts)
+    assert "cell 2, line 5: a = tf.matmul(a, a)" in texts
+
+
+def test_memory_is_gone_through_step_by_step(shown: Lab) -> None:
+    shown.page.locator(VIEW).get_by_role("tab", name="Memory").click()
+    plane = shown.page.locator(f"{VIEW} .nbtf-plane")
+    plane.focus()
+    last = int(plane.get_attribute("aria-valuenow") or "")
+
+    for _ in range(3):
+        shown.page.keyboard.press("ArrowLeft")
+    for key in ("ArrowUp", "ArrowUp", "Enter"):  # the lowest is TensorFlow's scratch
+        shown.page.keyboard.press(key)
+    shown.next_frame()
+
+    assert str(last - 3) == plane.get_attribute("aria-valuenow")
+    assert re.search("256 KiB.*made in cell 2, line", shown.page.locator(DETAIL).inner_text())
+
+
+def test_view_zooms_while_a_cell_runs(shown: Lab) -> None:
+    shown.start(2)
+    shown.wait(f"{shown.kernel}.status == 'busy'")
+    brush(shown)
+    during = shown.status(), span(shown)
+    shown.interrupt()
+
+    assert "busy" == during[0]
+    assert not re.fullmatch(WHOLE, during[1])
+
+
+def test_view_comes_back_after_a_reload(shown: Lab) -> None:
+    shown.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    shown.page.reload()
+    shown.wait(f"{NOTEBOOK}?.context?.isReady")
+    shown.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
+
+    wait_for_view(shown)
+
+    assert 0 == shown.page.locator(STILL).count()
+
+
+@pytest.mark.parametrize("end", [Lab.restart, Lab.shut_down], ids=["restart", "shutdown"])
+def test_view_stays_when_the_kernel_goes_and_says_so(shown: Lab, end: Callable[[Lab], None]) -> None:
+    end(shown)
+    shown.wait("document.querySelector('.nbtf-recording .nbtf-note').textContent.startsWith('As of')")
+    brush(shown)
+
+    assert not re.fullmatch(WHOLE, span(shown))
+
+
+def test_stored_notebook_shows_the_picture_and_has_nothing_else(shown: Lab) -> None:
+    shown.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    file = shown.server.notebooks / f"{shown.name}.ipynb"
+    text = file.read_text(encoding="utf-8")
+    data = json.loads(text)["cells"][1]["outputs"][-1]["data"]
+    shown.shut_down()
+    shown.page.reload()
+    shown.page.locator(STILL).wait_for()
+
+    assert {"image/svg+xml", "text/html", "text/plain"} == data.keys()
+    assert not re.search("timelineScene|_esm|widget-view", text)
+    assert shown.page.locator(STILL).evaluate("still => still.complete && still.naturalWidth > 600")
+    assert 0 == shown.page.locator(VIEW).count()
+
+
+def test_page_of_nbconvert_shows_the_picture_without_a_network(shown: Lab, windows: Callable[..., Any]) -> None:
+    shown.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    file = shown.server.notebooks / f"{shown.name}.ipynb"
+    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html", str(file)]
+    subprocess.run(command, env=environment(shown.server.home), check=True, capture_output=True)
+
+    page = windows(offline=True).new_page()
+    page.goto(file.with_suffix(".html").as_uri())
+    picture = page.locator(STILL)
+
+    assert picture.evaluate("still => still.complete && still.naturalWidth > 600")
+    assert "GPU:1" in (picture.get_attribute("alt") or "")
+    page.close()
+
+
+def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_language(lab: Lab) -> None:
+    lab.open(START, STEP, "record")
+    lab.page.evaluate("() => document.documentElement.lang = 'ja'")
+    lab.run(0, 1, 2)
+
+    lab.wait("document.querySelectorAll('.nbtf-recording[lang=ja] .nbtf-time svg text').length > 0")
+    lab.output(2).scroll_into_view_if_needed()
+    lab.wait("document.querySelectorAll('.nbtf-recording').length == 2")
+
+    assert "タイムライン" == lab.page.locator(f"{VIEW} [role=tab]").first.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_axe_finds_nothing(new_lab: Callable[..., Lab], theme: str) -> None:
+    lab = new_lab()
+    lab.server.theme(theme)
+    lab.open(START, STEP)
+    lab.run(0, 1)
+    wait_for_view(lab)
+
+    problems = lab.axe(VIEW)
+    lab.page.locator(VIEW).get_by_role("tab", name="Memory").click()
+    problems += lab.axe(VIEW)
+
+    assert [] == problems
+
+
+@pytest.mark.parametrize("width", [600, 1366])
+def test_view_fits_its_output(new_lab: Callable[..., Lab], width: int) -> None:
+    lab = new_lab(viewport={"width": width, "height": 900})
+    lab.open(START, STEP)
+    lab.run(0, 1)
+    wait_for_view(lab)
+
+    assert 0 == lab.overflow(VIEW)
+    lab.page.locator(VIEW).get_by_role("tab", name="Memory").click()
+    lab.next_frame()
+    assert 0 == lab.overflow(VIEW)

@@ -397,8 +397,8 @@ class Recording:
         return self._recorder.snapshot(last)
 
     @property
-    def events(self) -> tuple[Event, ...]:
-        """The events, the oldest first; the recorder's capacity bounds them, not the totals."""
+    def events(self) -> Sequence[Event]:
+        """The events, the oldest first, made when they are looked at; the recorder's capacity bounds them."""
         return self._recorder.snapshot().events
 
     @property

@@ -3,10 +3,11 @@
 An entry is written together with the change that it tells of, in one block that no interrupt divides; see `bfc.py`. It
 waits until it is handed to whoever listens: a free is told by the next look, since nobody runs when memory dies.
 
-    subject, number, None, in use and pool afterwards, region, address, bytes charged, bytes asked for, label
+    subject, number, in use and pool afterwards, region, address, bytes charged, bytes asked for, label
 
 Of what was refused, the region is None, and the largest free piece and the limit stand for address and charge. Nobody
-looks at a clock here: an entry has the time of the note that follows it.
+looks at a clock here: an entry has the time of the note that follows it. All entries stand in one list, behind each
+other: tuples that wait would cost the garbage collector more than the program.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 Entry: TypeAlias = "tuple[Any, ...]"
-Box: TypeAlias = "list[list[Entry]]"
+ENTRY = 9
+"""So much stands in an entry."""
+Box: TypeAlias = "list[list[Any]]"
 """Where entries go, as many at a time as have waited."""
 
 

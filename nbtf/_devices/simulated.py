@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -35,7 +34,7 @@ from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growt
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site, Where
 from nbtf._locks import new_lock
-from nbtf._types import as_dtype, float32
+from nbtf._types import DType, as_dtype, float32
 from nbtf.errors import ResourceExhaustedError
 
 # TensorFlow's own buffer, taken just before the first op. Source: BaseGPUDevice::InitScratchBuffers, gpu_device.cc.
@@ -47,10 +46,8 @@ _LOOK_PART = 1 / 16
 _LOOK_SECONDS = 0.1
 # What is left to the rest of the program: kernels need room for intermediate results.
 _LEFT_FREE = 64 << 20
-
-
-_label_of: Callable[[Any], Label] = partial(cast("Any", tuple).__new__, Label)
-"""Makes a label of a tuple in a third of the time: an op has one."""
+_REMEMBERED = 4096
+"""Requests of ops that are remembered, with the labels of their results."""
 
 
 def open_card(card: PhysicalGPU) -> Driver:
@@ -111,6 +108,7 @@ class SimulatedGPU(GPU):
         self.allocator = allocator
         self.memory = BFCMemory(allocator)
         self._scratch: Chunk | None = None
+        self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0
         self._look_again = 0.0
@@ -292,10 +290,12 @@ class SimulatedGPU(GPU):
         """Takes the memory of all results whose size is known before the kernel has run."""
         total = 0
         for shape, dtype in specs:
-            if None in shape:
-                return
-            label = _label_of((op.type, dtype.name, shape, site))
-            nbytes = math.prod(label.shape) * dtype.size
+            try:
+                nbytes, label = self._requests[op, shape, dtype, id(site)]
+            except KeyError:
+                if None in shape:
+                    return
+                nbytes, label = self._new_request(op, cast("tuple[int, ...]", shape), dtype, site)
             chunk = self.allocator.allocate(nbytes, label)
             if chunk is None and nbytes:
                 raise self._card_is_full(nbytes, label)
@@ -303,6 +303,14 @@ class SimulatedGPU(GPU):
             total += nbytes
         if total >= _WORTH_A_LOOK:
             self._look_at_computer(total)
+
+    def _new_request(self, op: Runnable, shape: tuple[int, ...], dtype: DType, site: Site | Where) -> tuple[int, Label]:
+        """Returns bytes and label of a result: the same as long as they are remembered, as is the place."""
+        if len(self._requests) >= _REMEMBERED:
+            self._requests.clear()
+        request = math.prod(shape) * dtype.size, Label(op.type, dtype.name, shape, site)
+        self._requests[op, shape, dtype, id(site)] = request
+        return request
 
     def _owned(
         self, op: Runnable, results: list[Any], arrays: list[Any], holds: list[Chunk | None], site: Any

@@ -13,12 +13,7 @@ Site: TypeAlias = "tuple[str, int] | None"
 """File name and line of the code that caused something."""
 
 
-class Part(NamedTuple):
-    """What the program runs: a node of a graph by its name, the replica of a strategy by its number, or neither.
-
-    `phase` and `layer` are of a training step, and `holder` says what results are kept for; see `_runtime/phases.py`.
-    """
-
+class _Names(NamedTuple):
     node: str | None = None
     replica: int | None = None
     phase: str = ""
@@ -26,7 +21,18 @@ class Part(NamedTuple):
     holder: str = "temporary"
 
 
-NOWHERE = Part()
+class Part(_Names):
+    """What the program runs: a node of a graph by its name, the replica of a strategy by its number, or neither.
+
+    `phase` and `layer` are of a training step, and `holder` says what results are kept for; see `_runtime/phases.py`.
+    """
+
+    places: dict[int, Where]
+    """Where it ran, by the address of the instruction: each place is one object, however often it is passed."""
+
+    def __init__(self, *names: str | int | None, **named: str | int | None) -> None:
+        """Begins without places."""
+        self.places = {}
 
 
 Where: TypeAlias = "tuple[CodeType | None, int, Part]"
@@ -35,6 +41,9 @@ Where: TypeAlias = "tuple[CodeType | None, int, Part]"
 Python finds the line of an instruction by reading a table from its start: 7 µs in a cell of 200 lines. The code itself
 is all that is kept alive, no frame and no variable.
 """
+
+NOWHERE = Part()
+NO_PLACE: Where = None, 0, NOWHERE
 
 _PACKAGE = __name__.partition(".")[0]
 _IS_OURS: dict[str, bool] = {}
@@ -51,10 +60,17 @@ def whereabouts(part: Part, inner: int = 0) -> Where:
         frame: Any = sys._getframe(1 + inner)
         while _IS_OURS[frame.f_globals["__name__"]]:
             frame = frame.f_back
-        return frame.f_code, frame.f_lasti, part
     except (KeyError, AttributeError, ValueError):  # a module seen for the first time, or the end of the stack
         frame = _outside(sys._getframe(1))
-        return (None, 0, part) if frame is None else (frame.f_code, frame.f_lasti, part)
+        if frame is None:
+            return None, 0, part
+    code, instruction = frame.f_code, frame.f_lasti
+    where = part.places.get(id(code) + instruction)  # instructions stand inside their code
+    if where is None or where[0] is not code:
+        if len(part.places) >= _PLACES:
+            part.places.clear()
+        where = part.places[id(code) + instruction] = code, instruction, part
+    return where
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
@@ -79,6 +95,8 @@ _Lines: TypeAlias = "tuple[CodeType, list[int], list[int | None]]"
 _LINES: dict[int, _Lines] = {}
 _REMEMBERED = 256
 """Tables of lines kept; they keep their code alive."""
+_PLACES = 4096
+"""Places kept of each part; likewise."""
 
 
 def site_of(where: Where) -> Site:

@@ -14,6 +14,9 @@ from nbtf._runtime.events import Copied, Event, OpExecuted
 Lanes: TypeAlias = "tuple[tuple[str, ...], float]"
 """The devices that something keeps busy, and for how many seconds."""
 
+WAIT: Lanes = (), -1.0
+"""What lets all devices finish before anything else begins: another cell, or another machine."""
+
 
 def lanes_of(events: Sequence[Event]) -> Lanes | None:
     """Returns which devices the op or the copy that events tell of keeps busy; None if its time is not modelled."""
@@ -49,8 +52,19 @@ class Clock:
         return start
 
     def wait(self) -> None:
-        """Lets all devices finish before anything else begins: another cell, or another machine."""
+        """Lets all devices finish before anything else begins."""
         self._begin, self._free = max(self._free.values(), default=self._begin), {}
+
+    def starts(self, lanes: Sequence[Lanes | None]) -> list[float | None]:
+        """Returns when each of many things begins; None for what is not on the clock."""
+        if not any(lanes):
+            return [None] * len(lanes)
+        starts: list[float | None] = []
+        for each in lanes:
+            if each is WAIT:
+                self.wait()
+            starts.append(None if each is None or each is WAIT else self.run(each))
+        return starts
 
     def stamped(self, events: Sequence[Event], lanes: Lanes | None) -> list[Event]:
         """Returns the events of one op or copy with its start."""

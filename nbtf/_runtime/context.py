@@ -294,22 +294,24 @@ class Context:
         if observers.functions and observers.telling:
             return None
         node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
-        constants: list[int] = []
+        constants: list[int] | None = None
         try:
             if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is self.host):
+                constants = []
                 self._count_constants(constants, op, device, scope, given, inputs)
             if self.log is not None and node is None:
-                for _ in constants:
+                for _ in constants or ():
                     self.log("_EagerConst", device.name)
                 self.log(op.type, device.name)
-            if not observers.note_takers and not observers.functions:
+            if not observers.takers:
                 return None
             where = whereabouts(part_of(scope), frames)
             start = where, next_number(), time(), constants or None
             if observers.functions:
                 observers.tell(events_of_begin(op, device, reason, start))
         except BaseException:
-            self.constants.forget(constants)
+            if constants is not None:
+                self.constants.forget(constants)
             raise
         return start
 

@@ -47,7 +47,7 @@ class OpRecord(Protocol):
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]: ...
 
 
-def execute(  # noqa: C901  # the list of what happens to an op, each on its condition
+def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each on its condition
     op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None
 ) -> Any:
     """Runs an op: what happens to it, in order.
@@ -79,12 +79,11 @@ def execute(  # noqa: C901  # the list of what happens to an op, each on its con
     try:
         if context.settings.device_policy != "silent":
             check_policy(context, op, tensors, runner, name)
-        buffers = [
-            tensor
-            if tensor.__class__ is Tensor and tensor._device is runner and not tensor._host
-            else moved(context, op, tensor, runner, where)
-            for tensor in tensors
-        ]
+        buffers = tensors
+        for tensor in tensors:
+            if tensor.__class__ is not Tensor or tensor._device is not runner or tensor._host:
+                buffers = [moved(context, op, tensor, runner, where) for tensor in tensors]
+                break
         started = 0.0 if where is None or runner.models_time else perf_counter()
         try:
             specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)

@@ -5,29 +5,32 @@ at hand, and whoever looks makes events of it. First in a note stands its subjec
 op, where it ran and on what shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
 devices, records of ops, and code.
 
-    subject, number and time of its end, code and instruction and part (the place in the program),
-    number and time of its begin, seconds as measured (None where time is modelled),
+    subject, number and time of its end, place in the program, number and time of its begin,
+    seconds as measured (None where time is modelled),
     in use and pool of the device afterwards (None where nothing was taken, or a journal says so; see `pieces.py`),
     None, or the numbers of constants before an op and of its allocations where there are several
 
-Numbers are even; the odd one before belongs to the same note. The entries of a journal are notes, too, that begin with
-subject and number.
+Numbers are even; the odd one before belongs to the same note. The notes that wait stand behind each other in one list,
+without tuples around them: a garbage collector that goes through a hundred thousand tuples costs more than the notes.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter, time
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from nbtf._devices.base import Device, Made, Memory, Runnable, nbytes_of
-from nbtf._devices.sites import NOWHERE, Site, Where, site_of
+from nbtf._devices.sites import NO_PLACE, Site, Where, site_of
 from nbtf._runtime.clock import Lanes, lanes_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
-SUBJECT, NUMBER, TIME, PART, LEVEL = 0, 1, 2, 5, 9
+SUBJECT, NUMBER, TIME, WHERE, FIRST, BEGAN, SECONDS, LEVEL, MORE = range(9)
+NOTE = 9
+"""So much stands in a note."""
 
 Begun: TypeAlias = "tuple[Where, int, float, Sequence[int] | None]"
 """Of an op that is about to run: place, number, time, numbers of the events of its constants."""
@@ -52,32 +55,37 @@ class Subject(Protocol):
     sample: Sequence[Event]
     """What every note of it stands for, but for numbers, times and places."""
 
-    def events(self, note: Note) -> list[Event]:
-        """Returns what the note stands for, in order."""
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns what the note stands for, in order; `start` is when that began on the modelled clock."""
         ...
 
-    def events_afterwards(self, note: Note) -> list[Event]:
+    def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns what is told when the note is taken; of an op, all but that it began."""
         ...
 
 
 def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int = 1) -> list[Event]:
     more = [0] * constants, [0] * results
-    return subject.events((subject, 0, 0.0, None, 0, NOWHERE, 0, 0.0, 0.0, (0, 0), more))
+    return subject.events((subject, 0, 0.0, NO_PLACE, 0, 0.0, 0.0, (0, 0), more))
 
 
 # Ops
+
+_placed: Callable[[Any], OpPlaced] = partial(cast("Any", tuple).__new__, OpPlaced)
+_executed: Callable[[Any], OpExecuted] = partial(cast("Any", tuple).__new__, OpExecuted)
+"""Make an event of a tuple in a third of the time: there may be a million."""
 
 
 def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
     """Returns what is told before an op runs: its constants, and where it will be."""
     where, seq, now, numbers = start
     place = place_of(where)
-    found: list[Event] = []
+    events: list[Event] = []
     for number in numbers or ():  # the host has the value: nothing is made
-        found.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *place))
-        found.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *place))
-    return [*found, OpPlaced(op.type, device.name, reason, seq, now, *place)]
+        events.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *place))
+        events.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *place))
+    events.append(_placed((op.type, device.name, reason, seq, now, *place)))
+    return events
 
 
 class OpSubject:
@@ -110,27 +118,29 @@ class OpSubject:
         self.sample = _sample(self, constants or 0, len(made))
         self.lanes = lanes_of(self.sample)
 
-    def events(self, note: Note) -> list[Event]:
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns what the note stands for, in order."""
-        where, first, began, more = note[3:6], note[6], note[7], note[10]
-        start = where, first, began, more and more[0]
-        return [*events_of_begin(self._op, self._device, self._reason, start), *self.events_afterwards(note)]
+        _, _, _, where, first, began, _, _, more = note
+        begun = where, first, began, more and more[0]
+        events = events_of_begin(self._op, self._device, self._reason, begun)
+        return [*events, *self.events_afterwards(note, start)] if self._runner is not None else events
 
-    def events_afterwards(self, note: Note) -> list[Event]:
+    def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns what is told when the op has run."""
         if self._runner is None:
             return []
-        last, now, place = note[1], note[2], place_of(note[3:6])
-        seconds, level, more = note[8:]
-        found: list[Event] = []
+        _, last, now, where, _, _, seconds, level, more = note
+        place = place_of(where)
+        events: list[Event] = []
         if self.memory is not None:
             numbers = [last - 1] if len(self._outputs) == 1 else more[1]
             in_use, pool = level
             for spec, number in zip(self._outputs, numbers, strict=True):
                 if spec.nbytes:
-                    found.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *place))
+                    events.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *place))
         timed = self._timed or self._runner.time_of(self._op, (), (), seconds)
-        return [*found, OpExecuted(self._op.type, self._device.name, self._outputs, *timed, last, now, *place)]
+        events.append(_executed((self._op.type, self._device.name, self._outputs, *timed, last, now, *place, start)))
+        return events
 
 
 _SUBJECTS: dict[tuple[Any, ...], OpSubject] = {}
@@ -149,7 +159,7 @@ def note_of_failure(op: Runnable, device: Device, reason: Reason, start: Begun) 
     """Returns the note of an op that did not finish."""
     where, first, began, constants = start
     subject = OpSubject(op, device, reason, len(constants or ()))
-    return subject, next_number(), began, *where, first, began, None, None, (constants, None)
+    return subject, next_number(), began, where, first, began, None, None, (constants, None)
 
 
 class Desk(Protocol):
@@ -194,7 +204,7 @@ def take_note_of_op(
     """
     device, runner, reason = placed
     seconds = None if runner.models_time else perf_counter() - started if started else 0.0
-    (code, instruction, part), first, began, constants = start
+    where, first, began, constants = start
     count = more = None
     if constants is not None:
         count, more = len(constants), (constants, None)
@@ -215,7 +225,7 @@ def take_note_of_op(
     except KeyError:
         subject = _new_subject(key, reason)
     level = None if subject.memory is None else subject.memory.level()
-    note = subject, last, time(), code, instruction, part, first, began, seconds, level, more
+    note = subject, last, time(), where, first, began, seconds, level, more
     for take in desk.takers:
         take(note)
     if last > desk.due:
@@ -239,13 +249,14 @@ class CopySubject:
         self.sample = _sample(self)
         self.lanes = lanes_of(self.sample)
 
-    def events(self, note: Note) -> list[Event]:
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns the copy, and the memory that it took."""
-        last, now, place, measured, level = note[1], note[2], place_of(note[3:6]), note[8], note[9]
+        _, last, now, where, _, _, measured, level, _ = note
+        place = place_of(where)
         source, target, nbytes = self._source, self._target, self._nbytes
         link = source if target.on_host else target  # a GPU's link is the slow one
         seconds, modelled = link.copy_time_of(nbytes, measured)
-        copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place)
+        copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place, start)
         if self.memory is None:
             return [copied]
         in_use, pool = level
@@ -266,7 +277,8 @@ def note_of_copy(source: Device, target: Device, kind: CopyKind, nbytes: int, se
             _COPIES.clear()
         subject = _COPIES[key] = CopySubject(*key)
     level = None if subject.memory is None else subject.memory.level()
-    return subject, next_number(), time(), *where, 0, 0.0, seconds, level, None
+    number = next_number()
+    return subject, number, time(), where, number, 0.0, seconds, level, None
 
 
 class EventSubject:
@@ -280,18 +292,27 @@ class EventSubject:
         self.sample = [event]
         self.lanes = lanes_of(self.sample)
 
-    def events(self, note: Note) -> list[Event]:
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns the event."""
-        return self.sample
+        return self.sample if start is None else [cast("Any", event)._replace(start=start) for event in self.sample]
 
     events_afterwards = events
 
 
 def note_of_event(event: Event) -> Note:
     """Returns the note of an event that was made elsewhere."""
-    return EventSubject(event), event.seq, event.time, None, 0, NOWHERE, 0, 0.0, None, None, None
+    return EventSubject(event), event.seq, event.time, NO_PLACE, event.seq, 0.0, None, None, None
 
 
-def place_of(where: Where) -> tuple[Site, str | None, int | None, str, str]:
+Place: TypeAlias = "tuple[Site, str | None, int | None, str, str]"
+_PLACES: dict[int, tuple[Where, Place]] = {}
+
+
+def place_of(where: Where) -> Place:
     """Returns what stands last in every event: site, graph node, replica, phase, layer."""
-    return site_of(where), *where[2][:4]
+    entry = _PLACES.get(id(where))
+    if entry is None or entry[0] is not where:
+        if len(_PLACES) >= _REMEMBERED:
+            _PLACES.clear()
+        entry = _PLACES[id(where)] = where, (site_of(where), *where[2][:4])
+    return entry[1]

@@ -78,7 +78,7 @@ def part_of(scope: Scope | None) -> Part:
     Where nobody says a phase, what a tape hears is of the forward one.
     """
     said = _SAID.get()
-    if said is _NOTHING and scope is None:
+    if said is _NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
         return NOWHERE
     if said.owner is not None and said.owner() is None:
         said = _current()

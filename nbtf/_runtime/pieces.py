@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from nbtf._devices.base import Device, Label, told
-from nbtf._devices.journal import Entry, Journal
+from nbtf._devices.journal import ENTRY, Entry, Journal
 from nbtf._devices.sites import NOWHERE, Part, Site
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
-from nbtf._runtime.notes import TIME, next_number, place_of
+from nbtf._runtime.notes import next_number, place_of
 
 SCRATCH = "scratch"
 
@@ -23,33 +26,29 @@ class PieceSubject:
         self._event, self.holder = event, device.name
         self.sample: list[Event] = [event(device.name, 0, 0, 0, 0, 0.0)]
 
-    def events(self, note: Entry) -> list[Event]:
+    def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
-        _, number, now, in_use, pool, region, address, size, requested, label = note
+        _, number, in_use, pool, region, address, size, requested, label = entry
         site, node, replica, phase, layer, holder = _origin(label)
-        return [
-            self._event(
-                device=self.holder,
-                nbytes=requested,
-                in_use=in_use,
-                pool=pool,
-                seq=number,
-                time=now,
-                site=site,
-                node=node,
-                replica=replica,
-                phase=phase,
-                layer=layer,
-                region=region.number,
-                offset=address - region.address,
-                size=size,
-                region_size=region.size,
-                label=_label(label),
-                holder=holder,
-            )
-        ]
-
-    events_afterwards = events
+        return self._event(
+            device=self.holder,
+            nbytes=requested,
+            in_use=in_use,
+            pool=pool,
+            seq=number,
+            time=now,
+            site=site,
+            node=node,
+            replica=replica,
+            phase=phase,
+            layer=layer,
+            region=region.number,
+            offset=address - region.address,
+            size=size,
+            region_size=region.size,
+            label=_label(label),
+            holder=holder,
+        )
 
 
 class RefusalSubject:
@@ -64,16 +63,14 @@ class RefusalSubject:
         self.holder = device.name
         self.sample: list[Event] = [Refused(device.name, 0, 0, 0, 0, 0, 0, 0.0)]
 
-    def events(self, note: Entry) -> list[Event]:
+    def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
-        _, number, now, in_use, pool, _, largest, limit, requested, label = note
+        _, number, in_use, pool, _, largest, limit, requested, label = entry
         *_, holder = origin = _origin(label)
         place, own = origin[:5], _label(label)
-        return [
-            Refused(self.holder, requested, in_use, pool, largest, limit, number, now, *place, label=own, holder=holder)
-        ]
-
-    events_afterwards = events
+        return Refused(
+            self.holder, requested, in_use, pool, largest, limit, number, now, *place, label=own, holder=holder
+        )
 
 
 def journal_of(device: Device) -> Journal:
@@ -81,17 +78,10 @@ def journal_of(device: Device) -> Journal:
     return Journal(PieceSubject(Allocated, device), PieceSubject(Freed, device), RefusalSubject(device), next_number)
 
 
-def timed(entries: list[Entry], now: float) -> list[Entry]:
-    """Returns notes with entries among them, by number, these with the time of the note behind them; the last `now`."""
-    found: list[Entry] = []
-    for note in reversed(entries):
-        if note[TIME] is None:
-            note = (*note[:TIME], now, *note[TIME + 1 :])
-        else:
-            now = note[TIME]
-        found.append(note)
-    found.reverse()
-    return found
+def entries_of(taken: list[Any]) -> Iterator[Entry]:
+    """Yields the entries that stand behind each other in a list."""
+    columns = [iter(taken)] * ENTRY
+    return zip(*columns, strict=True)
 
 
 def is_reported(entry: Entry) -> bool:

@@ -6,6 +6,7 @@ import gc
 import random
 import threading
 import tracemalloc
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime import batches as batches_module
+from nbtf._runtime import columns as columns_module
 from nbtf._runtime import recorder as recorder_module
+from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Freed, OpExecuted
 from nbtf._runtime.recorder import CAPACITY, Recorder
 from tests.machines import machine
@@ -48,8 +50,7 @@ def run_at_random(dice: random.Random, ops: int) -> None:
 def pack(recorder: Recorder) -> None:
     """Packs whatever was counted."""
     recorder.snapshot(0)
-    for batch in recorder._kept:
-        batch.pack()
+    recorder._kept = deque([Batch.packed(recorder._kept)])
 
 
 def plain(events: Any) -> list[Any]:
@@ -66,12 +67,12 @@ def without_starts(events: Any) -> list[Any]:
     return [event._replace(start=None) if hasattr(event, "start") else event for event in plain(events)]
 
 
-@pytest.mark.parametrize("few", [0, 32])
+@pytest.mark.parametrize("worth", [0, 100])
 @pytest.mark.parametrize("seed", range(6))
 def test_random_programs_leave_the_same_events_packed_or_not(
-    seed: int, few: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, worth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches_module, "_FEW", few)
+    monkeypatch.setattr(recorder_module, "_BATCH", worth)
     dice = random.Random(seed)
     with machine(2):
         recorder, heard = Recorder(), list[Any]()
@@ -93,7 +94,7 @@ def test_random_programs_leave_the_same_events_packed_or_not(
 
 @pytest.mark.parametrize("looks", [False, True], ids=["later", "before"])
 def test_the_modelled_clock_is_the_same_from_packed_notes(looks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_RECENT", 0)
+    monkeypatch.setattr(recorder_module, "_BATCH", 0)
     with machine(2):
         recorder, heard = Recorder(), list[Any]()
         tf.runtime.start_recorder(recorder)
@@ -124,7 +125,7 @@ def test_placement_is_explained_from_packed_notes() -> None:
 
 
 def test_threads_lose_no_event_while_notes_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_RECENT", 1)
+    monkeypatch.setattr(recorder_module, "_BATCH", 100)
     with machine(1):
         recorder = Recorder(1000)
         tf.runtime.start_recorder(recorder)
@@ -158,8 +159,8 @@ def test_interrupt_while_notes_are_packed_loses_none(monkeypatch: pytest.MonkeyP
         for _ in range(100):
             tf.negative(x)
         with monkeypatch.context() as patch:
-            patch.setattr(recorder_module, "_RECENT", 0)
-            patch.setattr(batches_module, "_Seconds", interrupted)
+            patch.setattr(recorder_module, "_BATCH", 0)
+            patch.setattr(columns_module, "_Seconds", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record.snapshot()
         tf.negative(x)
@@ -227,17 +228,20 @@ def test_a_million_events_are_kept() -> None:
     assert 1_000_000 == CAPACITY == Recorder()._capacity
 
 
-def test_old_notes_are_packed_and_the_oldest_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "_RECENT", 2)
+def test_notes_are_packed_and_the_oldest_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     x = tf.constant([1.0, 2.0])
     recorder = Recorder(7001)
     stop = tf.runtime.start_recorder(recorder)
-    for _ in range(9000):
+    for number in range(9000):
         tf.negative(x)
+        if number % 700 == 0:
+            recorder.snapshot(3)
     stop()
 
     taken = recorder.snapshot()
     numbers = [event.seq for event in taken.events]
     assert (18000, 7001, numbers) == (taken.heard, len(numbers), sorted(set(numbers)))
-    assert [True] * 2 == [isinstance(batch._rows[0], list) for batch in list(recorder._kept)[-2:]]
-    assert not any(isinstance(batch._rows[0], list) for batch in list(recorder._kept)[:-2])
+    packed = [batch.size for batch in recorder._kept if batch.is_packed]
+    assert 0 < sum(batch.size for batch in recorder._kept if not batch.is_packed) < 1000
+    assert packed
+    assert min(packed) >= 1000

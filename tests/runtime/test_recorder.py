@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._runtime import recorder as recorder_module
+from nbtf._runtime import totals as totals_module
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
 from nbtf._runtime.recorder import Recorder
@@ -298,7 +298,7 @@ def test_interrupt_while_notes_are_counted_loses_none(monkeypatch: pytest.Monkey
         tf.negative(x)
         tf.negative(x)
         with monkeypatch.context() as patch:
-            patch.setattr(recorder_module, "Counter", Interrupted)
+            patch.setattr(totals_module, "Counter", Interrupted)
             with pytest.raises(KeyboardInterrupt):
                 record.snapshot()
         tf.negative(x)

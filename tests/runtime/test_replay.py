@@ -14,8 +14,10 @@ import pytest
 import nbtf as tf
 from nbtf._devices.bfc import report as bfc_report
 from nbtf._devices.bfc.allocator import BFCAllocator
+from nbtf._devices.journal import ENTRY
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._runtime.context import CURRENT
+from nbtf._runtime.notes import NUMBER
 from nbtf._runtime.replay import MemoryReplay
 from nbtf.errors import ResourceExhaustedError
 from nbtf.runtime import Allocated, Freed, Refused
@@ -34,7 +36,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
         def run(self: BFCAllocator, *args: Any) -> Any:
             result = change(self, *args)
             if self._entries:
-                seen[next(reversed(self._entries))] = plain(bfc_report.views(self._regions))
+                seen[self._entries[NUMBER - ENTRY]] = plain(bfc_report.views(self._regions))
             return result
 
         return run
@@ -251,7 +253,7 @@ def test_nobody_listening_keeps_no_journal() -> None:
 
         gpu: Any = CURRENT.context.gpus.made[0]
         allocator = gpu.allocator
-        assert (None, {}) == (allocator._journal, allocator._entries)
+        assert (None, []) == (allocator._journal, allocator._entries)
 
 
 def _action_of_allocator() -> None:

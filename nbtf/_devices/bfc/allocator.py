@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nbtf._devices.bfc.chunks import Block, Chunk, Hole, bin_of
 from nbtf._devices.bfc.pool import Driver as Driver
 from nbtf._devices.bfc.pool import Pool
 from nbtf._devices.bfc.report import RegionView, dump, picture, views
-from nbtf._devices.journal import Box, Entry, Journal
+from nbtf._devices.journal import Box, Journal
 
 # Every rule, constant and text of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _DEFAULT_SPLIT = 128 << 20
@@ -82,7 +82,7 @@ class BFCAllocator(Pool):
         self._num_allocs = self._largest_alloc = 0
         self._in_use = self._peak = self._requested = 0
         self._journal: Journal | None = None
-        self._entries: dict[int, Entry] = {}
+        self._entries: list[Any] = []
 
     def allocate(self, nbytes: int, label: object = None) -> Chunk | None:
         """Finds room and marks it in use.
@@ -195,14 +195,14 @@ class BFCAllocator(Pool):
         """Gives all memory back to the card; chunks that are still held stand for nothing from then on."""
         with self._lock:
             self._do_frees()
-            entries, in_use, journal = dict(self._entries), self._in_use, self._journal
+            entries, in_use, journal = [*self._entries], self._in_use, self._journal
             for block in [piece for region in self._regions for piece in region.blocks() if piece.in_use]:
                 block.in_use = False
                 in_use -= block.size
                 if journal is not None:
                     number = journal.next_number()
                     piece = block.region, block.address, block.size, block.requested, block.label
-                    entries[number] = (journal.freed, number, None, in_use, 0, *piece)
+                    entries += (journal.freed, number, in_use, 0, *piece)
             self._become(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0, _entries=entries)
 
     def fresh(self, limit: int | None = None) -> BFCAllocator:
@@ -222,7 +222,7 @@ class BFCAllocator(Pool):
         """Takes down from now on what happens, or no longer."""
         with self._lock:
             self._do_frees()
-            self._become(_changes=self._changes + 1, _journal=journal, _entries={})
+            self._become(_changes=self._changes + 1, _journal=journal, _entries=[])
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
         """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
@@ -232,9 +232,9 @@ class BFCAllocator(Pool):
             self._do_frees()
             if not self._entries:
                 return
-            entries, are_out = list(self._entries.values()), False
+            entries, are_out = self._entries, False
             try:
-                self._changes, self._entries, are_out = self._changes + 1, {}, True
+                self._changes, self._entries, are_out = self._changes + 1, [], True
                 for box in boxes:
                     box.append(entries)
             except BaseException:  # an interrupt: each box gets them once
@@ -249,7 +249,7 @@ class BFCAllocator(Pool):
             if self._journal is not None:
                 number, largest = self._journal.next_number(), self._free[-1][0] if self._free else 0
                 figures = self._in_use, self._pool, None, largest, self.limit, nbytes, label
-                self._entries[number] = (self._journal.refused, number, None, *figures)
+                self._entries += (self._journal.refused, number, *figures)
 
     def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk | None:  # noqa: C901, PLR0915  # each call costs
         """Grants a part or the whole of the free block `at`, by a new chunk; None when somebody else was faster."""
@@ -279,12 +279,11 @@ class BFCAllocator(Pool):
             size = hole.size
         block.size, block.prev, block.next = size, before, after
         allocs, in_use, requested = self._num_allocs + 1, self._in_use + size, self._requested + nbytes
-        journal, journal_entries, number, told = self._journal, self._entries, 0, None
+        journal, written_down, end, told = self._journal, self._entries, None, ()
         if journal is not None:
-            number = journal.next_number()
-            told = (
-                journal.granted, number, None, in_use, self._pool, hole.region, block.address, size, nbytes, label
-            )  # fmt: skip
+            end = slice(len(written_down), None)
+            granted, _, _, next_number = journal
+            told = granted, next_number(), in_use, self._pool, hole.region, block.address, size, nbytes, label
         interrupt = None
         if self._changes != changes:
             return None
@@ -303,8 +302,8 @@ class BFCAllocator(Pool):
                         free[first : at + 1] = entries
                 before.next = after.prev = block
                 self._num_allocs, self._in_use, self._requested = allocs, in_use, requested
-                if told is not None:
-                    journal_entries[number] = told
+                if end is not None:
+                    written_down[end] = told
                 if in_use > self._peak:
                     self._peak = in_use
                 if size > self._largest_alloc:
@@ -366,13 +365,12 @@ class BFCAllocator(Pool):
         elif low + 1 < at:
             entries = (*free[low + 1 : at], entry)
         in_use, requests = self._in_use - block.size, self._requested - block.requested
-        journal, journal_entries, number, told = self._journal, self._entries, 0, None
+        journal, written_down, end, told = self._journal, self._entries, None, ()
         if journal is not None:
-            number = journal.next_number()
-            region, start, charged = block.region, block.address, block.size
-            told = (
-                journal.freed, number, None, in_use, self._pool, region, start, charged, block.requested, block.label
-            )  # fmt: skip
+            end = slice(len(written_down), None)
+            _, freed, _, next_number = journal
+            region, start, charged, asked = block.region, block.address, block.size, block.requested
+            told = freed, next_number(), in_use, self._pool, region, start, charged, asked, block.label
         interrupt = None
         if self._changes != changes:
             return False
@@ -385,8 +383,8 @@ class BFCAllocator(Pool):
                 elif len(free) == count:
                     free[low:at] = entries
                 self._old_handles, self._in_use, self._requested = old, in_use, requests
-                if told is not None:
-                    journal_entries[number] = told
+                if end is not None:
+                    written_down[end] = told
                 block.in_use = False
                 if interrupt is None:
                     return True  # it is freed

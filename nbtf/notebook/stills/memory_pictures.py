@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -121,7 +122,7 @@ def _checked(snapshot: runtime.Snapshot, name: str) -> str:
     return full[0]
 
 
-def _devices(events: tuple[runtime.Event, ...]) -> Counter[str]:
+def _devices(events: Sequence[runtime.Event]) -> Counter[str]:
     """Returns how many events say where in the memory of each device something changed; real GPUs' do not."""
     return Counter(
         event.device
@@ -134,7 +135,7 @@ def _devices(events: tuple[runtime.Event, ...]) -> Counter[str]:
 _ABOUT_MEMORY = (runtime.Allocated, runtime.Freed, runtime.Refused)
 
 
-def _limit(events: tuple[runtime.Event, ...], device: str) -> int:
+def _limit(events: Sequence[runtime.Event], device: str) -> int:
     """Returns how much a device may take, as it was then if a refusal tells it."""
     limits = [event.limit for event in events if isinstance(event, runtime.Refused) and event.device == device]
     short = runtime.short_name(device)
@@ -231,7 +232,7 @@ def _names_on(session: Session, name: str) -> Addresses:
     return {piece[1:]: text for piece, text in names.items() if piece[0] == name}
 
 
-def _events(session: Session) -> tuple[tuple[runtime.Event, ...], bool]:
+def _events(session: Session) -> tuple[Sequence[runtime.Event], bool]:
     """Returns the events on the machine of today, and whether that is the first."""
     events, scenes = session.recorder.snapshot().events, session.recorder.scenes
     if not scenes or scenes[0].machine == scenes[-1].machine:

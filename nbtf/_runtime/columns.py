@@ -1,0 +1,128 @@
+"""How do a million notes fit into 40 MB? As columns, each in the form that takes least."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import repeat
+from math import isnan, nan
+from operator import is_not
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Column(Protocol):
+    """Values in order."""
+
+    def __getitem__(self, part: slice, /) -> Iterable[Any]:
+        """Returns some of them."""
+        ...
+
+
+class _Same:
+    """A value that all have."""
+
+    __slots__ = ("_length", "_value")
+
+    def __init__(self, values: list[Any]) -> None:
+        self._value, self._length = values[0], len(values)
+
+    def __getitem__(self, part: slice) -> Iterable[Any]:
+        return repeat(self._value, len(range(self._length)[part]))
+
+
+class Integers:
+    """Whole numbers, as differences from the least of them, in as few bytes as the largest takes."""
+
+    __slots__ = ("differences", "least")
+
+    def __init__(self, values: Sequence[int]) -> None:
+        """Takes at least one number."""
+        numbers = np.frombuffer(array("q", values), np.int64)
+        self.least = int(numbers.min())
+        numbers = numbers - self.least
+        self.differences = numbers.astype(np.min_scalar_type(int(numbers.max())))
+
+    def __getitem__(self, part: slice) -> list[int]:
+        """Returns some of the numbers."""
+        return (self.differences[part].astype(np.int64) + self.least).tolist()
+
+
+class _Seconds:
+    """Times that were measured; None where there was none."""
+
+    __slots__ = ("_seconds",)
+
+    def __init__(self, values: Sequence[float | None]) -> None:
+        self._seconds = array("d", [nan if value is None else value for value in values])
+
+    def __getitem__(self, part: slice) -> list[float | None]:
+        return [None if isnan(value) else value for value in self._seconds[part]]
+
+
+class _Shared:
+    """Values of which most occur many times, as numbers in a table that has each of them once."""
+
+    __slots__ = ("_positions", "_table")
+
+    def __init__(self, values: Sequence[Hashable]) -> None:
+        order = dict.fromkeys(values)
+        self._table = tuple(order)
+        order = dict(zip(order, range(len(order)), strict=True))
+        typecode = "B" if len(order) <= 1 << 8 else "H" if len(order) <= 1 << 16 else "I"
+        self._positions = array(typecode, map(order.__getitem__, values))
+
+    def __getitem__(self, part: slice) -> Iterable[Any]:
+        return map(self._table.__getitem__, self._positions[part])
+
+
+class _Beside:
+    """Numbers of constants and allocations, None where there are none; next to an op's they are few and alike."""
+
+    __slots__ = ("_numbers", "_shifted")
+
+    def __init__(self, values: Sequence[Any], numbers: Sequence[int]) -> None:
+        self._shifted = _Shared(list(map(_shifted, values, [-number for number in numbers])))
+        self._numbers = Integers(numbers)
+
+    def __getitem__(self, part: slice) -> Iterable[Any]:
+        return map(_shifted, self._shifted[part], self._numbers[part])
+
+
+def _shifted(more: Any, by: int) -> Any:
+    return more and tuple([numbers and tuple([number + by for number in numbers]) for numbers in more])
+
+
+def objects(values: list[Any]) -> Column:
+    """Returns the column of objects, which it keeps alive."""
+    return values if any(map(is_not, values, repeat(values[0]))) else _Same(values)
+
+
+def times(values: list[float]) -> Column:
+    """Returns the column of times."""
+    return array("d", values)
+
+
+def seconds(values: list[float | None]) -> Column:
+    """Returns the column of times that may be missing."""
+    return _unless_empty(values, _Seconds)
+
+
+def shared(values: list[Any]) -> Column:
+    """Returns the column of values that may be missing, and are often equal."""
+    return _unless_empty(values, _Shared)
+
+
+def numbers_beside(values: Any, numbers: Any) -> Column:
+    """Returns the column of the numbers of constants and allocations, beside that of the ops' own."""
+    return _Same(values) if is_empty(values) else _Beside(values, numbers)
+
+
+def _unless_empty(values: list[Any], column: Callable[[list[Any]], Column]) -> Column:
+    return _Same(values) if is_empty(values) else column(values)
+
+
+def is_empty(values: list[Any]) -> bool:
+    """Tells whether all values are None; they are in most columns of what may be missing."""
+    return values.count(None) == len(values)

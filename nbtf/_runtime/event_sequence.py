@@ -1,0 +1,172 @@
+"""The events of a recording, without making a million of them at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
+from operator import attrgetter
+from typing import Any, SupportsIndex, cast, overload
+
+from nbtf._runtime.batches import Batch
+from nbtf._runtime.events import Event
+
+_SEQ = attrgetter("seq")
+
+
+class _Segment:
+    """Batches whose numbers overlap, and how many of their last events are looked at."""
+
+    __slots__ = ("batches", "high", "length")
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        self.batches = batches
+        self.length = sum([batch.events for batch in batches])
+        self.high = max([batch.high for batch in batches])
+
+    def events(self) -> list[Event]:
+        """Makes the events."""
+        if not self.length:
+            return []
+        events = [event for batch in self.batches for event in batch.event_list(self.length)]
+        if len(self.batches) > 1:
+            events.sort(key=_SEQ)
+        return events[-self.length :]
+
+
+class Events(Sequence[Event]):
+    """Events in order, made when they are looked at; it compares as a tuple of them, and slices are made as late."""
+
+    __slots__ = ("_begin", "_ends", "_last", "_length", "_segments")
+
+    def __init__(self, segments: Sequence[_Segment], begin: int, length: int) -> None:
+        """Takes what is behind them.
+
+        Args:
+          segments: makes them.
+          begin: how many are left out before the first.
+          length: how many there are.
+        """
+        self._segments, self._begin, self._length = segments, begin, length
+        self._ends = [*accumulate([segment.length for segment in segments])]
+        self._last: tuple[int, list[Event]] | None = None
+
+    @classmethod
+    def last_of(cls, batches: Sequence[Batch], most: int) -> Events:
+        """Returns the last events of batches."""
+        segments: list[_Segment] = []
+        length = 0
+        for group in reversed(_overlapping(batches)):
+            if length >= most:
+                break
+            segments.append(_Segment(group))
+            length += segments[-1].length
+        if length > most:
+            segments[-1].length -= length - most
+        return cls(segments[::-1], 0, min(length, most))
+
+    def between(self, first: int, last: int | None) -> Events:
+        """Returns the events that have numbers from `first` to `last`; to the end when None."""
+        begin = self._position(first, bisect_left)
+        end = self._begin + self._length if last is None else self._position(last, bisect_right)
+        return Events(self._segments, begin, max(0, end - begin))
+
+    def _position(self, number: int, bisect: Any) -> int:
+        at = next((at for at, segment in enumerate(self._segments) if segment.high >= number), None)
+        if at is None:
+            return self._begin + self._length
+        before = self._ends[at - 1] if at else 0
+        position = before + bisect(self._made(at), number, key=_SEQ)
+        return min(max(position, self._begin), self._begin + self._length)
+
+    def _made(self, at: int) -> list[Event]:
+        """Returns the events of a segment; those of the last are kept."""
+        last = self._last
+        if last is None or last[0] != at:
+            last = self._last = at, self._segments[at].events()
+        return last[1]
+
+    def __len__(self) -> int:
+        """Returns how many there are."""
+        return self._length
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Event]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        """Returns an event, or some of them."""
+        positions = range(self._begin, self._begin + self._length)[index]  # pyright: ignore[reportArgumentType]
+        if isinstance(positions, int):
+            at = bisect_right(self._ends, positions)
+            return self._made(at)[positions - self._ends[at]]  # counted from its end
+        if positions.step == 1:
+            return Events(self._segments, positions.start, len(positions))
+        return tuple(self)[index]  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def __iter__(self) -> Iterator[Event]:
+        """Yields them, and keeps none."""
+        return islice(self._all(range(len(self._segments))), self._length)
+
+    def _all(self, order: Iterable[int]) -> Iterator[Event]:
+        first = bisect_right(self._ends, self._begin)
+        for at in order:
+            if at >= first:
+                begin = self._ends[at] - self._segments[at].length
+                yield from self._made(at)[max(0, self._begin - begin) :]
+
+    def __reversed__(self) -> Iterator[Event]:
+        """Yields them, the last first."""
+        end = self._begin + self._length
+        for at in reversed(range(len(self._segments))):
+            begin = self._ends[at] - self._segments[at].length
+            if begin < end and self._ends[at] > self._begin:
+                yield from reversed(self._made(at)[max(0, self._begin - begin) : end - begin])
+
+    def __eq__(self, other: object) -> bool:
+        """Compares with other events, or with a tuple of them."""
+        if not isinstance(other, Events | tuple):
+            return NotImplemented
+        others = cast("Sequence[Event]", other)
+        return len(self) == len(others) and all(mine == theirs for mine, theirs in zip(self, others, strict=True))
+
+    def __hash__(self) -> int:
+        """Returns that of a tuple of them."""
+        return hash(tuple(self))
+
+    def __add__(self, other: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Returns a tuple with others behind."""
+        return (*self, *other)
+
+    def __repr__(self) -> str:
+        """Returns that of a tuple of them."""
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Is saved as a tuple."""
+        return tuple, (tuple(self),)
+
+
+def _overlapping(batches: Sequence[Batch]) -> list[list[Batch]]:
+    """Returns batches in groups that have numbers of their own: a note may be taken after those of later ops."""
+    groups: list[list[Batch]] = []
+    high = -1
+    for batch in batches:
+        if groups and batch.low <= high:
+            groups[-1].append(batch)
+        else:
+            groups.append([batch])
+        high = max(high, batch.high)
+    return _merged_backwards(groups)
+
+
+def _merged_backwards(groups: list[list[Batch]]) -> list[list[Batch]]:
+    """Returns groups, those put together that begin before an earlier one ends."""
+    merged: list[list[Batch]] = []
+    for group in groups:
+        low = min([batch.low for batch in group])
+        while merged and max([batch.high for batch in merged[-1]]) >= low:
+            group = [*merged.pop(), *group]
+            low = min(low, min([batch.low for batch in group]))
+        merged.append(group)
+    return merged

@@ -1,0 +1,177 @@
+"""How much was there of everything? Exact, however much is forgotten."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nbtf._devices.journal import ENTRY, Box
+from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
+from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT, Subject
+from nbtf._runtime.pieces import is_scratch
+
+SMALL_COPY = 4096
+"""Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""
+
+Ops = dict[tuple[str, str, Reason], int]
+Ways = dict[tuple[str, str], int]
+
+_IN_USE = 2
+
+
+class Snapshot(NamedTuple):
+    """A recorder at one moment. Totals count everything heard; `events` are the last of `heard` in all.
+
+    `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
+    target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
+    values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them, and
+    `small_copies` and `small_copied_bytes` of all copies under 4 KiB.
+    `peaks` is the most that was in use on a device, as events told. `modelled` adds the seconds of ops whose time is
+    modelled.
+    """
+
+    heard: int
+    events: Sequence[Event]
+    ops: Ops
+    executed: int
+    copies: Ways
+    copied_bytes: Ways
+    allocations: dict[str, int]
+    moves: Ways
+    moved_bytes: Ways
+    nbytes: Ops
+    peaks: dict[str, int]
+    modelled: dict[tuple[str, str, Reason], float]
+    small_moves: Ways
+    small_moved_bytes: Ways
+    small_copies: Ways
+    small_copied_bytes: Ways
+
+    @property
+    def placed(self) -> int:
+        """How many ops were placed."""
+        return sum(self.ops.values())
+
+    @property
+    def cut(self) -> int:
+        """How many of the events heard are no longer in `events`."""
+        return self.heard - len(self.events)
+
+    def since(self, beginning: Snapshot) -> Snapshot:
+        """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all."""
+        differences = {
+            name: _difference(value, getattr(beginning, name))
+            for name, value in self._asdict().items()
+            if name not in ("events", "peaks")
+        }
+        return self._replace(**differences)
+
+
+def _difference(total: Any, before: Any) -> Any:
+    """Returns what was added to a total, or to each of them; those to which nothing was added are left out."""
+    if isinstance(total, int):
+        return total - before
+    return {key: value - before.get(key, 0) for key, value in total.items() if value != before.get(key, 0)}
+
+
+class Totals:
+    """What is counted. Totals in use are never changed, only replaced."""
+
+    def __init__(self) -> None:
+        self.heard = self.executed = 0
+        self.ops: Counter[tuple[str, str, Reason]] = Counter()
+        self.nbytes: Counter[tuple[str, str, Reason]] = Counter()
+        self.copies: Counter[tuple[str, str]] = Counter()
+        self.copied_bytes: Counter[tuple[str, str]] = Counter()
+        self.moves: Counter[tuple[str, str]] = Counter()
+        self.moved_bytes: Counter[tuple[str, str]] = Counter()
+        self.small_moves: Counter[tuple[str, str]] = Counter()
+        self.small_moved_bytes: Counter[tuple[str, str]] = Counter()
+        self.small_copies: Counter[tuple[str, str]] = Counter()
+        self.small_copied_bytes: Counter[tuple[str, str]] = Counter()
+        self.allocations: Counter[str] = Counter()
+        self.peaks: dict[str, int] = {}
+        self.modelled: dict[tuple[str, str, Reason], float] = {}
+
+    def with_notes(self, notes: list[Any], boxes: Box) -> Totals:
+        """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code.
+
+        Args:
+          notes: of ops and copies, behind each other.
+          boxes: of memory, likewise, each from one device.
+        """
+        result = Totals()
+        for name, value in vars(self).items():
+            setattr(result, name, value if isinstance(value, int) else value.copy())
+        times: Counter[Subject] = Counter(notes[SUBJECT::NOTE])
+        if any([subject.memory is not None for subject in times]):
+            for subject, level in zip(notes[SUBJECT::NOTE], notes[LEVEL::NOTE], strict=True):
+                if level is not None:
+                    result._reach(subject.holder, level[0])
+        for entries in boxes:
+            times.update(entries[SUBJECT::ENTRY])
+            if len(entries) > ENTRY or not is_scratch(tuple(entries)):  # a GPU that nobody has used has no peak
+                result._reach(entries[SUBJECT].holder, max(entries[_IN_USE::ENTRY]))
+        for subject, count in times.items():
+            result._add(subject.sample, count)
+        return result
+
+    def _add(self, events: Sequence[Event], times: int) -> None:
+        """Adds the events of one op or copy, so many times."""
+        self.heard += len(events) * times
+        placed = None
+        for event in events:
+            if isinstance(event, OpPlaced):
+                placed = event.op, event.device, event.reason
+                self.ops[placed] += times
+            elif isinstance(event, OpExecuted):
+                self.executed += times
+                if placed is not None:
+                    self.nbytes[placed] += times * sum(output.nbytes for output in event.outputs)
+                    if event.timing == "modelled":
+                        self.modelled[placed] = self.modelled.get(placed, 0.0) + times * event.seconds
+            elif isinstance(event, Allocated):
+                self.allocations[event.device] += times
+                self._reach(event.device, event.in_use)
+            elif isinstance(event, Copied):
+                self._add_copy(event, times)
+
+    def _add_copy(self, event: Copied, times: int) -> None:
+        way = event.source, event.target
+        self.copies[way] += times
+        self.copied_bytes[way] += times * event.nbytes
+        if event.nbytes < SMALL_COPY:
+            self.small_copies[way] += times
+            self.small_copied_bytes[way] += times * event.nbytes
+        if event.kind == "move":
+            self.moves[way] += times
+            self.moved_bytes[way] += times * event.nbytes
+            if event.nbytes < SMALL_COPY:
+                self.small_moves[way] += times
+                self.small_moved_bytes[way] += times * event.nbytes
+
+    def snapshot(self, events: Sequence[Event]) -> Snapshot:
+        """Returns the totals with some events."""
+        return Snapshot(
+            self.heard,
+            events,
+            dict(self.ops),
+            self.executed,
+            dict(self.copies),
+            dict(self.copied_bytes),
+            dict(self.allocations),
+            dict(self.moves),
+            dict(self.moved_bytes),
+            dict(self.nbytes),
+            dict(self.peaks),
+            dict(self.modelled),
+            dict(self.small_moves),
+            dict(self.small_moved_bytes),
+            dict(self.small_copies),
+            dict(self.small_copied_bytes),
+        )
+
+    def _reach(self, device: str, in_use: int) -> None:
+        if in_use > self.peaks.get(device, -1):
+            self.peaks[device] = in_use

@@ -69,5 +69,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    own = (name for name in globals() if name[0] != "_" and name != "annotations")
-    return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, own))
+    names = (name for name in globals() if name[0] != "_" and name != "annotations")
+    return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, names))

@@ -15,7 +15,7 @@ from nbtf._ops.functions import tanh as _tanh
 from nbtf._ops.magnitude import clip_by_value
 from nbtf._public import public_names as _public_names
 from nbtf.keras.dtypes import as_floats
-from nbtf.keras.registry import deserialized, looked_up, serialized
+from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 def linear(x: Any) -> Any:
@@ -69,8 +69,8 @@ def log_softmax(x: Any, axis: int = -1) -> Any:
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
     """Returns positive elements as they are, of negative ones `alpha * (exp(x) - 1)`."""
-    made = nn.elu(x)
-    return made if alpha == 1.0 else where(greater(x, 0.0), made, multiply(made, alpha))
+    activated = nn.elu(x)
+    return activated if alpha == 1.0 else where(greater(x, 0.0), activated, multiply(activated, alpha))
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
@@ -147,12 +147,25 @@ swish, hard_swish = silu, hard_silu
 
 _KNOWN: dict[str, Any] = {
     **{
-        one.__name__: one
-        for one in (linear, relu, leaky_relu, relu6, softmax, log_softmax, elu, celu, selu, softplus, softsign, silu)
+        function.__name__: function
+        for function in (
+            linear,
+            relu,
+            leaky_relu,
+            relu6,
+            softmax,
+            log_softmax,
+            elu,
+            celu,
+            selu,
+            softplus,
+            softsign,
+            silu,
+        )
     },
     **{
-        one.__name__: one
-        for one in (gelu, tanh, sigmoid, exponential, hard_sigmoid, hard_silu, hard_tanh, log_sigmoid, mish)
+        function.__name__: function
+        for function in (gelu, tanh, sigmoid, exponential, hard_sigmoid, hard_silu, hard_tanh, log_sigmoid, mish)
     },
     "swish": silu,
     "hard_swish": hard_silu,
@@ -168,7 +181,7 @@ def get(identifier: Any) -> Callable[..., Any]:
     >>> tf.keras.activations.get("relu")(tf.constant([-1.0, 2.0])).numpy()
     array([0., 2.], dtype=float32)
     """
-    return linear if identifier is None else looked_up(identifier, _KNOWN, "activation function")
+    return linear if identifier is None else look_up(identifier, _KNOWN, "activation function")
 
 
 def serialize(activation: Any) -> Any:

@@ -76,8 +76,8 @@ def _classes() -> Mapping[tuple[str, str], Any]:
         for name, value in public_classes(module.__dict__).items()
     }
     policy: Any = dtype_policies.DTypePolicy
-    more = {("keras", "DTypePolicy"): policy, ("keras.dtypes", "DTypePolicy"): policy}
-    return {**classes, **more, ("keras.operation", "Operator"): Operator}
+    policies = {("keras", "DTypePolicy"): policy, ("keras.dtypes", "DTypePolicy"): policy}
+    return {**classes, **policies, ("keras.operation", "Operator"): Operator}
 
 
 @cache

@@ -11,7 +11,7 @@ from nbtf._ops.functions import sqrt
 from nbtf._ops.magnitude import clip_by_value, maximum, square
 from nbtf._public import public_names as _public_names
 from nbtf.keras.dtypes import epsilon
-from nbtf.keras.registry import deserialized, looked_up, serialized
+from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 class Constraint:
@@ -66,8 +66,8 @@ class MinMaxNorm(Constraint):
     def __call__(self, w: Any) -> Any:
         """Returns what the weight is to be."""
         lengths = _lengths(w, self.axis)
-        wanted = self.rate * clip_by_value(lengths, float(self.min_value), float(self.max_value))
-        return w * ((wanted + (1.0 - self.rate) * lengths) / (lengths + epsilon()))
+        target_lengths = self.rate * clip_by_value(lengths, float(self.min_value), float(self.max_value))
+        return w * ((target_lengths + (1.0 - self.rate) * lengths) / (lengths + epsilon()))
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -100,7 +100,7 @@ class UnitNorm(Constraint):
 
 max_norm, min_max_norm, non_neg, unit_norm = MaxNorm, MinMaxNorm, NonNeg, UnitNorm
 _KNOWN: dict[str, Any] = {
-    name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Constraint)
+    name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Constraint)
 }
 
 
@@ -110,7 +110,7 @@ def get(identifier: Any) -> Any:
     Raises:
       ValueError: there is none of that name.
     """
-    return looked_up(identifier, _KNOWN, "constraint")
+    return look_up(identifier, _KNOWN, "constraint")
 
 
 def serialize(constraint: Any) -> Any:

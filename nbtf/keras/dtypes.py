@@ -165,9 +165,9 @@ def autocast() -> str | None:
 @contextmanager
 def reading_weights_as(dtype: str | None) -> Generator[None]:
     """Has float weights read as another float type in the block, as layers with mixed precision do."""
-    before = _AUTOCAST.get()
+    outer = _AUTOCAST.get()
     try:
         _AUTOCAST.set(dtype)
         yield
     finally:
-        _AUTOCAST.set(before)
+        _AUTOCAST.set(outer)

@@ -17,7 +17,7 @@ from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number, check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import standardized
-from nbtf.keras.registry import deserialized, looked_up, serialized
+from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 class Initializer:
@@ -218,19 +218,19 @@ class VarianceScaling(RandomInitializer):
             raise ValueError(f"Invalid `mode` argument: {mode}. Please use one of {set(modes)}")
         distribution = check_text(distribution, "distribution")
         distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
-        known = ("uniform", "truncated_normal", "untruncated_normal")
-        if distribution not in known:
-            raise ValueError(f"Invalid `distribution` argument: {distribution}. Please use one of {set(known)}")
+        distributions = ("uniform", "truncated_normal", "untruncated_normal")
+        if distribution not in distributions:
+            raise ValueError(f"Invalid `distribution` argument: {distribution}. Please use one of {set(distributions)}")
         super().__init__(seed)
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns random values."""
-        kind, width = standardized(dtype), self.width(shape)
+        weight_dtype, width = standardized(dtype), self.width(shape)
         if self.distribution == "uniform":
-            return stateless_uniform(shape, self._pair, -width, width, kind)
+            return stateless_uniform(shape, self._pair, -width, width, weight_dtype)
         draw = stateless_normal if self.distribution == "untruncated_normal" else stateless_truncated_normal
-        return draw(shape, self._pair, 0.0, width, kind)
+        return draw(shape, self._pair, 0.0, width, weight_dtype)
 
     def width(self, shape: Any) -> float:
         """Returns the limit of uniform values for a shape, or the standard deviation of normal ones."""
@@ -385,7 +385,7 @@ he_uniform, he_normal, lecun_uniform, lecun_normal = HeUniform, HeNormal, LecunU
 OrthogonalInitializer, IdentityInitializer = Orthogonal, Identity
 
 _KNOWN: dict[str, Any] = {
-    **{name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Initializer)},
+    **{name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Initializer)},
     "zeros": Zeros,
     "ones": Ones,
     "normal": RandomNormal,
@@ -399,7 +399,7 @@ def get(identifier: Any) -> Any:
     Raises:
       ValueError: there is none of that name.
     """
-    return looked_up(identifier, _KNOWN, "initializer")
+    return look_up(identifier, _KNOWN, "initializer")
 
 
 def serialize(initializer: Any) -> Any:

@@ -60,9 +60,9 @@ def path_of(name: str) -> str:
 @contextmanager
 def inside(path: str) -> Generator[None]:
     """Puts a path before the names of what is made in the block; it replaces what stood there."""
-    before = _PATH.get()
+    outer_path = _PATH.get()
     try:
         _PATH.set(tuple(path.split("/")))
         yield
     finally:
-        _PATH.set(before)
+        _PATH.set(outer_path)

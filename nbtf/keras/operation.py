@@ -57,8 +57,8 @@ def node_of(tensor: Any) -> Node:
 def symbolic_in(structure: Any) -> Iterator[Any]:
     """Yields the symbolic tensors in nested arguments."""
     if is_list(structure):
-        for one in structure:
-            yield from symbolic_in(one)
+        for inner in structure:
+            yield from symbolic_in(inner)
     elif is_dict(structure):
         entries: dict[Any, Any] = structure
         for key in sorted(entries, key=str):
@@ -67,18 +67,18 @@ def symbolic_in(structure: Any) -> Iterator[Any]:
         yield structure
 
 
-def replaced(structure: Any, known: Callable[[Any], Any]) -> Any:
+def replace_symbols(structure: Any, value_of: Callable[[Any], Any]) -> Any:
     """Returns nested arguments with something else in the place of each symbolic tensor."""
     if is_list(structure) and not hasattr(structure, "_fields"):
-        made: Any = [replaced(one, known) for one in structure]
-        return tuple(made) if isinstance(structure, tuple) else made
+        items: Any = [replace_symbols(item, value_of) for item in structure]
+        return tuple(items) if isinstance(structure, tuple) else items
     if is_dict(structure):
         entries: dict[Any, Any] = structure
-        return {key: replaced(one, known) for key, one in entries.items()}
+        return {key: replace_symbols(entry, value_of) for key, entry in entries.items()}
     if isinstance(structure, slice):
-        parts: Any = structure  # pyright: ignore[reportUnknownVariableType]
-        return slice(*[replaced(one, known) for one in (parts.start, parts.stop, parts.step)])
-    return known(structure) if hasattr(structure, "_keras_history") else structure
+        bounds: Any = structure  # pyright: ignore[reportUnknownVariableType]
+        return slice(*[replace_symbols(bound, value_of) for bound in (bounds.start, bounds.stop, bounds.step)])
+    return value_of(structure) if hasattr(structure, "_keras_history") else structure
 
 
 operator: Any = _operator  # its functions have no types
@@ -108,9 +108,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 """What Keras calls the operators."""
 
 
-def _function_of(kind: str) -> Callable[..., Any]:
+def _find_function(operator_name: str) -> Callable[..., Any]:
     """Returns an operator by Keras' name for it, or an op by TensorFlow's: `tf.Sum`."""
-    return find_op(kind[3:]) if kind.startswith("tf.") else OPERATORS[kind]
+    return find_op(operator_name[3:]) if operator_name.startswith("tf.") else OPERATORS[operator_name]
 
 
 class Operator:
@@ -124,11 +124,11 @@ class Operator:
 
     built = True
 
-    def __init__(self, kind: str, function: Callable[..., Any] | None = None, name: str | None = None) -> None:
+    def __init__(self, operator_name: str, function: Callable[..., Any] | None = None, name: str | None = None) -> None:
         """Makes a step that is not used yet."""
-        self.kind = kind
-        self.name = auto_name(snake_case(kind)) if name is None else name
-        self.function = _function_of(kind) if function is None else function
+        self.kind = operator_name
+        self.name = auto_name(snake_case(operator_name)) if name is None else name
+        self.function = _find_function(operator_name) if function is None else function
         self._inbound_nodes: list[Node] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -146,14 +146,14 @@ class Operator:
         Raises:
           ValueError: it is no operator, and no op that only makes tensors of tensors.
         """
-        kind, name = config["kind"], config["name"]
+        operator_name, name = config["kind"], config["name"]
         try:
-            op = find_op(kind[3:]) if kind.startswith("tf.") else None
+            op = find_op(operator_name[3:]) if operator_name.startswith("tf.") else None
         except LookupError:
             op = None
-        if kind not in OPERATORS and (op is None or op.resource or not op.results):
-            raise ValueError(f"{kind!r:.60} is no operator, and no op that only makes tensors of tensors.")
-        return cls(kind, name=name)
+        if operator_name not in OPERATORS and (op is None or op.resource or not op.results):
+            raise ValueError(f"{operator_name!r:.60} is no operator, and no op that only makes tensors of tensors.")
+        return cls(operator_name, name=name)
 
     def __repr__(self) -> str:
         """Returns `<Operation name=add>`."""

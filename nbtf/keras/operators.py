@@ -99,5 +99,5 @@ class Operators:
         return self.value ^ _plain(other)
 
 
-def _plain(other: Any) -> Any:
-    return other.value if isinstance(other, Operators) else other
+def _plain(operand: Any) -> Any:
+    return operand.value if isinstance(operand, Operators) else operand

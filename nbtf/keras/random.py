@@ -147,11 +147,11 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     inputs = inputs if hasattr(inputs, "shape") else convert_to_tensor(inputs)
     lengths = list(inputs.shape)
     if noise_shape is not None:
-        lengths = [have if one is None else one for have, one in zip(lengths, noise_shape, strict=True)]
+        lengths = [have if length is None else length for have, length in zip(lengths, noise_shape, strict=True)]
     dtype = inputs.dtype
     drawn = stateless_random.stateless_uniform(lengths, _pair(seed), dtype=dtype)
-    kept = greater_equal(drawn, constant(rate, dtype))
-    return where(kept, inputs * (1.0 / (1.0 - rate)), cast(constant(0.0), dtype))
+    survives = greater_equal(drawn, constant(rate, dtype))
+    return where(survives, inputs * (1.0 / (1.0 - rate)), cast(constant(0.0), dtype))
 
 
 def __dir__() -> list[str]:

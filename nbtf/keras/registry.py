@@ -21,8 +21,8 @@ def get_custom_objects() -> dict[str, Any]:
 @block
 def custom_object_scope(custom_objects: Mapping[str, Any]) -> Change[None]:
     """Lets classes and functions be found by name in a block."""
-    before = dict(_CUSTOM)
-    return Change("tf.keras.utils.custom_object_scope", _register_only, before, {**before, **custom_objects}, None)
+    outer = dict(_CUSTOM)
+    return Change("tf.keras.utils.custom_object_scope", _register_only, outer, {**outer, **custom_objects}, None)
 
 
 def _register_only(objects: Mapping[str, Any]) -> None:
@@ -49,22 +49,24 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
     'Custom>double'
     """
 
-    def register(one: T) -> T:
-        _CUSTOM[f"{package}>{name or getattr(one, '__name__', '')}"] = one
-        return one
+    def register(class_or_function: T) -> T:
+        _CUSTOM[f"{package}>{name or getattr(class_or_function, '__name__', '')}"] = class_or_function
+        return class_or_function
 
     return register
 
 
 def get_registered_name(obj: Any) -> str:
     """Returns the name under which an object was registered; its own if it was not."""
-    return next((name for name, one in _CUSTOM.items() if one is obj), getattr(obj, "__name__", str(obj)))
+    return next((name for name, registered in _CUSTOM.items() if registered is obj), getattr(obj, "__name__", str(obj)))
 
 
 def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
     """Returns the object that was registered under a name; None if there is none."""
-    found = {**_CUSTOM, **(custom_objects or {})}
-    return found.get(name) or next((one for key, one in found.items() if key.rpartition(">")[2] == name), None)
+    objects = {**_CUSTOM, **(custom_objects or {})}
+    return objects.get(name) or next(
+        (registered for key, registered in objects.items() if key.rpartition(">")[2] == name), None
+    )
 
 
 def serialized(obj: Any) -> Any:
@@ -73,24 +75,24 @@ def serialized(obj: Any) -> Any:
         return obj
     if isinstance(obj, list | tuple):
         items: list[Any] = list(obj)  # pyright: ignore[reportUnknownArgumentType]
-        return [serialized(one) for one in items]
+        return [serialized(item) for item in items]
     if isinstance(obj, dict):
         entries: dict[Any, Any] = obj  # pyright: ignore[reportUnknownVariableType]
-        return {key: serialized(one) for key, one in entries.items()}
+        return {key: serialized(entry) for key, entry in entries.items()}
     if hasattr(obj, "get_config"):
-        kind: Any = type(obj)  # pyright: ignore[reportUnknownVariableType]
-        module, ours = _public_module(kind)
-        registered = get_registered_name(kind)
+        object_class: Any = type(obj)  # pyright: ignore[reportUnknownVariableType]
+        module, is_ours = _public_module(object_class)
+        registered = get_registered_name(object_class)
         return {
             "module": module,
-            "class_name": kind.__name__,
+            "class_name": object_class.__name__,
             "config": obj.get_config(),
-            "registered_name": None if ours else registered,
+            "registered_name": None if is_ours else registered,
         }
     if callable(obj):
-        module, ours = _public_module(obj)
+        module, is_ours = _public_module(obj)
         name = getattr(obj, "__name__", "")
-        if ours:
+        if is_ours:
             return name
         return {"module": module, "class_name": "function", "config": name, "registered_name": get_registered_name(obj)}
     return obj
@@ -99,13 +101,13 @@ def serialized(obj: Any) -> Any:
 def _public_module(obj: Any) -> tuple[str, bool]:
     """Returns where an object is found, and whether it is one of ours."""
     module: str = getattr(obj, "__module__", "") or ""
-    ours = module.startswith("nbtf.keras.")
+    is_ours = module.startswith("nbtf.keras.")
     depth = 4 if module.endswith(".schedules") else 3  # the one public module below those of keras
-    return (".".join(module.split(".")[1:depth]) if ours else module), ours
+    return (".".join(module.split(".")[1:depth]) if is_ours else module), is_ours
 
 
 def deserialized(
-    config: Any, custom_objects: Mapping[str, Any] | None = None, where: Mapping[str, Any] | None = None
+    config: Any, custom_objects: Mapping[str, Any] | None = None, namespace: Mapping[str, Any] | None = None
 ) -> Any:
     """Makes an object of what `serialized` returned.
 
@@ -115,7 +117,7 @@ def deserialized(
     Args:
       config: plain data.
       custom_objects: classes and functions by name, looked at first.
-      where: public names of the module that asks, looked at next.
+      namespace: public names of the module that asks, looked at next.
 
     Raises:
       TypeError: the class or function is none of these.
@@ -127,41 +129,48 @@ def deserialized(
         if not isinstance(entries.get(entry), classes):
             raise TypeError(f"{entry!r} in the config of an object is {entries.get(entry)!r:.60}: no name.")
     if entries["class_name"] == "function":
-        return _function_of(entries, custom_objects, where)
+        return _find_function(entries, custom_objects, namespace)
     arguments: Any = entries.get("config") or {}
     if not isinstance(arguments, dict):
         raise TypeError(f"The config of {entries['class_name']!r} is {arguments!r:.60}; expected a dictionary.")
-    return _class_of(entries, custom_objects, where).from_config({**arguments})
+    return _find_class(entries, custom_objects, namespace).from_config({**arguments})
 
 
 _TYPES: Mapping[str, Any] = {"class_name": str, "registered_name": str | None, "module": str | None}
 
 
-def _class_of(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, where: Any) -> Any:
+def _find_class(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, namespace: Any) -> Any:
     name: str = config["class_name"]
     custom = _custom(config, name, custom_objects)
     if custom is not None:
         if not isinstance(custom, type) or not hasattr(custom, "from_config"):
             raise TypeError(f"{name!r} means {custom!r} here, which is no class with a method `from_config`.")
         return custom
-    public = catalogue.public_classes(where or {}).get(name) or catalogue.class_of(config.get("module") or "", name)
+    public = catalogue.public_classes(namespace or {}).get(name) or catalogue.class_of(config.get("module") or "", name)
     return _located(public, name)
 
 
-def _function_of(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, where: Any) -> Any:
+def _find_function(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, namespace: Any) -> Any:
     name: Any = config.get("config")
     if not isinstance(name, str):
         raise TypeError(f"The name of a function is {name!r:.60}.")
     custom = _custom(config, name, custom_objects)
     if custom is not None:
         return custom
-    public = catalogue.public_functions(where or {}).get(name)
+    public = catalogue.public_functions(namespace or {}).get(name)
     return _located(public or catalogue.function_of(config.get("module") or "", name), name)
 
 
 def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, Any] | None) -> Any:
     names = filter(None, (config.get("registered_name"), name))
-    return next((value for known in names if (value := get_registered_object(known, custom_objects)) is not None), None)
+    return next(
+        (
+            value
+            for registered_name in names
+            if (value := get_registered_object(registered_name, custom_objects)) is not None
+        ),
+        None,
+    )
 
 
 def _located(public: Any, name: str) -> Any:
@@ -184,13 +193,13 @@ def _located(public: Any, name: str) -> Any:
     )
 
 
-def looked_up(identifier: Any, known: Mapping[str, Any], what: str) -> Any:
+def look_up(identifier: Any, namespace: Mapping[str, Any], noun: str) -> Any:
     """Returns the class or function for a name, a config or an object: what `get` of every module does.
 
     Args:
       identifier: None, a name, a config, a class, or an object.
-      known: by name, the classes and functions of the module.
-      what: what the module's things are called, for the error.
+      namespace: by name, the classes and functions of the module.
+      noun: what the module's things are called, for the error.
 
     Raises:
       ValueError: there is nothing of that name, or a dictionary is no config.
@@ -199,20 +208,20 @@ def looked_up(identifier: Any, known: Mapping[str, Any], what: str) -> Any:
     if identifier is None:
         return None
     if isinstance(identifier, dict):
-        return _configured(identifier, known)  # pyright: ignore[reportUnknownArgumentType]
-    found = identifier
+        return _build_configured(identifier, namespace)  # pyright: ignore[reportUnknownArgumentType]
+    value = identifier
     if isinstance(identifier, str):
-        found = get_registered_object(identifier)
-        found = known.get(identifier) if found is None else found
-    if isinstance(found, type):
-        found = found()
-    if found is None or not callable(found):
-        raise ValueError(f"Could not interpret {what} identifier: {identifier}")
-    return found
+        value = get_registered_object(identifier)
+        value = namespace.get(identifier) if value is None else value
+    if isinstance(value, type):
+        value = value()
+    if value is None or not callable(value):
+        raise ValueError(f"Could not interpret {noun} identifier: {identifier}")
+    return value
 
 
-def _configured(config: dict[str, Any], known: Mapping[str, Any]) -> Any:
+def _build_configured(config: dict[str, Any], namespace: Mapping[str, Any]) -> Any:
     """Returns what a config describes."""
     if "class_name" not in config:
         raise ValueError(f"Unknown `config` as a `dict`, config={config}")
-    return deserialized(config, where=known)
+    return deserialized(config, namespace=namespace)

@@ -9,7 +9,7 @@ from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.elementwise import multiply
 from nbtf._ops.magnitude import abs, square
 from nbtf._public import public_names as _public_names
-from nbtf.keras.registry import deserialized, looked_up, serialized
+from nbtf.keras.registry import deserialized, look_up, serialized
 
 
 class Regularizer:
@@ -143,7 +143,7 @@ def get(identifier: Any) -> Any:
     Raises:
       ValueError: there is none of that name.
     """
-    return looked_up(identifier, _KNOWN, "regularizer")
+    return look_up(identifier, _KNOWN, "regularizer")
 
 
 def serialize(regularizer: Any) -> Any:

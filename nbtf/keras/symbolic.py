@@ -59,7 +59,7 @@ class KerasTensor:
         self, shape: Any, dtype: Any = "float32", sparse: bool = False, ragged: bool = False, name: str | None = None
     ) -> None:
         """Takes shape and dtype."""
-        self.shape: tuple[int | None, ...] = tuple(None if one is None else int(one) for one in shape)
+        self.shape: tuple[int | None, ...] = tuple(None if length is None else int(length) for length in shape)
         self.dtype = DTypeName(standardized(dtype))
         self.sparse, self.ragged = sparse, ragged
         self.name = name or auto_name("keras_tensor")
@@ -152,15 +152,19 @@ def _set_operators() -> None:
     }
     compared = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
     unary = {"neg": "Negative", "abs": "Absolute", "invert": "LogicalNot"}
-    for name, kind in {**binary, **compared, **unary, "getitem": "GetItem"}.items():
-        _set_operator(name, kind, reflected=False)
-    for name, kind in binary.items():
-        _set_operator(f"r{name}", kind, reflected=True)
+    for name, operator_name in {**binary, **compared, **unary, "getitem": "GetItem"}.items():
+        _set_operator(name, operator_name, reflected=False)
+    for name, operator_name in binary.items():
+        _set_operator(f"r{name}", operator_name, reflected=True)
 
 
-def _set_operator(name: str, kind: str, reflected: bool) -> None:
-    def operate(self: KerasTensor, *others: Any) -> Any:
-        return applied(Operator(kind), *others, self) if reflected else applied(Operator(kind), self, *others)
+def _set_operator(name: str, operator_name: str, reflected: bool) -> None:
+    def operate(self: KerasTensor, *operands: Any) -> Any:
+        return (
+            applied(Operator(operator_name), *operands, self)
+            if reflected
+            else applied(Operator(operator_name), self, *operands)
+        )
 
     operate.__name__ = f"__{name}__"
     setattr(KerasTensor, operate.__name__, operate)

@@ -13,7 +13,7 @@ from nbtf._ops.op import Op
 from nbtf._ops.trial import Trial, host_tensor, trying
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, as_dtype, string
-from nbtf.keras.operation import replaced, symbolic_in
+from nbtf.keras.operation import replace_symbols, symbolic_in
 
 _BATCHES = (2, 3)
 _LENGTHS = (16, 32)
@@ -67,7 +67,7 @@ def outputs_of(
 
 def _shapes(function: Callable[..., Any], args: Any, kwargs: Any, which: int) -> tuple[list[Any], Any]:
     with trying(_Sketches()):
-        outputs = function(*replaced(args, _stand_in(which)), **replaced(kwargs, _stand_in(which)))
+        outputs = function(*replace_symbols(args, _stand_in(which)), **replace_symbols(kwargs, _stand_in(which)))
         flat: list[Any] = nest.flatten(outputs)
         return [(tuple(one.shape), as_dtype(one.dtype).name) for one in flat], outputs
 

@@ -98,8 +98,8 @@ class Variable(Operators):
     def dtype(self) -> str:
         """The name of its dtype."""
         read_as = autocast()
-        own = self._value.dtype.name
-        return read_as if read_as is not None and self._autocast and own in _FLOATS else own
+        dtype_name = self._value.dtype.name
+        return read_as if read_as is not None and self._autocast and dtype_name in _FLOATS else dtype_name
 
     @property
     def ndim(self) -> int:

@@ -28,8 +28,8 @@ from nbtf.keras.losses import functions as losses
 
 def _numbers(x: Any) -> Any:
     """Returns numbers of which a mean can be taken: those of bools as floats."""
-    made = creation.convert_to_tensor(x)
-    return elementwise.cast(made, floatx()) if made.dtype.is_bool else made
+    tensor = creation.convert_to_tensor(x)
+    return elementwise.cast(tensor, floatx()) if tensor.dtype.is_bool else tensor
 
 
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -158,8 +158,8 @@ def ndim(x: Any) -> int:
 
 def dtype(x: Any) -> str:
     """Returns the name of the dtype."""
-    kind: Any = check_has(x, "dtype", "x", "a tensor").dtype
-    return getattr(kind, "name", kind)
+    tensor_dtype: Any = check_has(x, "dtype", "x", "a tensor").dtype
+    return getattr(tensor_dtype, "name", tensor_dtype)
 
 
 def flatten(x: Any) -> Any:
@@ -213,8 +213,8 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
     """Returns the cross entropy of each value."""
     output = output if hasattr(output, "shape") else creation.convert_to_tensor(output)
     shape = (*output.shape, 1)  # the loss takes the mean over the last axis
-    parts = (broadcasting.reshape(elementwise.cast(one, output.dtype), shape) for one in (target, output))
-    return losses.binary_crossentropy(*parts, from_logits=from_logits)
+    columns = (broadcasting.reshape(elementwise.cast(values, output.dtype), shape) for values in (target, output))
+    return losses.binary_crossentropy(*columns, from_logits=from_logits)
 
 
 def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:

@@ -39,15 +39,15 @@ class CallbackList:
         Raises:
           ValueError: something in the list is no callback.
         """
-        given: Any = callbacks or ()
-        self.callbacks: list[Any] = list(given) if isinstance(given, Iterable) else [given]  # pyright: ignore
-        found = next((one for one in self.callbacks if isinstance(one, History)), None)
-        self._bar = next((one for one in self.callbacks if isinstance(one, ProgbarLogger)), None)
+        chosen: Any = callbacks or ()
+        self.callbacks: list[Any] = list(chosen) if isinstance(chosen, Iterable) else [chosen]  # pyright: ignore
+        history = next((callback for callback in self.callbacks if isinstance(callback, History)), None)
+        self._bar = next((callback for callback in self.callbacks if isinstance(callback, ProgbarLogger)), None)
         if add_progbar and self._bar is None:
             self._bar = ProgbarLogger()
             self.callbacks.append(self._bar)
-        self.history = found or History()
-        if add_history and found is None:
+        self.history = history or History()
+        if add_history and history is None:
             self.callbacks.append(self.history)
         for callback in self.callbacks:
             if not hasattr(callback, "set_model"):
@@ -72,20 +72,20 @@ class CallbackList:
 
     def _sort(self) -> None:
         """Finds out who wants to hear of batches."""
-        self._train_begin = self._who("on_train_batch_begin", "on_batch_begin")
-        self._train_end = self._who("on_train_batch_end", "on_batch_end")
-        self._test_begin = self._who("on_test_batch_begin")
-        self._test_end = self._who("on_test_batch_end")
+        self._train_begin = self._callbacks_with("on_train_batch_begin", "on_batch_begin")
+        self._train_end = self._callbacks_with("on_train_batch_end", "on_batch_end")
+        self._test_begin = self._callbacks_with("on_test_batch_begin")
+        self._test_end = self._callbacks_with("on_test_batch_end")
         self.wants_train_begin = bool(self._train_begin)
         self.wants_train_end = bool(self._train_end) or self._bar is not None
         self.wants_test = bool(self._test_begin or self._test_end) or self._bar is not None
 
-    def _who(self, *names: str) -> list[Any]:
+    def _callbacks_with(self, *names: str) -> list[Any]:
         def has_written(callback: Any, name: str) -> bool:
             hook = getattr(callback, name)
             return getattr(hook, "__func__", hook) is not getattr(Callback, name)
 
-        return [one for one in self.callbacks if any(has_written(one, name) for name in names)]
+        return [callback for callback in self.callbacks if any(has_written(callback, name) for name in names)]
 
     def append(self, callback: Any) -> None:
         """Adds a callback."""
@@ -132,9 +132,9 @@ class CallbackList:
 
     def _batch_end(self, callbacks: list[Any], name: str, batch: int, logs: Any) -> None:
         if callbacks:
-            made = logs() if callable(logs) else logs
+            results = logs() if callable(logs) else logs
             for callback in callbacks:
-                getattr(callback, name)(batch, made)
+                getattr(callback, name)(batch, results)
 
     def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Tells that a batch begins."""

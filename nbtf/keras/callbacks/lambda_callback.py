@@ -37,7 +37,7 @@ class LambdaCallback(Callback):
         **kwargs: Any,
     ) -> None:
         """Takes the functions."""
-        given = {
+        hooks = {
             "on_epoch_begin": on_epoch_begin,
             "on_epoch_end": on_epoch_end,
             "on_train_begin": on_train_begin,
@@ -46,7 +46,7 @@ class LambdaCallback(Callback):
             "on_train_batch_end": on_train_batch_end,
             **kwargs,
         }
-        for name, function in given.items():
+        for name, function in hooks.items():
             if function is not None:
                 setattr(self, name, _hook(function) if name in _NUMBERED else function)
 

@@ -116,10 +116,10 @@ class ReduceLROnPlateau(Monitoring):
 
     def _reduce(self, epoch: int) -> None:
         optimizer = self.model.optimizer
-        before = float(optimizer.learning_rate)
-        if before <= self.min_lr:
+        old_rate = float(optimizer.learning_rate)
+        if old_rate <= self.min_lr:
             return
-        rate = max(before * self.factor, self.min_lr)
+        rate = max(old_rate * self.factor, self.min_lr)
         optimizer.learning_rate = rate
         self.cooldown_counter, self.wait = self.cooldown, 0
         if self.verbose > 0:

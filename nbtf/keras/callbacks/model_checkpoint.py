@@ -80,8 +80,8 @@ class ModelCheckpoint(Monitoring):
             if value is None:
                 warnings.warn(f"Can save best model only with {self.monitor} available.", stacklevel=3)
             elif self.is_better(value, self.best):
-                before = "None" if self.best is None else f"{self.best:.5f}"
-                change = f"{self.monitor} improved from {before} to {value:.5f}"
+                old_best = "None" if self.best is None else f"{self.best:.5f}"
+                change = f"{self.monitor} improved from {old_best} to {value:.5f}"
                 text = f"\nEpoch {epoch + 1}: {change}, saving model to {path}\n"
                 self.best = value
             else:

@@ -39,7 +39,7 @@ class Monitoring(Callback):
                 "order to monitor based on the highest metric value, or pass `mode='min'` in order to use the lowest "
                 "value."
             )
-        return any(part in name.lower().split("_") for part in _UPWARDS) or "cosine_similarity" in name
+        return any(word in name.lower().split("_") for word in _UPWARDS) or "cosine_similarity" in name
 
     def is_better(self, value: float, best: float | None) -> bool:
         """Tells whether a result is better than another, by more than `min_delta`."""
@@ -48,12 +48,12 @@ class Monitoring(Callback):
             return True
         return value - self.min_delta > best if upwards else value + self.min_delta < best
 
-    def value_in(self, logs: Mapping[str, Any] | None, what: str) -> Any:
+    def value_in(self, logs: Mapping[str, Any] | None, action: str) -> Any:
         """Returns the result; None, with a warning, if there is none of that name."""
         value = (logs or {}).get(self.monitor)
         if value is None:
             warnings.warn(
-                f"{what} conditioned on metric `{self.monitor}` which is not available. Available metrics are: "
+                f"{action} conditioned on metric `{self.monitor}` which is not available. Available metrics are: "
                 f"{','.join(logs or {})}",
                 stacklevel=3,
             )

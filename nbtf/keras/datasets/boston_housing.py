@@ -21,8 +21,8 @@ def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: i
     Raises:
       FileNotFoundError: the file is not on this computer.
     """
-    found = arrays(path)
-    x, y = found["x"], found["y"]
+    data = arrays(path)
+    x, y = data["x"], data["y"]
     order = np.arange(len(x))
     np.random.RandomState(seed).shuffle(order)
     x, y = x[order], y[order]

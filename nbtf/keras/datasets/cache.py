@@ -19,7 +19,7 @@ def folder() -> Path:
     return Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras") / "datasets"
 
 
-def found(name: str) -> Path:
+def find_data_set(name: str) -> Path:
     """Returns the file or folder of a data set.
 
     Raises:
@@ -41,4 +41,4 @@ def arrays(name: str) -> dict[str, np.ndarray[Any, Any]]:
       FileNotFoundError: it is not there.
       DataLossError: it is damaged, or holds pickled objects.
     """
-    return read_arrays(found(name))
+    return read_arrays(find_data_set(name))

@@ -10,19 +10,19 @@ import numpy as np
 from nbtf.keras.datasets.cache import Split
 
 
-def batch(path: Path, labels: int, which: int = 0) -> Split:
+def batch(path: Path, labels: int, label_column: int = 0) -> Split:
     """Returns pictures and labels of a file.
 
     Args:
       path: the file.
       labels: how many labels stand before each picture.
-      which: the one that is wanted.
+      label_column: the one that is wanted.
     """
     rows = np.fromfile(path, np.uint8).reshape(-1, labels + 3 * 32 * 32)
     pictures = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(pictures), rows[:, which : which + 1].copy()
+    return np.ascontiguousarray(pictures), rows[:, label_column : label_column + 1].copy()
 
 
-def joined(parts: Sequence[Split]) -> Split:
+def join_splits(splits: Sequence[Split]) -> Split:
     """Returns several files as one."""
-    return np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts])
+    return np.concatenate([x for x, _ in splits]), np.concatenate([y for _, y in splits])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nbtf.keras.datasets.cache import Split, found
-from nbtf.keras.datasets.cifar import batch, joined
+from nbtf.keras.datasets.cache import Split, find_data_set
+from nbtf.keras.datasets.cifar import batch, join_splits
 
 
 def load_data() -> tuple[Split, Split]:
@@ -15,6 +15,6 @@ def load_data() -> tuple[Split, Split]:
     Raises:
       FileNotFoundError: the files (the binary version) are not on this computer.
     """
-    folder = found("cifar-10-batches-bin")
-    parts = [batch(folder / f"data_batch_{number}.bin", labels=1) for number in range(1, 6)]
-    return joined(parts), batch(folder / "test_batch.bin", labels=1)
+    folder = find_data_set("cifar-10-batches-bin")
+    batches = [batch(folder / f"data_batch_{number}.bin", labels=1) for number in range(1, 6)]
+    return join_splits(batches), batch(folder / "test_batch.bin", labels=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf.keras.datasets.cache import Split, found
+from nbtf.keras.datasets.cache import Split, find_data_set
 from nbtf.keras.datasets.cifar import batch
 
 
@@ -21,6 +21,8 @@ def load_data(label_mode: str = "fine") -> tuple[Split, Split]:
     """
     if label_mode not in ("fine", "coarse"):
         raise ValueError(f"`label_mode` must be one of `'fine'`, `'coarse'`. Received: label_mode={label_mode}.")
-    folder = found("cifar-100-binary")
-    which = 1 if label_mode == "fine" else 0
-    return batch(folder / "train.bin", labels=2, which=which), batch(folder / "test.bin", labels=2, which=which)
+    folder = find_data_set("cifar-100-binary")
+    label_column = 1 if label_mode == "fine" else 0
+    return batch(folder / "train.bin", labels=2, label_column=label_column), batch(
+        folder / "test.bin", labels=2, label_column=label_column
+    )

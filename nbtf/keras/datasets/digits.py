@@ -43,13 +43,13 @@ def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Split, Split]:
 def _digits() -> tuple[Any, Any]:
     """Returns the pictures and their digits in scikit-learn's order."""
     if _FILE.exists():
-        found = read_arrays(_FILE)
-        return found["images"], found["target"]
+        data = read_arrays(_FILE)
+        return data["images"], data["target"]
     try:
         datasets: Any = import_module("sklearn.datasets")  # an extra: `pip install "nbtf[lab]"`
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             'The digits come with scikit-learn: pip install scikit-learn, or pip install "nbtf[lab]"', name="sklearn"
         ) from None
-    found: Any = datasets.load_digits()
-    return found.images.astype(np.uint8), found.target.astype(np.uint8)
+    data: Any = datasets.load_digits()
+    return data.images.astype(np.uint8), data.target.astype(np.uint8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._storage.refusal import refusing
-from nbtf.keras.datasets.cache import Split, found
+from nbtf.keras.datasets.cache import Split, find_data_set
 
 _MOST_BYTES = 2**26
 """Of an unpacked file; 60,000 pictures have 45 MiB."""
@@ -33,7 +33,7 @@ def _split(name: str) -> Split:
 
 
 def _content(name: str, header: int) -> np.ndarray[Any, Any]:
-    path = found(f"fashion-mnist/{name}")
+    path = find_data_set(f"fashion-mnist/{name}")
     with gzip.open(path, "rb") as opened, refusing(path):
         content = opened.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:

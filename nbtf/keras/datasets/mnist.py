@@ -17,5 +17,5 @@ def load_data(path: str = "mnist.npz") -> tuple[Split, Split]:
     Raises:
       FileNotFoundError: the file is not on this computer.
     """
-    found = arrays(path)
-    return (found["x_train"], found["y_train"]), (found["x_test"], found["y_test"])
+    data = arrays(path)
+    return (data["x_train"], data["y_train"]), (data["x_test"], data["y_test"])

@@ -51,10 +51,10 @@ class Layer(Described, Weights):
     """Whether `call` calls no other layer and adds no loss: ours that do so say it."""
     _merges = False
     """Whether a list of inputs is several of them, even if it looks like numbers in nested lists."""
-    _begun = False
+    _prepared = False
     _quick = False
-    _seen: Any = None
-    _settled = False
+    _checked_shape: Any = None
+    _all_built = False
     built: bool = False
     supports_masking: bool = False
     input_spec: Any = None
@@ -62,7 +62,7 @@ class Layer(Described, Weights):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Makes a layer that remembers how it was made."""
         layer: Any = object.__new__(cls)
-        layer.__dict__["_given"] = (args, kwargs)
+        layer.__dict__["_constructor_arguments"] = (args, kwargs)
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -94,7 +94,7 @@ class Layer(Described, Weights):
             )
         self._name = naming.auto_name(naming.snake_case(type(self).__name__)) if name is None else name
         self._policy = as_policy(dtype)
-        self._kind = as_dtype(self._policy.compute_dtype)
+        self._compute_dtype = as_dtype(self._policy.compute_dtype)
         mixed = self._policy.compute_dtype != self._policy.variable_dtype
         self._reads_as = self._policy.compute_dtype if mixed else None
         self.autocast = autocast
@@ -105,7 +105,7 @@ class Layer(Described, Weights):
         self._inbound_nodes: list[Node] = []
         self._path: str | None = None
         self._facts: Facts = facts_of(type(self))
-        self._begun = True
+        self._prepared = True
         self.activity_regularizer = regularizers.get(activity_regularizer)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -146,16 +146,16 @@ class Layer(Described, Weights):
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the shape of the results for that of the inputs."""
         inputs = [KerasTensor(shape, self.compute_dtype) if _is_shape(shape) else _each(shape, self) for shape in args]
-        made = self.compute_output_spec(*inputs, **kwargs)
-        return nest.map_structure(_shape_of_one, made)
+        outputs = self.compute_output_spec(*inputs, **kwargs)
+        return nest.map_structure(_shape_of_one, outputs)
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
         if type(self).compute_output_shape is not Layer.compute_output_shape:
-            shape = self.compute_output_shape(*[_shapes(one) for one in args])
+            shape = self.compute_output_shape(*[_shapes(argument) for argument in args])
             if _is_shape(shape):
                 return KerasTensor(shape, self.compute_dtype)
-            return [KerasTensor(one, self.compute_dtype) for one in shape]
+            return [KerasTensor(output_shape, self.compute_dtype) for output_shape in shape]
         return trial.outputs_of(self._run, args, kwargs, KerasTensor)
 
     # Calling
@@ -174,8 +174,8 @@ class Layer(Described, Weights):
             x = args[0]
             if (
                 x.__class__ is Tensor
-                and x._dtype is self._kind
-                and x._array.shape == self._seen
+                and x._dtype is self._compute_dtype
+                and x._array.shape == self._checked_shape
                 and _AUTOCAST.get() is None
                 and getattr(x, "_keras_mask", None) is None
             ):
@@ -187,19 +187,19 @@ class Layer(Described, Weights):
 
     def _call_at_length(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first: Any = args[0] if args else None
-        if first.__class__ is not Tensor or len(args) != 1 or not kwargs.keys() <= _TRAINING or not self._begun:
+        if first.__class__ is not Tensor or len(args) != 1 or not kwargs.keys() <= _TRAINING or not self._prepared:
             self._check_call(args, kwargs)
             args, kwargs = self._read(args, kwargs)
             if has_symbolic(args, kwargs):
                 return self._symbolic_call(args, kwargs)
             first = args[0] if args else next(iter(kwargs.values()), None)
-        elif first._dtype is not self._kind and self.autocast:
-            first = as_input(first, self._kind)
+        elif first._dtype is not self._compute_dtype and self.autocast:
+            first = as_input(first, self._compute_dtype)
             args = (first,)
         if Losses.count != self._losses_seen and CALL.get() is None:
             self._clear_losses()
         shape = first._array.shape if first.__class__ is Tensor else None
-        if self.input_spec is not None and (shape is None or shape != self._seen) and not is_dict(first):
+        if self.input_spec is not None and (shape is None or shape != self._checked_shape) and not is_dict(first):
             check_inputs(self.input_spec, first, self._name)
         if not self.built:
             self._build_for(args, kwargs)
@@ -212,8 +212,8 @@ class Layer(Described, Weights):
         except Exception as error:
             raise failure_of_call(error, self, args, kwargs) from error.__cause__
         self._accompany(first, masks, outputs)
-        if shape is not None and shape != self._seen:
-            object.__setattr__(self, "_seen", shape)
+        if shape is not None and shape != self._checked_shape:
+            object.__setattr__(self, "_checked_shape", shape)
         return outputs
 
     def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ class Layer(Described, Weights):
           ValueError: the input is no tensor, and nothing that becomes one.
           TypeError: there is no input.
         """
-        if not self._begun:
+        if not self._prepared:
             raise RuntimeError(
                 f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in "
                 "the `__init__()` method. Go add it!"
@@ -244,10 +244,16 @@ class Layer(Described, Weights):
 
     def _read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments as `call` gets them."""
-        kind = self._kind if self.autocast else None
-        first = tuple([as_input(one, kind, lists=not place and not self._merges) for place, one in enumerate(args)])
+        compute_dtype = self._compute_dtype if self.autocast else None
+        first = tuple(
+            [
+                as_input(argument, compute_dtype, lists=not position and not self._merges)
+                for position, argument in enumerate(args)
+            ]
+        )
         return first, {
-            name: as_input(one, kind, lists=not args) if name != "training" else one for name, one in kwargs.items()
+            name: as_input(argument, compute_dtype, lists=not args) if name != "training" else argument
+            for name, argument in kwargs.items()
         }
 
     def _accompany(self, first: Any, masks: Any, outputs: Any) -> None:
@@ -256,8 +262,8 @@ class Layer(Described, Weights):
         A layer without either takes the short way from now on, if it can.
         """
         if self.activity_regularizer is not None:
-            for one in nest.flatten(outputs):
-                self.add_loss(self.activity_regularizer(one))
+            for output in nest.flatten(outputs):
+                self.add_loss(self.activity_regularizer(output))
         if masks is not None or type(self).compute_mask is not Layer.compute_mask:
             if masks is not None and not self.supports_masking:
                 self._refuse_masks()
@@ -270,10 +276,10 @@ class Layer(Described, Weights):
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs `call` with what it follows: `training`, the dtype of weights, the names of what is made."""
-        given, outer = kwargs.pop("training", None), CALL.get()
-        if given is None and self._facts.has_training and "training" in self._facts.names[: len(args)]:
-            given = args[self._facts.names.index("training")]
-        training = given
+        in_training, outer = kwargs.pop("training", None), CALL.get()
+        if in_training is None and self._facts.has_training and "training" in self._facts.names[: len(args)]:
+            in_training = args[self._facts.names.index("training")]
+        training = in_training
         if training is None:
             training = outer[0] if outer is not None else None
         if training is None:
@@ -285,13 +291,13 @@ class Layer(Described, Weights):
             return self.call(*args, **kwargs)
         try:
             CALL.set((training,))
-            if self._settled and _AUTOCAST.get() is reads_as:
+            if self._all_built and _AUTOCAST.get() is reads_as:
                 return self.call(*args, **kwargs)
             with ExitStack() as stack:
                 stack.enter_context(naming.inside(self.path))
                 stack.enter_context(reading_weights_as(reads_as))
                 outputs = self.call(*args, **kwargs)
-            self._settled = all(one.built for one in self._flatten_layers())
+            self._all_built = all(layer.built for layer in self._flatten_layers())
             return outputs
         finally:
             CALL.set(outer)
@@ -321,15 +327,15 @@ class Layer(Described, Weights):
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Builds the layer for the shapes of its arguments."""
         shapes = {
-            name: _shapes(one)
-            for name, one in (*zip(self._facts.names, args, strict=False), *kwargs.items())
-            if name not in ("training", "mask") and _has_shape(one)
+            name: _shapes(argument)
+            for name, argument in (*zip(self._facts.names, args, strict=False), *kwargs.items())
+            if name not in ("training", "mask") and _has_shape(argument)
         }
-        wanted = self._facts.build_names
+        build_names = self._facts.build_names
         with in_earnest():
-            if len(wanted) > 1:
-                named = {f"{name}_shape": shape for name, shape in shapes.items()}
-                self.build(**{name: shape for name, shape in named.items() if name in wanted})
+            if len(build_names) > 1:
+                by_argument = {f"{name}_shape": shape for name, shape in shapes.items()}
+                self.build(**{name: shape for name, shape in by_argument.items() if name in build_names})
             else:
                 shape = self.__dict__["_build_shape"] = next(iter(shapes.values()), None)
                 self.build(shape)
@@ -366,24 +372,24 @@ def _marking(build: Any) -> Any:
 def _has_shape(value: Any) -> bool:
     if is_list(value):
         items: Any = value
-        return len(items) > 0 and all(_has_shape(one) for one in items)
+        return len(items) > 0 and all(_has_shape(item) for item in items)
     if is_dict(value):
         entries: dict[Any, Any] = value
-        return all(_has_shape(one) for one in entries.values())
+        return all(_has_shape(entry) for entry in entries.values())
     return hasattr(value, "shape")
 
 
 def _shapes(value: Any) -> Any:
     if is_list(value):
-        return [_shapes(one) for one in value]
+        return [_shapes(item) for item in value]
     if is_dict(value):
         entries: dict[Any, Any] = value
-        return {key: _shapes(one) for key, one in entries.items()}
+        return {key: _shapes(entry) for key, entry in entries.items()}
     return shape_of(value)
 
 
 def _is_shape(value: Any) -> bool:
-    return is_list(value) and all(one is None or isinstance(one, int) for one in value)
+    return is_list(value) and all(length is None or isinstance(length, int) for length in value)
 
 
 def _each(shapes: Any, layer: Layer) -> Any:

@@ -37,74 +37,78 @@ class Facts(NamedTuple):
 _FACTS: dict[Any, Facts] = {}
 
 
-def facts_of(kind: type) -> Facts:
+def facts_of(layer_class: type) -> Facts:
     """Returns what the signatures of a class say; they are read once."""
-    known = _FACTS.get((kind, kind.call, kind.build))  # type: ignore[attr-defined]  # a layer has both
-    if known is None:
-        layer: Any = kind
-        known = _FACTS[(kind, layer.call, layer.build)] = _read(layer.call, layer.build)
-    return known
+    facts = _FACTS.get((layer_class, layer_class.call, layer_class.build))  # type: ignore[attr-defined]  # a layer has both
+    if facts is None:
+        layer: Any = layer_class
+        facts = _FACTS[(layer_class, layer.call, layer.build)] = _read(layer.call, layer.build)
+    return facts
 
 
 def _read(call: Any, build: Any) -> Facts:
     parameters = dict(list(inspect.signature(call).parameters.items())[1:])
-    named = [one.name for one in parameters.values() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    names = [
+        parameter.name
+        for parameter in parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
     training = parameters.get("training")
     default = None if training is None or training.default is inspect.Parameter.empty else training.default
     built_from = list(inspect.signature(build).parameters.values())[1:]
     return Facts(
-        tuple(named),
+        tuple(names),
         training is not None,
         "mask" in parameters,
         default,
-        tuple(one.name for one in built_from if one.kind is one.POSITIONAL_OR_KEYWORD),
+        tuple(parameter.name for parameter in built_from if parameter.kind is parameter.POSITIONAL_OR_KEYWORD),
     )
 
 
-def as_input(value: Any, kind: DType | None, lists: bool = False) -> Any:
+def as_input(value: Any, dtype: DType | None, lists: bool = False) -> Any:
     """Returns an argument as `call` gets it: arrays as tensors, floats in the layer's dtype.
 
     Args:
       value: an argument; nested ones are gone through.
-      kind: the dtype that floats get; None leaves them.
+      dtype: the dtype that floats get; None leaves them.
       lists: whether nested lists of numbers or texts are one tensor.
     """
-    own = value.__class__
-    if own is Tensor:
-        return _cast(value, kind)
-    if value is None or own in (int, float, bool, str) or hasattr(value, "_keras_history"):
+    value_class = value.__class__
+    if value_class is Tensor:
+        return _cast(value, dtype)
+    if value is None or value_class in (int, float, bool, str) or hasattr(value, "_keras_history"):
         return value
-    if own is list or own is tuple or is_list(value):
+    if value_class is list or value_class is tuple or is_list(value):
         if lists and _is_plain(value):
-            return _cast(convert_to_tensor(value), kind)
-        made = [as_input(one, kind, lists=is_list(one) and _is_plain(one)) for one in value]
-        if own is list:
-            return made
-        build: Any = own
-        return build(*made) if hasattr(value, "_fields") else tuple(made)
+            return _cast(convert_to_tensor(value), dtype)
+        items = [as_input(item, dtype, lists=is_list(item) and _is_plain(item)) for item in value]
+        if value_class is list:
+            return items
+        build: Any = value_class
+        return build(*items) if hasattr(value, "_fields") else tuple(items)
     if is_dict(value):
         entries: dict[Any, Any] = value
-        return {key: as_input(one, kind) for key, one in entries.items()}
+        return {key: as_input(entry, dtype) for key, entry in entries.items()}
     if hasattr(value, "dtype") and not hasattr(value, "flat_values") and not hasattr(value, "dense_shape"):
-        return _cast(convert_to_tensor(value), kind)
+        return _cast(convert_to_tensor(value), dtype)
     return value
 
 
-def _cast(tensor: Tensor, kind: DType | None) -> Tensor:
-    if kind is None or tensor._dtype is kind or not tensor._dtype.is_floating:
+def _cast(tensor: Tensor, dtype: DType | None) -> Tensor:
+    if dtype is None or tensor._dtype is dtype or not tensor._dtype.is_floating:
         return tensor
-    made = cast(tensor, kind)
+    converted = cast(tensor, dtype)
     mask = getattr(tensor, "_keras_mask", None)
     if mask is not None:
-        made._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
-    return made
+        converted._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
+    return converted
 
 
 def _is_plain(value: Any) -> bool:
     """Tells whether nested lists hold nothing but numbers or texts, at least one."""
     if is_list(value):
         items: Any = value
-        return len(items) > 0 and all(_is_plain(one) for one in items)
+        return len(items) > 0 and all(_is_plain(item) for item in items)
     return isinstance(value, int | float | str | bytes)
 
 
@@ -116,8 +120,8 @@ def has_symbolic(args: Any, kwargs: Any) -> bool:
 def mask_of(value: Any) -> Any:
     """Returns the mask of a tensor, or of those in nested arguments; None if there is none."""
     if is_list(value):
-        masks = [mask_of(one) for one in value]
-        return None if all(one is None for one in masks) else masks
+        masks = [mask_of(item) for item in value]
+        return None if all(mask is None for mask in masks) else masks
     return getattr(value, "_keras_mask", None)
 
 
@@ -126,6 +130,6 @@ def set_mask(value: Any, mask: Any) -> None:
     if isinstance(value, Tensor):
         value._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
     elif is_list(value) and is_list(mask):
-        for one, of_one in zip(value, mask, strict=False):
-            if of_one is not None:
-                set_mask(one, of_one)
+        for item, item_mask in zip(value, mask, strict=False):
+            if item_mask is not None:
+                set_mask(item, item_mask)

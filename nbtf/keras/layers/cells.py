@@ -119,10 +119,10 @@ class Cell(Layer):
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
         """Returns a result, and the states after it."""
-        given: list[Any] = list(states) if is_list(states) else [states]
+        old_states: list[Any] = list(states) if is_list(states) else [states]
         x = self.projected(self.dropped(inputs, training))
-        made, after = self.step(x, given, self.recurrent_mask(given[0], training))
-        return made, list(after)
+        output, new_states = self.step(x, old_states, self.recurrent_mask(old_states[0], training))
+        return output, list(new_states)
 
     def dropped(self, inputs: Any, training: Any) -> Any:
         """Returns the inputs, in training with zeros: at the same places in every step."""
@@ -140,9 +140,9 @@ class Cell(Layer):
     def projected(self, inputs: Any) -> Any:
         """Returns what becomes of inputs before the states are known: of one step, or of all at once."""
         kernel = self.kernel.value
-        made = matmul(inputs, kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, kernel, 1)
+        projection = matmul(inputs, kernel) if inputs.ndim == 2 else linalg.tensordot(inputs, kernel, 1)
         bias = self._input_bias()
-        return made if bias is None else add(made, bias)
+        return projection if bias is None else add(projection, bias)
 
     def _input_bias(self) -> Any:
         return None if self.bias is None else self.bias.value
@@ -161,9 +161,9 @@ class SimpleRNNCell(Cell):
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
         """Returns a result, and the state after it."""
-        before = states[0] if mask is None else states[0] * mask
-        made = self.activation(add(x, matmul(before, self.recurrent_kernel.value)))
-        return made, [made]
+        old_state = states[0] if mask is None else states[0] * mask
+        new_state = self.activation(add(x, matmul(old_state, self.recurrent_kernel.value)))
+        return new_state, [new_state]
 
 
 class _GatedCell(Cell):
@@ -215,13 +215,13 @@ class LSTMCell(_GatedCell):
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
         """Returns a result, and the states after it."""
-        shown, kept = states
-        before = shown if mask is None else shown * mask
-        i, f, c, o = split(add(x, matmul(before, self.recurrent_kernel.value)), 4, axis=1)
+        hidden, carried = states
+        masked_hidden = hidden if mask is None else hidden * mask
+        i, f, c, o = split(add(x, matmul(masked_hidden, self.recurrent_kernel.value)), 4, axis=1)
         gate = self.recurrent_activation
-        kept = gate(f) * kept + gate(i) * self.activation(c)
-        shown = gate(o) * self.activation(kept)
-        return shown, [shown, kept]
+        carried = gate(f) * carried + gate(i) * self.activation(c)
+        hidden = gate(o) * self.activation(carried)
+        return hidden, [hidden, carried]
 
 
 class GRUCell(_GatedCell):
@@ -253,12 +253,12 @@ class GRUCell(_GatedCell):
 
     def step(self, x: Any, states: list[Any], mask: Any) -> tuple[Any, list[Any]]:
         """Returns a result, and the state after it."""
-        whole = states[0]
-        before = whole if mask is None else whole * mask
+        old_state = states[0]
+        masked_state = old_state if mask is None else old_state * mask
         kernel, gate = self.recurrent_kernel.value, self.recurrent_activation
         xz, xr, xh = split(x, 3, axis=1)
         if self.reset_after:
-            inner = matmul(before, kernel)
+            inner = matmul(masked_state, kernel)
             if self.bias is not None:
                 inner = add(inner, unstack(self.bias.value)[1])
             hz, hr, hh = split(inner, 3, axis=1)
@@ -266,11 +266,11 @@ class GRUCell(_GatedCell):
             new = self.activation(xh + r * hh)
         else:
             units = self.units
-            hz, hr = split(matmul(before, kernel[:, : 2 * units]), 2, axis=1)
+            hz, hr = split(matmul(masked_state, kernel[:, : 2 * units]), 2, axis=1)
             z, r = gate(xz + hz), gate(xr + hr)
-            new = self.activation(xh + matmul(r * before, kernel[:, 2 * units :]))
-        made = z * whole + (1.0 - z) * new
-        return made, [made]
+            new = self.activation(xh + matmul(r * masked_state, kernel[:, 2 * units :]))
+        new_state = z * old_state + (1.0 - z) * new
+        return new_state, [new_state]
 
 
 class StackedRNNCells(Layer):
@@ -311,11 +311,11 @@ class StackedRNNCells(Layer):
 
     def call(self, inputs: Any, states: Any, training: Any = False) -> Any:
         """Returns a result, and the states after it."""
-        after: list[Any] = []
-        for cell, own in zip(self.cells, states, strict=True):
-            inputs, made = cell(inputs, own, training=training)
-            after.append(made)
-        return inputs, after
+        new_states: list[Any] = []
+        for cell, cell_states in zip(self.cells, states, strict=True):
+            inputs, new_cell_states = cell(inputs, cell_states, training=training)
+            new_states.append(new_cell_states)
+        return inputs, new_states
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -328,4 +328,4 @@ class StackedRNNCells(Layer):
         """Makes one from what `get_config` gave."""
         from nbtf.keras.registry import deserialized
 
-        return super().from_config({**config, "cells": [deserialized(one) for one in config["cells"]]})
+        return super().from_config({**config, "cells": [deserialized(cell) for cell in config["cells"]]})

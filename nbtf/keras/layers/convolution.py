@@ -132,13 +132,15 @@ class Convolution(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
-        return self._finished(self._convolved(inputs, self.kernel.value if self.groups == 1 else self._grouped()))
+        return self._finish(self._convolved(inputs, self.kernel.value if self.groups == 1 else self._grouped()))
 
     def _convolved(self, inputs: Any, kernel: Any) -> Any:
         if self.rank == 1:
             if self.padding == "causal":
-                before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
-                around = [[0, 0], [before, 0], [0, 0]] if self._channels == -1 else [[0, 0], [0, 0], [before, 0]]
+                padded_steps = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+                around = (
+                    [[0, 0], [padded_steps, 0], [0, 0]] if self._channels == -1 else [[0, 0], [0, 0], [padded_steps, 0]]
+                )
                 inputs = pad(inputs, around)
             padding = "SAME" if self.padding == "same" else "VALID"
             layout = "NWC" if self._channels == -1 else "NCW"
@@ -151,15 +153,15 @@ class Convolution(Layer):
         """Returns the kernel of all groups together: zeros where a filter does not see a channel."""
         *window, channels, filters = self.kernel.shape
         groups = self.groups
-        own = reshape(self.kernel.value, (*window, 1, channels, groups, filters // groups))
+        group_kernels = reshape(self.kernel.value, (*window, 1, channels, groups, filters // groups))
         apart = reshape(eye(groups, dtype=self.compute_dtype), (*[1] * len(window), groups, 1, groups, 1))
-        return reshape(own * apart, (*window, groups * channels, filters))
+        return reshape(group_kernels * apart, (*window, groups * channels, filters))
 
-    def _finished(self, made: Any) -> Any:
+    def _finish(self, results: Any) -> Any:
         """Adds the bias, and applies the activation."""
         if self.bias is not None:
-            made = nn.bias_add(made, self.bias.value, "NHWC" if self._channels == -1 else "NCHW")
-        return made if self._activate is None else self._activate(made)
+            results = nn.bias_add(results, self.bias.value, "NHWC" if self._channels == -1 else "NCHW")
+        return results if self._activate is None else self._activate(results)
 
     def _length(self, length: int | None, axis: int) -> int | None:
         return length_after(length, self.kernel_size[axis], self.strides[axis], self.padding, self.dilation_rate[axis])
@@ -168,7 +170,7 @@ class Convolution(Layer):
         """Returns the shape of the results."""
         first = 2 if channels_first(self.data_format) else 1
         lengths = [self._length(input_shape[first + axis], axis) for axis in range(self.rank)]
-        if any(one is not None and one <= 0 for one in lengths):
+        if any(length is not None and length <= 0 for length in lengths):
             kernel = self._kernel_shape(input_shape[self._channels])
             raise ValueError(
                 f"Computed output size would be zero or negative. Received `inputs shape={tuple(input_shape)}`, "
@@ -250,8 +252,8 @@ class Conv2DTranspose(Convolution):
             images, over = expand_dims(inputs, axis), expand_dims(kernel, 0)
             tall = [*shape[:axis], 1, *shape[axis:]]
             strides, dilations = (1, *self.strides), (1, *self.dilation_rate)
-            made = nn.conv2d_transpose(images, over, tall, strides, padding, layout, dilations)
-            return squeeze(made, [axis])
+            rows = nn.conv2d_transpose(images, over, tall, strides, padding, layout, dilations)
+            return squeeze(rows, [axis])
         return nn.conv2d_transpose(inputs, kernel, list(shape), self.strides, padding, layout, self.dilation_rate)
 
 
@@ -335,15 +337,15 @@ class DepthwiseConv2D(Convolution):
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
-        return self._finished(self._convolved(inputs, apart(self.kernel, self.compute_dtype)))
+        return self._finish(self._convolved(inputs, apart(self.kernel, self.compute_dtype)))
 
 
 def apart(kernel: Any, dtype: str) -> Any:
     """Returns the kernel of an ordinary convolution for one in which every window sees one channel alone."""
-    *window, channels, many = kernel.shape
-    own = reshape(kernel.value, (*window, 1, channels, many))
+    *window, channels, multiplier = kernel.shape
+    channel_kernels = reshape(kernel.value, (*window, 1, channels, multiplier))
     alone = reshape(eye(channels, dtype=dtype), (*[1] * len(window), channels, channels, 1))
-    return reshape(own * alone, (*window, channels, channels * many))
+    return reshape(channel_kernels * alone, (*window, channels, channels * multiplier))
 
 
 class SeparableConv2D(Convolution):
@@ -396,8 +398,8 @@ class SeparableConv2D(Convolution):
         **kwargs: Any,
     ) -> None:
         """Takes windows and weights."""
-        given = {"data_format": data_format, "dilation_rate": dilation_rate, "activation": activation}
-        super().__init__(filters, kernel_size, strides, padding, use_bias=use_bias, **given, **kwargs)
+        options = {"data_format": data_format, "dilation_rate": dilation_rate, "activation": activation}
+        super().__init__(filters, kernel_size, strides, padding, use_bias=use_bias, **options, **kwargs)
         self.depth_multiplier = depth_multiplier
         self._take_rules("depthwise", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
         self._take_rules("pointwise", pointwise_initializer, pointwise_regularizer, pointwise_constraint)
@@ -407,10 +409,10 @@ class SeparableConv2D(Convolution):
     def build(self, input_shape: Any) -> None:
         """Makes the kernels and the bias."""
         channels = input_shape[self._channels]
-        many = channels * self.depth_multiplier
+        depth_channels = channels * self.depth_multiplier
         shape = (*self.kernel_size, channels, self.depth_multiplier)
         self.depthwise_kernel = self._weight("depthwise_kernel", shape, "depthwise")
-        self.pointwise_kernel = self._weight("pointwise_kernel", (1, 1, many, self.filters), "pointwise")
+        self.pointwise_kernel = self._weight("pointwise_kernel", (1, 1, depth_channels, self.filters), "pointwise")
         if self.use_bias:
             self.bias = self._weight("bias", (self.filters,))
         self.input_spec = InputSpec(min_ndim=4, axes={self._channels: channels})
@@ -418,9 +420,9 @@ class SeparableConv2D(Convolution):
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
-        seen = self._convolved(inputs, apart(self.depthwise_kernel, self.compute_dtype))
+        per_channel = self._convolved(inputs, apart(self.depthwise_kernel, self.compute_dtype))
         layout = "NHWC" if self._channels == -1 else "NCHW"
-        return self._finished(nn.conv2d(seen, self.pointwise_kernel.value, 1, "VALID", layout))
+        return self._finish(nn.conv2d(per_channel, self.pointwise_kernel.value, 1, "VALID", layout))
 
 
 Convolution1D, Convolution2D = Conv1D, Conv2D

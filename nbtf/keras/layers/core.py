@@ -105,7 +105,11 @@ class Dense(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
-        x = inputs if inputs.__class__ is Tensor and inputs._dtype is self._kind else cast(inputs, self._kind)
+        x = (
+            inputs
+            if inputs.__class__ is Tensor and inputs._dtype is self._compute_dtype
+            else cast(inputs, self._compute_dtype)
+        )
         if len(x._array.shape) == 2:
             x = matmul(x, self.kernel.value)
         else:
@@ -183,7 +187,7 @@ class Embedding(Layer):
         if inputs._dtype is not int32 and inputs._dtype is not int64:
             inputs = cast(inputs, int32)
         rows = gather(self.embeddings.value, inputs)
-        return rows if rows._dtype is self._kind else cast(rows, self._kind)
+        return rows if rows._dtype is self._compute_dtype else cast(rows, self._compute_dtype)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns where there is no 0, if that stands for nothing."""
@@ -256,8 +260,8 @@ class Lambda(Layer):
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         """Calls it."""
         names = self.function.__code__.co_varnames if hasattr(self.function, "__code__") else ()
-        more = {name: value for name, value in (("mask", mask), ("training", training)) if name in names}
-        return self.function(inputs, **more, **self.arguments)
+        options = {name: value for name, value in (("mask", mask), ("training", training)) if name in names}
+        return self.function(inputs, **options, **self.arguments)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns the mask of the results."""
@@ -265,12 +269,12 @@ class Lambda(Layer):
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
-        given = self._output_shape
-        if given is None:
+        shape_or_function = self._output_shape
+        if shape_or_function is None:
             return super().compute_output_spec(*args, **kwargs)
         shape = args[0].shape
-        made = given(shape) if callable(given) else (shape[0], *given)
-        return KerasTensor(made, self.compute_dtype)
+        output_shape = shape_or_function(shape) if callable(shape_or_function) else (shape[0], *shape_or_function)
+        return KerasTensor(output_shape, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another; the function is written by name."""
@@ -337,8 +341,8 @@ class Masking(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Returns the input, with zeros in the steps that are left out."""
-        kept = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
-        return inputs * cast(kept, inputs.dtype)
+        counted_steps = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
+        return inputs * cast(counted_steps, inputs.dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
@@ -388,15 +392,15 @@ class InputLayer(Layer):
             shape, dtype = None, input_tensor.dtype if dtype is None else dtype
             batch_shape = input_tensor.shape
         elif batch_shape is None:
-            given: Any = shape
-            batch_shape = (batch_size, *((given,) if isinstance(given, int) else tuple(given)))
-        whole: Any = batch_shape
-        self.batch_shape: tuple[Any, ...] = tuple(whole)
+            inner_shape: Any = shape
+            batch_shape = (batch_size, *((inner_shape,) if isinstance(inner_shape, int) else tuple(inner_shape)))
+        full_shape: Any = batch_shape
+        self.batch_shape: tuple[Any, ...] = tuple(full_shape)
         self._dtype_name = standardized(dtype)
         self.sparse, self.ragged, self.optional = bool(sparse), bool(ragged), optional
         self.built = True
-        made = KerasTensor(self.batch_shape, self._dtype_name, name=name)
-        Node(self, (), {}, made)
+        symbolic = KerasTensor(self.batch_shape, self._dtype_name, name=name)
+        Node(self, (), {}, symbolic)
 
     @property
     def dtype(self) -> str:

@@ -37,7 +37,7 @@ class CustomLayer(keras.layers.Layer):
 class Described:
     """The part of a layer that can be asked for name, config, inputs and outputs."""
 
-    _given: tuple[tuple[Any, ...], dict[str, Any]]
+    _constructor_arguments: tuple[tuple[Any, ...], dict[str, Any]]
     _name: str
     _trainable: bool
     _policy: DTypePolicy
@@ -76,23 +76,23 @@ class Described:
 
     def _own_config(self) -> dict[str, Any]:
         """Returns the arguments of a class that did not write `get_config`."""
-        args, kwargs = self._given
+        args, kwargs = self._constructor_arguments
         bound = inspect.signature(type(self).__init__).bind(self, *args, **kwargs)
-        given = dict(list(bound.arguments.items())[1:])
-        for one in inspect.signature(type(self).__init__).parameters.values():
-            if one.kind is one.VAR_KEYWORD:
-                given.update(given.pop(one.name, {}))
-        made = {key: _plain(value) for key, value in given.items()}
-        if any(value is _NOT_PLAIN for value in made.values()):
+        arguments = dict(list(bound.arguments.items())[1:])
+        for parameter in inspect.signature(type(self).__init__).parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD:
+                arguments.update(arguments.pop(parameter.name, {}))
+        config = {key: _plain(value) for key, value in arguments.items()}
+        if any(value is _NOT_PLAIN for value in config.values()):
             raise NotImplementedError(_OBJECT.format(name=type(self).__name__))
-        if given and ("name" in given or _takes_name(type(self))):
-            made = {"name": self._name, **made}
-        return made
+        if arguments and ("name" in arguments or _takes_name(type(self))):
+            config = {"name": self._name, **config}
+        return config
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Makes one from what `get_config` gave."""
-        return cls(**{key: value if key == "dtype" else _made(value) for key, value in config.items()})
+        return cls(**{key: value if key == "dtype" else _build_argument(value) for key, value in config.items()})
 
     def get_build_config(self) -> dict[str, Any]:
         """Returns what `build` was called with."""
@@ -120,12 +120,14 @@ class Described:
 
     # What goes in and comes out
 
-    def _node(self, index: int, what: str) -> Node:
+    def _node(self, index: int, attribute: str) -> Node:
         nodes = self._inbound_nodes
         if not nodes:
-            raise AttributeError(f"The layer {self._name} has never been called and thus has no defined {what}.")
+            raise AttributeError(f"The layer {self._name} has never been called and thus has no defined {attribute}.")
         if index >= len(nodes):
-            raise ValueError(f"The layer {self._name} was called {len(nodes)} times, so there is no {what} at {index}.")
+            raise ValueError(
+                f"The layer {self._name} was called {len(nodes)} times, so there is no {attribute} at {index}."
+            )
         return nodes[index]
 
     @property
@@ -161,7 +163,7 @@ class Described:
     @property
     def inbound_layers(self) -> list[Any]:
         """The layers before it in a functional model."""
-        return [node.operation for one in self._inbound_nodes for node in map(node_of, one.input_tensors)]
+        return [node.operation for inbound in self._inbound_nodes for node in map(node_of, inbound.input_tensors)]
 
 
 _NOT_PLAIN = object()
@@ -169,21 +171,21 @@ _NOT_PLAIN = object()
 
 def _plain(value: Any) -> Any:
     """Returns an argument as plain data, or says that it is none."""
-    made: Any = serialized(value)
-    if is_dict(made) or made is None or isinstance(made, str | int | float | bool):
-        return made
-    if is_list(made):
-        items: Any = made
-        return _NOT_PLAIN if any(_plain(one) is _NOT_PLAIN for one in items) else made
+    plain: Any = serialized(value)
+    if is_dict(plain) or plain is None or isinstance(plain, str | int | float | bool):
+        return plain
+    if is_list(plain):
+        items: Any = plain
+        return _NOT_PLAIN if any(_plain(item) is _NOT_PLAIN for item in items) else plain
     return _NOT_PLAIN
 
 
-def _takes_name(kind: type) -> bool:
-    parameters = inspect.signature(kind.__init__).parameters.values()
-    return any(one.name == "name" for one in parameters)
+def _takes_name(layer_class: type) -> bool:
+    parameters = inspect.signature(layer_class.__init__).parameters.values()
+    return any(parameter.name == "name" for parameter in parameters)
 
 
-def _made(value: Any) -> Any:
+def _build_argument(value: Any) -> Any:
     """Returns an argument of what is written in a config."""
     if is_dict(value) and "class_name" in value:
         return deserialized(value)
@@ -196,8 +198,8 @@ def _as_tuple(shape: Any) -> tuple[Any, ...]:
 
 def _shapes(tensors: Any) -> Any:
     if is_list(tensors):
-        return [_shapes(one) for one in tensors]
+        return [_shapes(tensor) for tensor in tensors]
     if is_dict(tensors):
         entries: dict[str, Any] = tensors
-        return {key: _shapes(one) for key, one in entries.items()}
+        return {key: _shapes(tensor) for key, tensor in entries.items()}
     return tensors.shape

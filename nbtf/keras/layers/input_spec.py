@@ -46,7 +46,7 @@ class InputSpec:
 
     def __repr__(self) -> str:
         """Returns `InputSpec(ndim=3)`."""
-        said = {
+        requirements = {
             "dtype": self.dtype,
             "shape": self.shape,
             "ndim": self.ndim,
@@ -54,7 +54,7 @@ class InputSpec:
             "min_ndim": self.min_ndim,
             "axes": self.axes or None,
         }
-        return f"InputSpec({', '.join(f'{key}={value}' for key, value in said.items() if value is not None)})"
+        return f"InputSpec({', '.join(f'{key}={value}' for key, value in requirements.items() if value is not None)})"
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -90,8 +90,8 @@ def check_inputs(input_spec: Any, inputs: Any, name: str) -> None:
         if spec is not None and not (spec.optional and value is None):
             wrong = _wrong(shape_of(value), getattr(value, "dtype", None), spec)
             if wrong:
-                where = f"Input {number} with name '{spec.name}' of layer '{name}'"
-                raise ValueError(f"{where} is incompatible with the layer: {wrong}")
+                subject = f"Input {number} with name '{spec.name}' of layer '{name}'"
+                raise ValueError(f"{subject} is incompatible with the layer: {wrong}")
 
 
 def _wrong(shape: tuple[int | None, ...], dtype: Any, spec: InputSpec) -> str | None:
@@ -114,10 +114,10 @@ def _wrong(shape: tuple[int | None, ...], dtype: Any, spec: InputSpec) -> str | 
     return None
 
 
-def _fits(shape: tuple[int | None, ...], wanted: tuple[int | None, ...], squeezed: bool) -> bool:
+def _fits(shape: tuple[int | None, ...], expected: tuple[int | None, ...], squeezed: bool) -> bool:
     if squeezed:
         shape = shape[:-1] if shape and shape[-1] == 1 else shape
-        wanted = wanted[:-1] if wanted and wanted[-1] == 1 else wanted
-    return len(shape) == len(wanted) and all(
-        None in (have, want) or have == want for have, want in zip(shape, wanted, strict=True)
+        expected = expected[:-1] if expected and expected[-1] == 1 else expected
+    return len(shape) == len(expected) and all(
+        None in (have, want) or have == want for have, want in zip(shape, expected, strict=True)
     )

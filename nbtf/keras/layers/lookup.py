@@ -120,8 +120,8 @@ class Lookup(Layer):
                     vocabulary = file.read().splitlines()
             except OSError as error:
                 raise ValueError(f"Vocabulary file {vocabulary} cannot be read: {error}") from error
-        words = [self._word(one) for one in np.asarray(vocabulary).tolist()]
-        free = [one for one in self._kept_free if one is not None]
+        words = [self._word(value) for value in np.asarray(vocabulary).tolist()]
+        free = [token for token in self._kept_free if token is not None]
         if words[: len(free)] == free:
             words = words[len(free) :]
         repeated = [word for word, count in Counter(words).items() if count > 1]
@@ -132,7 +132,7 @@ class Lookup(Layer):
             )
         self.__dict__["_words"] = words
         first = len(self._kept_free)
-        self.__dict__["_numbers"] = {word: first + place for place, word in enumerate(words)}
+        self.__dict__["_numbers"] = {word: first + index for index, word in enumerate(words)}
         if self.mask_token is not None:
             self._numbers[self.mask_token] = 0
 
@@ -144,7 +144,7 @@ class Lookup(Layer):
           batch_size: accepted and ignored.
           steps: how many batches of a dataset are taken; all when None.
         """
-        counts = Counter(self._word(one) for one in batches_of(data, steps).ravel().tolist())
+        counts = Counter(self._word(value) for value in batches_of(data, steps).ravel().tolist())
         for free in self._kept_free:
             counts.pop(free, None)
         words = sorted(counts, key=lambda word: (counts[word], word), reverse=True)
@@ -168,16 +168,19 @@ class Lookup(Layer):
             raise FailedPreconditionError(None, None, "Table not initialized. Give a `vocabulary`, or call `adapt`.")
         values = np.asarray(inputs.numpy())
         if self.invert:
-            known = self.get_vocabulary()
-            found = [known[one] if 0 <= one < len(known) else self.oov_token for one in values.ravel().tolist()]
+            vocabulary = self.get_vocabulary()
+            words = [
+                vocabulary[number] if 0 <= number < len(vocabulary) else self.oov_token
+                for number in values.ravel().tolist()
+            ]
             return convert_to_tensor(
-                np.array(found, object if self._takes == "string" else "int64").reshape(values.shape)
+                np.array(words, object if self._takes == "string" else "int64").reshape(values.shape)
             )
-        numbers = np.array([self._number(one) for one in values.ravel().tolist()], "int64").reshape(values.shape)
-        made = convert_to_tensor(numbers)
+        numbers = np.array([self._number(value) for value in values.ravel().tolist()], "int64").reshape(values.shape)
+        indices = convert_to_tensor(numbers)
         if self.output_mode == "int":
-            return made
-        return encoded(made, self.vocabulary_size(), self.output_mode, "int64")
+            return indices
+        return encoded(indices, self.vocabulary_size(), self.output_mode, "int64")
 
     def _number(self, value: Any) -> int:
         word = self._word(value)

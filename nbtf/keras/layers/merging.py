@@ -26,7 +26,7 @@ class Merge(Layer):
 
     supports_masking = True
     _merges = True
-    _least = 1
+    _min_inputs = 1
 
     def build(self, input_shape: Any) -> None:
         """Checks that there are several tensors whose shapes go together.
@@ -40,18 +40,18 @@ class Merge(Layer):
                 "of shapes)"
             )
         shapes: Any = input_shape
-        if len(shapes) < self._least:
+        if len(shapes) < self._min_inputs:
             raise ValueError(
-                f"A merge layer should be called on a list of at least {self._least} input. Received {len(shapes)} "
-                f"inputs. Full input_shape received: {shapes}"
+                f"A merge layer should be called on a list of at least {self._min_inputs} input. Received "
+                f"{len(shapes)} inputs. Full input_shape received: {shapes}"
             )
         self.compute_output_shape(shapes)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
-        rank = max(one.ndim for one in inputs)
-        return self._merged([_with_rank(one, rank) for one in inputs])
+        rank = max(tensor.ndim for tensor in inputs)
+        return self._merged([_with_rank(tensor, rank) for tensor in inputs])
 
     def _merged(self, inputs: list[Any]) -> Any:
         raise NotImplementedError
@@ -62,31 +62,31 @@ class Merge(Layer):
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns where at least one of the inputs counts."""
-        masks = [one for one in previous_mask or () if one is not None]
+        masks = [mask for mask in previous_mask or () if mask is not None]
         return reduce(logical_or, masks) if masks else None
 
 
 def _batch(shapes: Any) -> int | None:
-    known = {shape[0] for shape in shapes if shape[0] is not None}
-    if len(known) > 1:
+    batch_sizes = {shape[0] for shape in shapes if shape[0] is not None}
+    if len(batch_sizes) > 1:
         raise ValueError(f"Cannot merge tensors with different batch sizes. Received tensors with shapes {shapes}")
-    return known.pop() if len(known) == 1 else None
+    return batch_sizes.pop() if len(batch_sizes) == 1 else None
 
 
-def _common(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+def _common(longer: tuple[Any, ...], shorter: tuple[Any, ...]) -> tuple[Any, ...]:
     """Returns the shape to which two are broadcast."""
-    if len(one) < len(other):
-        one, other = other, one
-    made = list(one)
-    for place in range(-len(other), 0):
-        a, b = one[place], other[place]
+    if len(longer) < len(shorter):
+        longer, shorter = shorter, longer
+    common = list(longer)
+    for axis in range(-len(shorter), 0):
+        a, b = longer[axis], shorter[axis]
         if a is None or b is None:
-            made[place] = None
+            common[axis] = None
         elif a != b and 1 not in (a, b):
-            raise ValueError(f"Inputs have incompatible shapes. Received shapes {one} and {other}")
+            raise ValueError(f"Inputs have incompatible shapes. Received shapes {longer} and {shorter}")
         else:
-            made[place] = b if a == 1 else a
-    return tuple(made)
+            common[axis] = b if a == 1 else a
+    return tuple(common)
 
 
 def _with_rank(tensor: Any, rank: int) -> Any:
@@ -183,33 +183,35 @@ class Concatenate(Merge):
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
-        made = list(input_shape[0])
-        axis = self.axis % len(made)
+        merged_shape = list(input_shape[0])
+        axis = self.axis % len(merged_shape)
         for shape in input_shape[1:]:
-            if len(shape) != len(made) or any(
-                None not in (have, other) and have != other
-                for place, (have, other) in enumerate(zip(made, shape, strict=True))
-                if place != axis
+            if len(shape) != len(merged_shape) or any(
+                None not in (have, length) and have != length
+                for position, (have, length) in enumerate(zip(merged_shape, shape, strict=True))
+                if position != axis
             ):
                 raise ValueError(
                     "A `Concatenate` layer requires inputs with matching shapes except for the concatenation axis. "
-                    f"Received: input_shape={[tuple(one) for one in input_shape]}"
+                    f"Received: input_shape={[tuple(shape) for shape in input_shape]}"
                 )
-            made = [have if have is not None else other for have, other in zip(made, shape, strict=True)]
+            merged_shape = [
+                have if have is not None else length for have, length in zip(merged_shape, shape, strict=True)
+            ]
         lengths = [shape[axis] for shape in input_shape]
-        made[axis] = None if None in lengths else sum(lengths)
-        return tuple(made)
+        merged_shape[axis] = None if None in lengths else sum(lengths)
+        return tuple(merged_shape)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns where something of the result counts; inputs without a mask count as a whole."""
-        if previous_mask is None or all(one is None for one in previous_mask):
+        if previous_mask is None or all(mask is None for mask in previous_mask):
             return None
         masks: list[Any] = []
-        for one, mask in zip(inputs, previous_mask, strict=True):
-            counted = ones(one.shape, "bool") if mask is None else mask
-            while counted.ndim < one.ndim:
+        for tensor, mask in zip(inputs, previous_mask, strict=True):
+            counted = ones(tensor.shape, "bool") if mask is None else mask
+            while counted.ndim < tensor.ndim:
                 counted = expand_dims(counted, -1)
-            masks.append(broadcast_to(counted, one.shape))
+            masks.append(broadcast_to(counted, tensor.shape))
         return reduce_any(concat(masks, self.axis), axis=-1)
 
 
@@ -232,36 +234,36 @@ class Dot(Merge):
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
 
-    def _places(self, ranks: list[int]) -> list[int]:
+    def _axes_for(self, ranks: list[int]) -> list[int]:
         axes = [self.axes] * 2 if isinstance(self.axes, int) else self.axes
         return [axis % rank for axis, rank in zip(axes, ranks, strict=True)]
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
-        ranks = [one.ndim for one in inputs]
-        first, second = self._places(ranks)
+        ranks = [tensor.ndim for tensor in inputs]
+        first, second = self._axes_for(ranks)
         x, y = inputs
         if self.normalize:
             x, y = _unit(x, first), _unit(y, second)
-        left, right = _last(x, first), _last(y, second)
-        shape = self.compute_output_shape([one._array.shape for one in inputs])
-        rows = reshape(left, (left.shape[0], -1, left.shape[-1])) if x.ndim != 2 else expand_dims(left, 1)
-        columns = reshape(right, (right.shape[0], -1, right.shape[-1])) if y.ndim != 2 else expand_dims(right, 1)
+        x_last, y_last = _move_last(x, first), _move_last(y, second)
+        shape = self.compute_output_shape([tensor._array.shape for tensor in inputs])
+        rows = reshape(x_last, (x_last.shape[0], -1, x_last.shape[-1])) if x.ndim != 2 else expand_dims(x_last, 1)
+        columns = reshape(y_last, (y_last.shape[0], -1, y_last.shape[-1])) if y.ndim != 2 else expand_dims(y_last, 1)
         return reshape(matmul(rows, columns, transpose_b=True), shape)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
-        one, other = (tuple(shape) for shape in input_shape)
-        first, second = self._places([len(one), len(other)])
-        if None not in (one[first], other[second]) and one[first] != other[second]:
+        x_shape, y_shape = (tuple(shape) for shape in input_shape)
+        first, second = self._axes_for([len(x_shape), len(y_shape)])
+        if None not in (x_shape[first], y_shape[second]) and x_shape[first] != y_shape[second]:
             raise ValueError(
-                f"Incompatible input shapes: axis values {one[first]} (at axis {first}) != {other[second]} (at axis "
-                f"{second}). Full input shapes: {one}, {other}"
+                f"Incompatible input shapes: axis values {x_shape[first]} (at axis {first}) != {y_shape[second]} (at "
+                f"axis {second}). Full input shapes: {x_shape}, {y_shape}"
             )
-        left = [length for axis, length in enumerate(one) if axis != first]
-        right = [length for axis, length in enumerate(other) if axis not in (0, second)]
-        made = (*left, *right)
-        return made if len(made) > 1 else (*made, 1)
+        x_lengths = [length for axis, length in enumerate(x_shape) if axis != first]
+        right = [length for axis, length in enumerate(y_shape) if axis not in (0, second)]
+        lengths = (*x_lengths, *right)
+        return lengths if len(lengths) > 1 else (*lengths, 1)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns None."""
@@ -274,10 +276,10 @@ def _unit(x: Any, axis: int) -> Any:
     return linalg.l2_normalize(x, axis)
 
 
-def _last(x: Any, axis: int) -> Any:
+def _move_last(x: Any, axis: int) -> Any:
     """Moves an axis to the end."""
     rank = x.ndim
-    return x if axis == rank - 1 else transpose(x, [*(one for one in range(rank) if one != axis), axis])
+    return x if axis == rank - 1 else transpose(x, [*(position for position in range(rank) if position != axis), axis])
 
 
 def add(inputs: Any, **kwargs: Any) -> Any:

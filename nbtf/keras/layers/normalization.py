@@ -124,33 +124,33 @@ class BatchNormalization(Layer):
             self._move(mean, variance)
         else:
             mean, variance = self.moving_mean.value, self.moving_variance.value
-        ones = [1] * rank
-        ones[channels] = inputs._array.shape[channels]
+        broadcast_shape = [1] * rank
+        broadcast_shape[channels] = inputs._array.shape[channels]
 
-        def fitting(one: Any) -> Any:
+        def fit_to_input(statistic: Any) -> Any:
             """Returns a value of each channel as it stands in the input."""
-            one = cast(one, x._dtype) if one.dtype is not x._dtype else one
-            return one if channels == rank - 1 else reshape(one, ones)
+            statistic = cast(statistic, x._dtype) if statistic.dtype is not x._dtype else statistic
+            return statistic if channels == rank - 1 else reshape(statistic, broadcast_shape)
 
-        beta, gamma = (None if one is None else fitting(one.value) for one in (self.beta, self.gamma))
-        made = nn.batch_normalization(x, fitting(mean), fitting(variance), beta, gamma, self.epsilon)
-        return made if made._dtype is inputs._dtype else cast(made, inputs._dtype)
+        beta, gamma = (None if weight is None else fit_to_input(weight.value) for weight in (self.beta, self.gamma))
+        normalized = nn.batch_normalization(x, fit_to_input(mean), fit_to_input(variance), beta, gamma, self.epsilon)
+        return normalized if normalized._dtype is inputs._dtype else cast(normalized, inputs._dtype)
 
     def _move(self, mean: Any, variance: Any) -> None:
         for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
-            kept = moving.value * self.momentum
-            moving.assign(kept + cast(now, kept.dtype) * (1.0 - self.momentum))
+            old_share = moving.value * self.momentum
+            moving.assign(old_share + cast(now, old_share.dtype) * (1.0 - self.momentum))
 
     def _moments(self, x: Any, axes: list[int], mask: Any) -> tuple[Any, Any]:
         if mask is None:
             return nn.moments(x, axes)
-        kept = cast(mask, x._dtype)
-        while kept.ndim < x.ndim:
-            kept = expand_dims(kept, -1)
-        kept = kept * (x * 0.0 + 1.0)
-        count = reduce_sum(kept, axes, keepdims=True) + 1e-7
-        mean = reduce_sum(kept * x, axes, keepdims=True) / count
-        variance = reduce_sum(kept * square(x - mean), axes, keepdims=True) / count
+        counted = cast(mask, x._dtype)
+        while counted.ndim < x.ndim:
+            counted = expand_dims(counted, -1)
+        counted = counted * (x * 0.0 + 1.0)
+        count = reduce_sum(counted, axes, keepdims=True) + 1e-7
+        mean = reduce_sum(counted * x, axes, keepdims=True) / count
+        variance = reduce_sum(counted * square(x - mean), axes, keepdims=True) / count
         length = [x._array.shape[self.axis]]
         return reshape(mean, length), reshape(variance, length)
 
@@ -239,8 +239,8 @@ class LayerNormalization(Layer):
         shift = -mean * factor
         if self.beta is not None:
             shift = shift + cast(reshape(self.beta.value, lengths), x._dtype)
-        made = x * factor + shift
-        return made if made._dtype is inputs._dtype else cast(made, inputs._dtype)
+        normalized = x * factor + shift
+        return normalized if normalized._dtype is inputs._dtype else cast(normalized, inputs._dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""

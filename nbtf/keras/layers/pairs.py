@@ -27,28 +27,28 @@ def channels_first(data_format: str) -> bool:
     return data_format == "channels_first"
 
 
-def pair(value: Any, name: str, count: int = 2, least: int = 1) -> tuple[int, ...]:
+def pair(value: Any, name: str, count: int = 2, minimum: int = 1) -> tuple[int, ...]:
     """Returns a length for each axis.
 
     Args:
       value: a number for all, or one for each.
       name: of the argument, for the error.
       count: how many axes there are.
-      least: what each must be at least.
+      minimum: what each must be at least.
 
     Raises:
       ValueError: it is neither, in Keras' words.
     """
     lengths = (value,) * count if isinstance(value, int) else value
-    wanted = f"The `{name}` argument must be a tuple of {count} integers. Received {name}={value}"
+    problem = f"The `{name}` argument must be a tuple of {count} integers. Received {name}={value}"
     if not is_list(lengths) or len(lengths) != count:
-        raise ValueError(wanted)
+        raise ValueError(problem)
     items: Any = lengths
-    if any(not isinstance(one, int) for one in items):
-        raise ValueError(wanted)
-    wrong = {one for one in items if one < least}
+    if any(not isinstance(length, int) for length in items):
+        raise ValueError(problem)
+    wrong = {length for length in items if length < minimum}
     if wrong:
-        raise ValueError(f"{wanted}, including values {wrong} that do not satisfy `value > {least - 1}`")
+        raise ValueError(f"{problem}, including values {wrong} that do not satisfy `value > {minimum - 1}`")
     return tuple(items)
 
 
@@ -58,10 +58,10 @@ def padding_of(value: Any, causal: bool = False) -> str:
     Raises:
       ValueError: there is no such padding, in Keras' words.
     """
-    known = {"valid", "same", "causal"} if causal else {"valid", "same"}
-    if not isinstance(value, str) or value.lower() not in known:
-        shown = "{'valid', 'same', 'causal'}" if causal else "{'valid', 'same'}"
-        raise ValueError(f"The `padding` argument must be a list/tuple or one of {shown}. Received: {value}")
+    paddings = {"valid", "same", "causal"} if causal else {"valid", "same"}
+    if not isinstance(value, str) or value.lower() not in paddings:
+        choices = "{'valid', 'same', 'causal'}" if causal else "{'valid', 'same'}"
+        raise ValueError(f"The `padding` argument must be a list/tuple or one of {choices}. Received: {value}")
     return value.lower()
 
 

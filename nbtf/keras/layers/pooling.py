@@ -184,9 +184,9 @@ class GlobalAveragePooling1D(GlobalPooling):
         """Computes the results."""
         if mask is None:
             return reduce_mean(inputs, self._axes, self.keepdims)
-        kept = expand_dims(cast(mask, inputs.dtype), -1 if self._axes == [1] else 1)
-        total = reduce_sum(inputs * kept, self._axes, self.keepdims)
-        return total / reduce_sum(kept, self._axes, self.keepdims)
+        counted = expand_dims(cast(mask, inputs.dtype), -1 if self._axes == [1] else 1)
+        total = reduce_sum(inputs * counted, self._axes, self.keepdims)
+        return total / reduce_sum(counted, self._axes, self.keepdims)
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Returns None: there are no steps any more."""

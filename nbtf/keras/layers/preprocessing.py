@@ -99,14 +99,14 @@ class Normalization(Layer):
         if input_shape is None:
             return
         rank = len(input_shape)
-        kept = sorted(axis % rank for axis in self.axis)
-        if any(input_shape[axis] is None for axis in kept):
+        kept_axes = sorted(axis % rank for axis in self.axis)
+        if any(input_shape[axis] is None for axis in kept_axes):
             raise ValueError(
                 f"All `axis` values to be kept must have a known shape. Received axis={self.axis}, "
-                f"inputs.shape={input_shape}, with unknown axis at index {kept}"
+                f"inputs.shape={input_shape}, with unknown axis at index {kept_axes}"
             )
-        shape = tuple(input_shape[axis] for axis in kept)
-        self.__dict__["_lengths"] = [input_shape[axis] if axis in kept else 1 for axis in range(rank)]
+        shape = tuple(input_shape[axis] for axis in kept_axes)
+        self.__dict__["_lengths"] = [input_shape[axis] if axis in kept_axes else 1 for axis in range(rank)]
         if self.input_mean is None:
             self.adapt_mean = self.add_weight(name="mean", shape=shape, initializer="zeros", trainable=False)
             self.adapt_variance = self.add_weight(name="variance", shape=shape, initializer="ones", trainable=False)
@@ -126,37 +126,37 @@ class Normalization(Layer):
                 "Cannot `adapt` a Normalization layer that is initialized with static `mean` and `variance`, you "
                 "passed mean and variance when making it."
             )
-        whole = batches_of(data, steps)
+        samples = batches_of(data, steps)
         if not self.built:
-            self.build((None, *whole.shape[1:]))
-        kept = {axis % whole.ndim for axis in self.axis}
-        others = tuple(axis for axis in range(whole.ndim) if axis not in kept)
-        values = whole.astype("float64")
-        self.adapt_mean.assign(values.mean(others).astype("float32"))
-        self.adapt_variance.assign(values.var(others).astype("float32"))
-        self.count.assign(np.int64(whole.shape[0]))
+            self.build((None, *samples.shape[1:]))
+        kept_axes = {axis % samples.ndim for axis in self.axis}
+        reduced_axes = tuple(axis for axis in range(samples.ndim) if axis not in kept_axes)
+        values = samples.astype("float64")
+        self.adapt_mean.assign(values.mean(reduced_axes).astype("float32"))
+        self.adapt_variance.assign(values.var(reduced_axes).astype("float32"))
+        self.count.assign(np.int64(samples.shape[0]))
 
     @property
     def mean(self) -> Any:
         """The mean, with the axes of the input."""
-        given = self.input_mean if self.input_mean is not None else self.adapt_mean.value
-        return reshape(convert_to_tensor(given), self._broadcast(given))
+        statistic = self.input_mean if self.input_mean is not None else self.adapt_mean.value
+        return reshape(convert_to_tensor(statistic), self._broadcast(statistic))
 
     @property
     def variance(self) -> Any:
         """The variance, with the axes of the input."""
-        given = self.input_variance if self.input_variance is not None else self.adapt_variance.value
-        return reshape(convert_to_tensor(given), self._broadcast(given))
+        statistic = self.input_variance if self.input_variance is not None else self.adapt_variance.value
+        return reshape(convert_to_tensor(statistic), self._broadcast(statistic))
 
-    def _broadcast(self, given: Any) -> Any:
+    def _broadcast(self, statistic: Any) -> Any:
         lengths: Any = self._lengths
-        fits = math.prod(lengths) == math.prod(tuple(given.shape))
+        fits = math.prod(lengths) == math.prod(tuple(statistic.shape))
         return lengths if fits else [1] * (len(lengths) - 1) + [-1]
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
         dtype = self.compute_dtype
-        x, mean, variance = (cast(one, dtype) for one in (inputs, self.mean, self.variance))
+        x, mean, variance = (cast(values, dtype) for values in (inputs, self.mean, self.variance))
         spread = maximum(sqrt(variance), cast(1e-7, dtype))
         return mean + x * spread if self.invert else (x - mean) / spread
 
@@ -166,16 +166,16 @@ class Normalization(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        given = (self.input_mean, self.input_variance)
-        mean, variance = (None if one is None else one.tolist() for one in given)
+        initial_statistics = (self.input_mean, self.input_variance)
+        mean, variance = (None if statistic is None else statistic.tolist() for statistic in initial_statistics)
         return {**super().get_config(), "mean": mean, "variance": variance}
 
 
 def batches_of(data: Any, steps: int | None = None) -> Any:
     """Returns data as one array: an array itself, or the batches of a dataset one behind the other."""
     if hasattr(data, "element_spec") or hasattr(data, "__next__"):
-        taken = [np.asarray(one) for number, one in enumerate(data) if steps is None or number < steps]
-        return np.concatenate(taken) if taken[0].ndim else np.stack(taken)
+        batches = [np.asarray(batch) for number, batch in enumerate(data) if steps is None or number < steps]
+        return np.concatenate(batches) if batches[0].ndim else np.stack(batches)
     return np.asarray(data)
 
 
@@ -282,7 +282,7 @@ class Discretization(Layer):
         super().__init__(**kwargs)
         if num_bins is None and bin_boundaries is None:
             raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
-        self.bin_boundaries: Any = None if bin_boundaries is None else [float(one) for one in bin_boundaries]
+        self.bin_boundaries: Any = None if bin_boundaries is None else [float(boundary) for boundary in bin_boundaries]
         self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
         self.built = True
 
@@ -293,15 +293,15 @@ class Discretization(Layer):
           data: an array, a tensor, or a dataset of batches.
           steps: how many batches of a dataset are taken; all when None.
         """
-        values, many = np.sort(batches_of(data, steps).ravel()), self.num_bins or 1
-        self.bin_boundaries = [float(values[len(values) * part // many]) for part in range(1, many)]
+        values, bin_count = np.sort(batches_of(data, steps).ravel()), self.num_bins or 1
+        self.bin_boundaries = [float(values[len(values) * number // bin_count]) for number in range(1, bin_count)]
 
     def call(self, inputs: Any) -> Any:
         """Computes the results."""
         limits = convert_to_tensor(self.bin_boundaries, self.compute_dtype)
         flat = reshape(cast(inputs, self.compute_dtype), (-1,))
-        found = reshape(searchsorted(limits, flat, side="right"), inputs.shape)
+        indices = reshape(searchsorted(limits, flat, side="right"), inputs.shape)
         if self.output_mode == "int":
-            return found
+            return indices
         count = len(self.bin_boundaries or ()) + 1
-        return encoded(cast(found, "int64"), count, self.output_mode, self.compute_dtype)
+        return encoded(cast(indices, "int64"), count, self.output_mode, self.compute_dtype)

@@ -56,11 +56,11 @@ class RNN(Layer):
         self.cell: Any = StackedRNNCells(cell) if is_list(cell) else cell
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
         self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
-        self.__dict__["_kept"] = None
+        self.__dict__["_last_states"] = None
         self.input_spec = InputSpec(ndim=3) if isinstance(self.cell, Cell) else None
 
-    _internal = Layer._internal | {"_kept"}
-    _kept: Any
+    _internal = Layer._internal | {"_last_states"}
+    _last_states: Any
 
     def build(self, input_shape: Any) -> None:
         """Builds the cell."""
@@ -90,39 +90,39 @@ class RNN(Layer):
 
     def reset_states(self) -> None:
         """Forgets where the batch before ended."""
-        self.__dict__["_kept"] = None
+        self.__dict__["_last_states"] = None
 
     reset_state = reset_states
 
     def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = False) -> Any:
         """Goes through the sequences."""
-        states = initial_state if initial_state is not None else self._kept if self.stateful else None
+        states = initial_state if initial_state is not None else self._last_states if self.stateful else None
         if states is None:
             states = self.get_initial_state(sequences._array.shape[0])
         states = list(states) if is_list(states) else [states]
         results, states = self._walk(sequences, states, mask, training)
         if self.stateful:
-            self.__dict__["_kept"] = states
-        made = stack(results, axis=1) if self.return_sequences else results[-1]
-        return [made, *nest.flatten(states)] if self.return_state else made
+            self.__dict__["_last_states"] = states
+        output = stack(results, axis=1) if self.return_sequences else results[-1]
+        return [output, *nest.flatten(states)] if self.return_state else output
 
     def _walk(self, sequences: Any, states: list[Any], mask: Any, training: Any) -> tuple[list[Any], list[Any]]:
         step, inputs = self._stepping(sequences, states, training)
         steps: list[Any] = unstack(inputs, axis=1)
         counts: list[Any] = (
-            [None] * len(steps) if mask is None else [expand_dims(one, 1) for one in unstack(mask, axis=1)]
+            [None] * len(steps) if mask is None else [expand_dims(step_mask, 1) for step_mask in unstack(mask, axis=1)]
         )
         if self.go_backwards:
             steps, counts = steps[::-1], counts[::-1]
         results: list[Any] = []
         for x, counted in zip(steps, counts, strict=True):
-            made, after = step(x, states)
+            result, new_states = step(x, states)
             if counted is not None:
-                instead = results[-1] if results and not self.zero_output_for_mask else zeros_like(made)
-                made = where(counted, made, instead)
-                after = _chosen(counted, after, states)
-            results.append(made)
-            states = list(after)
+                instead = results[-1] if results and not self.zero_output_for_mask else zeros_like(result)
+                result = where(counted, result, instead)
+                new_states = _chosen(counted, new_states, states)
+            results.append(result)
+            states = list(new_states)
         return results, states
 
     def _stepping(self, sequences: Any, states: list[Any], training: Any) -> tuple[Any, Any]:
@@ -130,18 +130,22 @@ class RNN(Layer):
         cell = self.cell
         if isinstance(cell, Cell) and type(cell).call is Cell.call:
             inputs = cell.projected(cell.dropped(sequences, training))
-            kept = cell.recurrent_mask(states[0], training)
-            return partial(_own_step, cell, kept), inputs
-        how = {"training": training} if isinstance(cell, Layer) and cell._facts.has_training else {}
-        return partial(_step, cell, how), sequences
+            mask = cell.recurrent_mask(states[0], training)
+            return partial(_own_step, cell, mask), inputs
+        options = {"training": training} if isinstance(cell, Layer) and cell._facts.has_training else {}
+        return partial(_step, cell, options), sequences
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Returns the shape of the results."""
         shape = sequences_shape[0] if sequences_shape.__class__ is list else sequences_shape
         sizes: Any = self.cell.state_size
         size = getattr(self.cell, "output_size", None) or (sizes[0] if is_list(sizes) else sizes)
-        made = (*shape[:2], size) if self.return_sequences else (shape[0], size)
-        return [made, *((shape[0], one) for one in nest.flatten(sizes))] if self.return_state else made
+        output_shape = (*shape[:2], size) if self.return_sequences else (shape[0], size)
+        return (
+            [output_shape, *((shape[0], state_size) for state_size in nest.flatten(sizes))]
+            if self.return_state
+            else output_shape
+        )
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
@@ -162,29 +166,29 @@ class RNN(Layer):
         return cls(deserialized(config.pop("cell"), custom_objects), **config)
 
 
-def _own_step(cell: Cell, mask: Any, x: Any, before: list[Any]) -> tuple[Any, list[Any]]:
-    return cell.step(x, before, mask)
+def _own_step(cell: Cell, mask: Any, x: Any, states: list[Any]) -> tuple[Any, list[Any]]:
+    return cell.step(x, states, mask)
 
 
-def _step(cell: Any, how: dict[str, Any], x: Any, before: list[Any]) -> Any:
-    return _listed(cell(x, before, **how))
+def _step(cell: Any, options: dict[str, Any], x: Any, states: list[Any]) -> Any:
+    return _listed(cell(x, states, **options))
 
 
-def _chosen(counted: Any, after: list[Any], before: list[Any]) -> list[Any]:
+def _chosen(counted: Any, new_states: list[Any], old_states: list[Any]) -> list[Any]:
     """Returns new states where a step counts, and those before it elsewhere."""
 
     def choose(new: Any, old: Any) -> Any:
         return where(counted, new, old)
 
-    return nest.map_structure(choose, after, before)
+    return nest.map_structure(choose, new_states, old_states)
 
 
 def _has_shape(value: Any) -> bool:
     return hasattr(value, "shape")
 
 
-def _listed(made: Any) -> Any:
-    result, states = made
+def _listed(result_and_states: Any) -> Any:
+    result, states = result_and_states
     return result, list(states) if is_list(states) else [states]
 
 
@@ -197,19 +201,26 @@ class _OfCell(RNN):
 
     def __init__(self, units: int, *args: Any, **kwargs: Any) -> None:
         """Takes what the cell takes, and how sequences are gone through."""
-        own = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")
-        how = {name: kwargs.pop(name) for name in own if name in kwargs}
+        option_names = (
+            "return_sequences",
+            "return_state",
+            "go_backwards",
+            "stateful",
+            "unroll",
+            "zero_output_for_mask",
+        )
+        options = {name: kwargs.pop(name) for name in option_names if name in kwargs}
         for name in ("name", "trainable", "dtype", "activity_regularizer", "autocast"):
             if name in kwargs:
-                how[name] = kwargs.pop(name)
+                options[name] = kwargs.pop(name)
         for name in ("input_shape", "batch_input_shape", "input_dim", "batch_size", "batch_shape"):
             if name in kwargs:
-                how[name] = kwargs.pop(name)
+                options[name] = kwargs.pop(name)
         for name in ("use_cudnn", "implementation", "time_major"):
             kwargs.pop(name, None)
-        same = {name: how[name] for name in ("dtype", "trainable") if name in how}
-        cell = self._kind_of_cell(units, *args, name=self._cell_name, **same, **kwargs)
-        super().__init__(cell, **how)
+        shared_options = {name: options[name] for name in ("dtype", "trainable") if name in options}
+        cell = self._kind_of_cell(units, *args, name=self._cell_name, **shared_options, **kwargs)
+        super().__init__(cell, **options)
 
     def __getattr__(self, name: str) -> Any:
         """Returns what was said of the cell."""

@@ -71,7 +71,7 @@ class Reshape(Layer):
         """Takes the shape."""
         super().__init__(**kwargs)
         self.target_shape = (
-            (target_shape,) if isinstance(target_shape, int) else tuple(int(one) for one in target_shape)
+            (target_shape,) if isinstance(target_shape, int) else tuple(int(length) for length in target_shape)
         )
 
     def call(self, inputs: Any) -> Any:
@@ -82,16 +82,16 @@ class Reshape(Layer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
         have, target = tuple(input_shape[1:]), self.target_shape
-        size, known = _product(have), math.prod(one for one in target if one != -1)
+        size, known_product = _product(have), math.prod(length for length in target if length != -1)
         if -1 in target:
-            if size is not None and (known == 0 or size % known):
+            if size is not None and (known_product == 0 or size % known_product):
                 raise ValueError(
                     "The total size of the tensor must be unchanged. Received: "
                     f"input_shape={have}, target_shape={target}"
                 )
-            left = None if size is None else size // known
-            return (input_shape[0], *(left if one == -1 else one for one in target))
-        if size is not None and size != known:
+            inferred = None if size is None else size // known_product
+            return (input_shape[0], *(inferred if length == -1 else length for length in target))
+        if size is not None and size != known_product:
             raise ValueError(
                 f"The total size of the tensor must be unchanged. Received: input_shape={have}, target_shape={target}"
             )
@@ -257,7 +257,7 @@ def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
         return (value, value), (value, value)
     if not is_list(value) or len(value) != 2:
         raise ValueError(f"`{name}` should have two elements. Received: {name}={value}.")
-    rows, columns = ((one, one) if isinstance(one, int) else tuple(one) for one in value)
+    rows, columns = ((side, side) if isinstance(side, int) else tuple(side) for side in value)
     return rows, columns
 
 
@@ -307,11 +307,11 @@ class Cropping2D(Images):
     def call(self, inputs: Any) -> Any:
         """Returns smaller images."""
         lengths = inputs._array.shape
-        parts = [slice(None)] * 4
+        slices = [slice(None)] * 4
         for number, axis in enumerate((self._first, self._first + 1)):
-            before, after = self.cropping[number]
-            parts[axis] = slice(before, lengths[axis] - after)
-        return inputs[tuple(parts)]
+            start, end = self.cropping[number]
+            slices[axis] = slice(start, lengths[axis] - end)
+        return inputs[tuple(slices)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
@@ -370,8 +370,8 @@ class Cropping1D(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Returns shorter sequences."""
-        before, after = self.cropping
-        return inputs[:, before : inputs._array.shape[1] - after]
+        start, end = self.cropping
+        return inputs[:, start : inputs._array.shape[1] - end]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""

@@ -39,15 +39,15 @@ class Owned(NamedTuple):
 def _telling(name: str, of: type) -> Callable[..., Any]:
     original: Any = getattr(of, name)
 
-    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_and_tell(self: Any, *args: Any, **kwargs: Any) -> Any:
         changed()
         result = original(self, *args, **kwargs)
         if self._awaiting:
             restore_parts(self)
         return result
 
-    told.__name__, told.__doc__ = name, original.__doc__
-    return told
+    call_and_tell.__name__, call_and_tell.__doc__ = name, original.__doc__
+    return call_and_tell
 
 
 class TrackedList(list[Any]):
@@ -85,14 +85,14 @@ for _name in ("update", "pop", "popitem", "clear", "setdefault", "__setitem__", 
 
 def tracked(value: Any) -> Any:
     """Returns the value that an attribute shall have, and says so if something comes with it."""
-    kind = value.__class__
-    if kind is list:
+    value_class = value.__class__
+    if value_class is list:
         changed()
-        return TrackedList(tracked(one) for one in value)
-    if kind is dict:
+        return TrackedList(tracked(item) for item in value)
+    if value_class is dict:
         changed()
-        return TrackedDict((key, tracked(one)) for key, one in value.items())
-    if belongs(value) or kind is tuple:
+        return TrackedDict((key, tracked(item)) for key, item in value.items())
+    if belongs(value) or value_class is tuple:
         changed()
     return value
 
@@ -108,30 +108,30 @@ def _is_metric(value: Any) -> bool:
 
 def owned(attributes: dict[str, Any], internal: frozenset[str]) -> Owned:
     """Returns what stands in attributes, each thing once."""
-    found = Owned([], [], [])
-    seen: set[int] = set()
+    belongings = Owned([], [], [])
+    ids: set[int] = set()
     for name, value in attributes.items():
         if name not in internal:
-            _sort_out(value, found, seen)
-    return found
+            _sort_out(value, belongings, ids)
+    return belongings
 
 
-def _sort_out(value: Any, found: Owned, seen: set[int]) -> None:
-    if isinstance(value, str | int | float) or value is None or id(value) in seen:
+def _sort_out(value: Any, belongings: Owned, ids: set[int]) -> None:
+    if isinstance(value, str | int | float) or value is None or id(value) in ids:
         return
     if isinstance(value, TrackedList | TrackedDict) or is_list(value):
-        seen.add(id(value))
-        for one in _inside(value):
-            _sort_out(one, found, seen)
+        ids.add(id(value))
+        for item in _inside(value):
+            _sort_out(item, belongings, ids)
     elif isinstance(value, Variable | TensorVariable):
-        seen.add(id(value))
-        found.variables.append(value)
+        ids.add(id(value))
+        belongings.variables.append(value)
     elif _is_metric(value):
-        seen.add(id(value))
-        found.metrics.append(value)
+        ids.add(id(value))
+        belongings.metrics.append(value)
     elif isinstance(value, Belonging):
-        seen.add(id(value))
-        found.layers.append(value)
+        ids.add(id(value))
+        belongings.layers.append(value)
 
 
 def _inside(value: Any) -> Iterator[Any]:
@@ -140,5 +140,5 @@ def _inside(value: Any) -> Iterator[Any]:
 
 def each_once(values: Iterator[Any]) -> list[Any]:
     """Returns values without repetitions, in their order; they need not be hashable."""
-    seen: set[int] = set()
-    return [one for one in values if not (id(one) in seen or seen.add(id(one)))]
+    ids: set[int] = set()
+    return [value for value in values if not (id(value) in ids or ids.add(id(value)))]

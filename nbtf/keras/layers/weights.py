@@ -23,7 +23,8 @@ class Weights(Belonging, Trackable):
     """The part of a layer that keeps weights, and knows those of the layers inside."""
 
     _internal = frozenset(
-        "_awaiting _given _losses _inbound_nodes _policy _facts _cache _path _seen _build_shape _kind input_spec "
+        "_awaiting _constructor_arguments _losses _inbound_nodes _policy _facts _cache _path _checked_shape "
+        "_build_shape _compute_dtype input_spec "
         "optimizer loss _functional _steps _extra activity_regularizer history".split()
     )
     """Names of attributes in which nothing stands that belongs to the layer, although it may look so."""
@@ -79,9 +80,11 @@ class Weights(Belonging, Trackable):
         dtype = self.variable_dtype if dtype is None else standardized(dtype)
         if initializer is None:
             initializer = "glorot_uniform" if "float" in dtype else "zeros"
-        lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(int(one) for one in shape)
+        lengths = (
+            () if shape is None else (shape,) if isinstance(shape, int) else tuple(int(length) for length in shape)
+        )
         with in_earnest(), naming.inside(self.path):
-            made = Variable(
+            weight = Variable(
                 initializer_of(initializer),
                 lengths,
                 dtype,
@@ -91,11 +94,11 @@ class Weights(Belonging, Trackable):
                 getattr(synchronization, "name", synchronization),
                 name,
             )
-        made.regularizer, made.constraint = regularizers.get(regularizer), constraints.get(constraint)
-        made.overwrite_with_gradient = overwrite_with_gradient
-        self._weights.append(made)
+        weight.regularizer, weight.constraint = regularizers.get(regularizer), constraints.get(constraint)
+        weight.overwrite_with_gradient = overwrite_with_gradient
+        self._weights.append(weight)
         changed()
-        return made
+        return weight
 
     def _take_rules(self, name: str, initializer: Any, regularizer: Any = None, constraint: Any = None) -> None:
         """Keeps what was said of a weight of this name, for `_weight` and `get_config`."""
@@ -105,7 +108,7 @@ class Weights(Belonging, Trackable):
         setattr(self, f"{name}_regularizer", regularizers.get(regularizer))
         setattr(self, f"{name}_constraint", constraints.get(constraint))
 
-    def _weight(self, name: str, shape: Any, rules: str | None = None, **how: Any) -> Variable:
+    def _weight(self, name: str, shape: Any, rules: str | None = None, **options: Any) -> Variable:
         """Makes a weight by the rules of its name."""
         rules = name if rules is None else rules
         return self.add_weight(
@@ -114,7 +117,7 @@ class Weights(Belonging, Trackable):
             initializer=getattr(self, f"{rules}_initializer"),
             regularizer=getattr(self, f"{rules}_regularizer"),
             constraint=getattr(self, f"{rules}_constraint"),
-            **how,
+            **options,
         )
 
     # Collecting
@@ -122,16 +125,16 @@ class Weights(Belonging, Trackable):
     def _owned(self) -> Owned:
         return self._collected("owned", lambda: owned(self.__dict__, self._internal))
 
-    def _collected(self, what: str, collect: Callable[[], Any]) -> Any:
+    def _collected(self, name: str, collect: Callable[[], Any]) -> Any:
         """Returns what `collect` makes, remembered until something comes or goes."""
         cache: Any = self._cache
         if cache is None or cache[0] != Changes.count:
             cache = (Changes.count, dict[str, Any]())
             object.__setattr__(self, "_cache", cache)
-        known = cache[1].get(what)
-        if known is None:
-            known = cache[1][what] = collect()
-        return known
+        collected = cache[1].get(name)
+        if collected is None:
+            collected = cache[1][name] = collect()
+        return collected
 
     @property
     def _layers(self) -> list[Any]:
@@ -153,9 +156,9 @@ class Weights(Belonging, Trackable):
         return self._collected("weights", lambda: each_once(self._weights_in_order()))
 
     def _weights_in_order(self) -> Iterator[Any]:
-        own = self._owned().variables
-        yield from (one for one in own if _may_train(one))
-        yield from (one for one in own if not _may_train(one))
+        variables = self._owned().variables
+        yield from (variable for variable in variables if _may_train(variable))
+        yield from (variable for variable in variables if not _may_train(variable))
         for layer in self._layers:
             yield from layer._all_weights()
 
@@ -172,29 +175,29 @@ class Weights(Belonging, Trackable):
     @property
     def trainable_variables(self) -> list[Any]:
         """The weights that gradients are to change."""
-        return [one for one in self._all_weights() if one.trainable] if self._trainable else []
+        return [weight for weight in self._all_weights() if weight.trainable] if self._trainable else []
 
     trainable_weights = trainable_variables
 
     @property
     def non_trainable_variables(self) -> list[Any]:
         """The weights that gradients are not to change."""
-        return [one for one in self._all_weights() if not (self._trainable and one.trainable)]
+        return [weight for weight in self._all_weights() if not (self._trainable and weight.trainable)]
 
     non_trainable_weights = non_trainable_variables
 
     @property
     def metrics(self) -> list[Any]:
         """The metrics in its attributes, and in those of layers inside."""
-        found = [*self._owned().metrics]
+        metrics = [*self._owned().metrics]
         for layer in self._layers:
-            found.extend(layer.metrics)
-        return each_once(iter(found))
+            metrics.extend(layer.metrics)
+        return each_once(iter(metrics))
 
     @property
     def metrics_variables(self) -> list[Any]:
         """What its metrics keep."""
-        return [one for metric in self.metrics for one in metric.variables]
+        return [variable for metric in self.metrics for variable in metric.variables]
 
     @property
     def submodules(self) -> tuple[Any, ...]:
@@ -209,10 +212,10 @@ class Weights(Belonging, Trackable):
     @trainable.setter
     def trainable(self, value: bool) -> None:
         self._trainable = bool(value)
-        for one in self._owned().variables:
-            if isinstance(one, Variable) and _may_train(one):
-                one.__dict__["_frozen"] = not value
-                one.trainable = bool(value)
+        for variable in self._owned().variables:
+            if isinstance(variable, Variable) and _may_train(variable):
+                variable.__dict__["_frozen"] = not value
+                variable.trainable = bool(value)
         for layer in self._layers:
             layer.trainable = value
         changed()
@@ -221,7 +224,7 @@ class Weights(Belonging, Trackable):
 
     def get_weights(self) -> list[Any]:
         """Returns the values of all weights as NumPy arrays."""
-        return [np.asarray(one.numpy()) for one in self._all_weights()]
+        return [np.asarray(weight.numpy()) for weight in self._all_weights()]
 
     def set_weights(self, weights: Any) -> None:
         """Gives all weights other values.
@@ -232,20 +235,20 @@ class Weights(Belonging, Trackable):
         Raises:
           ValueError: their number or a shape does not fit, in Keras' words.
         """
-        own, values = self._all_weights(), list(weights)
-        if len(own) != len(values):
+        own_weights, values = self._all_weights(), list(weights)
+        if len(own_weights) != len(values):
             raise ValueError(
                 f"You called `set_weights(weights)` on layer '{self._name}' with a weight list of length "
-                f"{len(values)}, but the layer was expecting {len(own)} weights."
+                f"{len(values)}, but the layer was expecting {len(own_weights)} weights."
             )
-        for one, value in zip(own, values, strict=True):
-            if tuple(one.shape) != tuple(np.shape(value)):
+        for weight, value in zip(own_weights, values, strict=True):
+            if tuple(weight.shape) != tuple(np.shape(value)):
                 raise ValueError(
-                    f"Layer {self._name} weight shape {tuple(one.shape)} is not compatible with provided weight shape "
-                    f"{tuple(np.shape(value))}."
+                    f"Layer {self._name} weight shape {tuple(weight.shape)} is not compatible with provided weight "
+                    f"shape {tuple(np.shape(value))}."
                 )
-        for one, value in zip(own, values, strict=True):
-            one.assign(value)
+        for weight, value in zip(own_weights, values, strict=True):
+            weight.assign(value)
 
     def count_params(self) -> int:
         """Returns how many numbers its weights hold.
@@ -258,7 +261,7 @@ class Weights(Belonging, Trackable):
                 f"You tried to call `count_params` on layer '{self._name}', but the layer isn't built. You can build "
                 "it manually via: `layer.build(input_shape)`."
             )
-        return sum(math.prod(one.shape) for one in self._all_weights())
+        return sum(math.prod(weight.shape) for weight in self._all_weights())
 
     # What it adds to the loss
 
@@ -276,23 +279,23 @@ class Weights(Belonging, Trackable):
     def losses(self) -> list[Any]:
         """What was added in the last call, and what regularizers say of the weights."""
         layers = self._flatten_layers()
-        found = [one() if callable(one) else one for layer in layers for one in layer._losses]
+        all_losses = [loss() if callable(loss) else loss for layer in layers for loss in layer._losses]
         for weight in self.trainable_variables:
             regularizer = getattr(weight, "regularizer", None)
             if regularizer is not None:
-                found.append(regularizer(weight))
-        return found
+                all_losses.append(regularizer(weight))
+        return all_losses
 
     def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
         """Follows a value with a mean of that name, as Keras 2 had it."""
         from nbtf.keras.metrics import Mean
 
-        known: dict[str, Any] = self.__dict__.setdefault("_followed", {})
+        followed: dict[str, Any] = self.__dict__.setdefault("_followed", {})
         name = str(name or getattr(value, "name", "metric"))
-        if name not in known:
-            known[name] = Mean(name=name)
-            self._followed = known
-        known[name].update_state(value)
+        if name not in followed:
+            followed[name] = Mean(name=name)
+            self._followed = followed
+        followed[name].update_state(value)
 
     # Dtypes
 

@@ -38,10 +38,11 @@ class Wrapper(Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """Makes one from what `get_config` gave."""
-        made = {
-            name: deserialized(one, custom_objects) if name.endswith("layer") else one for name, one in config.items()
+        arguments = {
+            name: deserialized(value, custom_objects) if name.endswith("layer") else value
+            for name, value in config.items()
         }
-        return cls(made.pop("layer"), **made)
+        return cls(arguments.pop("layer"), **arguments)
 
 
 class TimeDistributed(Wrapper):
@@ -71,14 +72,14 @@ class TimeDistributed(Wrapper):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Applies the layer to all steps of all examples at once."""
         shape = inputs._array.shape
-        how = {"training": training} if self.layer._facts.has_training else {}
-        made = self.layer(reshape(inputs, (shape[0] * shape[1], *shape[2:])), **how)
-        return reshape(made, (*shape[:2], *made._array.shape[1:]))
+        options = {"training": training} if self.layer._facts.has_training else {}
+        results = self.layer(reshape(inputs, (shape[0] * shape[1], *shape[2:])), **options)
+        return reshape(results, (*shape[:2], *results._array.shape[1:]))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results."""
-        made = self.layer.compute_output_shape((input_shape[0], *input_shape[2:]))
-        return (*input_shape[:2], *made[1:])
+        step_shape = self.layer.compute_output_shape((input_shape[0], *input_shape[2:]))
+        return (*input_shape[:2], *step_shape[1:])
 
 
 _MODES = ("sum", "mul", "ave", "concat", None)
@@ -120,15 +121,15 @@ class Bidirectional(Wrapper):
         config = layer.get_config()
         del self.layer
         self.__dict__["_like"] = layer
-        kind: Any = layer.__class__
-        self.forward_layer: Any = kind.from_config({**config, "name": f"forward_{_plain(layer.name)}"})
+        layer_class: Any = layer.__class__
+        self.forward_layer: Any = layer_class.from_config({**config, "name": f"forward_{_plain(layer.name)}"})
         if backward_layer is None:
             back = {
                 **layer.get_config(),
                 "go_backwards": not layer.go_backwards,
                 "name": f"backward_{_plain(layer.name)}",
             }
-            self.backward_layer: Any = kind.from_config(back)
+            self.backward_layer: Any = layer_class.from_config(back)
         else:
             self.backward_layer = backward_layer
         self.merge_mode = merge_mode
@@ -153,32 +154,32 @@ class Bidirectional(Wrapper):
         if initial_state is not None:
             half = len(initial_state) // 2
             first, second = {"initial_state": initial_state[:half]}, {"initial_state": initial_state[half:]}
-        there = self.forward_layer(sequences, mask=mask, training=training, **first)
+        forward = self.forward_layer(sequences, mask=mask, training=training, **first)
         back = self.backward_layer(sequences, mask=mask, training=training, **second)
         states: list[Any] = []
         if self.return_state:
-            states = [*there[1:], *back[1:]]
-            there, back = there[0], back[0]
+            states = [*forward[1:], *back[1:]]
+            forward, back = forward[0], back[0]
         if self.return_sequences:
             back = reversed_steps(back)
-        made = self._merged(there, back)
-        return [made, *states] if states else made
+        merged = self._merged(forward, back)
+        return [merged, *states] if states else merged
 
-    def _merged(self, there: Any, back: Any) -> Any:
+    def _merged(self, forward: Any, backward: Any) -> Any:
         if self.merge_mode == "concat":
-            return concat([there, back], -1)
+            return concat([forward, backward], -1)
         if self.merge_mode == "mul":
-            return multiply(there, back)
+            return multiply(forward, backward)
         if self.merge_mode is None:
-            return [there, back]
-        made = add(there, back)
-        return made if self.merge_mode == "sum" else made / 2
+            return [forward, backward]
+        total = add(forward, backward)
+        return total if self.merge_mode == "sum" else total / 2
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Returns the shape of the results."""
-        made = self.forward_layer.compute_output_shape(sequences_shape)
-        states: list[Any] = made[1:] * 2 if self.return_state else []
-        shape = made[0] if self.return_state else made
+        forward_shapes = self.forward_layer.compute_output_shape(sequences_shape)
+        states: list[Any] = forward_shapes[1:] * 2 if self.return_state else []
+        shape = forward_shapes[0] if self.return_state else forward_shapes
         if self.merge_mode is None:
             return [shape, shape, *states]
         if self.merge_mode == "concat":

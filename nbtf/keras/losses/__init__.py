@@ -45,7 +45,7 @@ from nbtf.keras.losses.functions import squared_hinge as squared_hinge
 from nbtf.keras.losses.loss import Loss as Loss
 from nbtf.keras.losses.loss import LossFunctionWrapper as LossFunctionWrapper
 from nbtf.keras.losses.loss import Reduction as Reduction
-from nbtf.keras.registry import deserialized, looked_up, serialized
+from nbtf.keras.registry import deserialized, look_up, serialized
 
 mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
@@ -67,7 +67,7 @@ def get(identifier: Any) -> Any:
     >>> tf.keras.losses.get("mse").__name__
     'mean_squared_error'
     """
-    return looked_up(identifier, _KNOWN, "loss")
+    return look_up(identifier, _KNOWN, "loss")
 
 
 def serialize(loss: Any) -> Any:

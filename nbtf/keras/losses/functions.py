@@ -43,10 +43,10 @@ def _floats(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     predicted = as_tensor(y_pred)
     if not predicted.dtype.is_floating:
         predicted = cast(predicted, floatx())
-    wanted = as_tensor(y_true)
-    if wanted.dtype is not predicted.dtype:
-        wanted = cast(wanted, predicted.dtype)
-    return wanted, predicted
+    labels = as_tensor(y_true)
+    if labels.dtype is not predicted.dtype:
+        labels = cast(labels, predicted.dtype)
+    return labels, predicted
 
 
 # ---- of numbers
@@ -97,8 +97,8 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
     Of integers half is 0, as in Keras: give floats.
     """
     predicted = as_tensor(y_pred)
-    wanted, predicted = same_rank(cast(as_tensor(y_true), predicted.dtype), predicted)
-    error = abs(predicted - wanted)
+    labels, predicted = same_rank(cast(as_tensor(y_true), predicted.dtype), predicted)
+    error = abs(predicted - labels)
     limit, half = cast(delta, error.dtype), cast(0.5, error.dtype)
     costs = where(less_equal(error, limit), half * square(error), limit * error - half * square(limit))
     return reduce_mean(costs if costs.dtype.is_floating else cast(costs, floatx()), axis=-1)
@@ -212,9 +212,9 @@ def sparse_categorical_crossentropy(
         return _sparse(labels, predicted)
     valid = ~equal(labels, cast(ignore_class, labels.dtype))
     losses = _sparse(where(valid, labels, zeros_like(labels)), predicted)
-    made = where(valid, losses, zeros_like(losses))
-    made.__dict__["_keras_mask"] = valid  # what a mean is taken over
-    return made
+    counted_losses = where(valid, losses, zeros_like(losses))
+    counted_losses.__dict__["_keras_mask"] = valid  # what a mean is taken over
+    return counted_losses
 
 
 def _sparse(labels: Tensor, logits: Tensor) -> Tensor:
@@ -299,5 +299,5 @@ def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Tensor:
     """Returns `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`."""
     y_true, y_pred = _floats(y_true, y_pred)
     common = reduce_sum(y_true * y_pred, axis=axis)
-    whole = reduce_sum(y_true, axis=axis) + reduce_sum(y_pred, axis=axis)
-    return 1.0 - 2.0 * common / (whole + epsilon())
+    sums = reduce_sum(y_true, axis=axis) + reduce_sum(y_pred, axis=axis)
+    return 1.0 - 2.0 * common / (sums + epsilon())

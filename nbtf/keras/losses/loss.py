@@ -139,8 +139,8 @@ class LossFunctionWrapper(Loss):
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        own = {"fn": serialized(self.fn)} if type(self) is LossFunctionWrapper else {}
-        return {**super().get_config(), **own, **self._fn_kwargs}
+        function_config = {"fn": serialized(self.fn)} if type(self) is LossFunctionWrapper else {}
+        return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Loss:
@@ -205,9 +205,9 @@ def same_rank(x: Tensor, y: Tensor, expand_vectors: bool = True) -> tuple[Tensor
       y: another.
       expand_vectors: whether a vector gets an axis, instead of the other losing one.
     """
-    more = len(x.shape) - len(y.shape)
-    if more == 1 and x.shape[-1] == 1:
+    extra_axes = len(x.shape) - len(y.shape)
+    if extra_axes == 1 and x.shape[-1] == 1:
         return (x, expand_dims(y, -1)) if expand_vectors and len(y.shape) == 1 else (squeeze(x, [-1]), y)
-    if more == -1 and y.shape[-1] == 1:
+    if extra_axes == -1 and y.shape[-1] == 1:
         return (expand_dims(x, -1), y) if expand_vectors and len(x.shape) == 1 else (x, squeeze(y, [-1]))
     return x, y

@@ -57,7 +57,7 @@ from nbtf.keras.metrics.metric import Mean as Mean
 from nbtf.keras.metrics.metric import MeanMetricWrapper as MeanMetricWrapper
 from nbtf.keras.metrics.metric import Metric as Metric
 from nbtf.keras.metrics.metric import Sum as Sum
-from nbtf.keras.registry import deserialized, looked_up, serialized
+from nbtf.keras.registry import deserialized, look_up, serialized
 
 mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
@@ -94,7 +94,7 @@ def get(identifier: Any) -> Any:
     >>> tf.keras.metrics.get("mse")
     <MeanSquaredError name=mean_squared_error>
     """
-    return looked_up(identifier, _KNOWN, "metric")
+    return look_up(identifier, _KNOWN, "metric")
 
 
 def serialize(metric: Any) -> Any:

@@ -25,15 +25,15 @@ def _like(y_true: Any, dtype: Any) -> Tensor:
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
     """Returns 1 where both are equal, 0 elsewhere."""
     predicted = as_tensor(y_pred)
-    wanted, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
-    return cast(equal(wanted, predicted), floatx())
+    labels, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
+    return cast(equal(labels, predicted), floatx())
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
     """Returns 1 where the label is predicted: 1 above the threshold, 0 below; 0 elsewhere."""
     predicted = as_tensor(y_pred)
-    wanted, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
-    right = equal(wanted, cast(greater(cast(predicted, floatx()), threshold), wanted.dtype))
+    labels, predicted = same_rank(_like(y_true, predicted.dtype), predicted)
+    right = equal(labels, cast(greater(cast(predicted, floatx()), threshold), labels.dtype))
     return cast(right, floatx())
 
 
@@ -53,8 +53,8 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
     labels, predicted = as_tensor(y_true), check_classes(as_tensor(y_pred))
     if len(labels.shape) == len(predicted.shape) and labels.shape[-1] == 1:
         labels = squeeze(labels, [-1])
-    found = argmax(predicted, axis=-1)
-    return cast(equal(_like(labels, found.dtype), found), floatx())
+    classes = argmax(predicted, axis=-1)
+    return cast(equal(_like(labels, classes.dtype), classes), floatx())
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:

@@ -31,25 +31,29 @@ class _Counts(Metric):
     def __init__(self, thresholds: Any, name: str | None, dtype: Any, counted: Sequence[str]) -> None:
         super().__init__(dtype, name)
         self._given = thresholds
-        given: list[float] = [0.5] if thresholds is None else list(np.atleast_1d(np.asarray(thresholds, float)))
-        wrong = [one for one in given if not 0 <= one <= 1 and not np.isinf(one) and not -1e-6 <= one <= 1 + 1e-6]
+        limits: list[float] = [0.5] if thresholds is None else list(np.atleast_1d(np.asarray(thresholds, float)))
+        wrong = [
+            limit for limit in limits if not 0 <= limit <= 1 and not np.isinf(limit) and not -1e-6 <= limit <= 1 + 1e-6
+        ]
         if wrong:
             raise ValueError(f"Threshold values must be in [0, 1]. Received: {wrong}")
-        self._thresholds = given
+        self._thresholds = limits
         names = ["accumulator"] if len(counted) == 1 else counted
-        shape = (len(given),)
-        self._counts = {one: self.add_weight(shape=shape, name=name) for one, name in zip(counted, names, strict=True)}
+        shape = (len(limits),)
+        self._counts = {
+            count_name: self.add_weight(shape=shape, name=name) for count_name, name in zip(counted, names, strict=True)
+        }
 
     def _gather(self, y_true: Any, y_pred: Any, sample_weight: Any) -> None:
         predicted = self._as_floats(y_pred)
-        wanted, predicted = same_rank(self._as_floats(y_true), predicted)
+        labels, predicted = same_rank(self._as_floats(y_true), predicted)
         weights = None if sample_weight is None else weights_like(sample_weight, predicted)
         if weights is not None:
             weights = reshape(multiply(weights, ones_like(predicted)), [1, -1])
-        said = greater(reshape(predicted, [1, -1]), constant(self._thresholds, predicted.dtype)[:, None])
-        right = not_equal(reshape(wanted, [1, -1]), 0.0)  # a label that is not 0 is a yes, as in Keras
+        answers = greater(reshape(predicted, [1, -1]), constant(self._thresholds, predicted.dtype)[:, None])
+        right = not_equal(reshape(labels, [1, -1]), 0.0)  # a label that is not 0 is a yes, as in Keras
         for name, count in self._counts.items():
-            yes, no = said if "positives" in name else logical_not(said), right
+            yes, no = answers if "positives" in name else logical_not(answers), right
             agree = ("true" in name) == ("positives" in name)
             hits = cast(logical_and(yes, no if agree else logical_not(no)), self.dtype)
             count.handle.assign_add(reduce_sum(hits if weights is None else multiply(hits, weights), axis=1))
@@ -200,7 +204,7 @@ class AUC(_Counts):
                 'Expected one of: ["interpolation", "majoring", "minoring"]'
             )
         allowance.take((num_thresholds, _THRESHOLD_BYTES), "uint8")
-        inner = [(one + 1) / (num_thresholds - 1) for one in range(num_thresholds - 2)]
+        inner = [(number + 1) / (num_thresholds - 1) for number in range(num_thresholds - 2)]
         inner = sorted(thresholds) if thresholds is not None else inner
         all_four = ["true_positives", "false_positives", "true_negatives", "false_negatives"]
         super().__init__([-1e-7, *inner, 1 + 1e-7], name, dtype, all_four)
@@ -217,14 +221,14 @@ class AUC(_Counts):
 
     def result(self) -> Any:
         """Returns the area."""
-        found, wrong, no, missed = (self._count(name) for name in self._counts)
+        found_yes, wrong_yes, right_no, missed_yes = (self._count(name) for name in self._counts)
         if self.curve == "PR" and self.summation_method == "interpolation":
-            return self._interpolated(found.numpy(), wrong.numpy(), missed.numpy())
-        recall = divide_no_nan(found, found + missed)
+            return self._interpolated(found_yes.numpy(), wrong_yes.numpy(), missed_yes.numpy())
+        recall = divide_no_nan(found_yes, found_yes + missed_yes)
         x, y = (
-            (divide_no_nan(wrong, wrong + no), recall)
+            (divide_no_nan(wrong_yes, wrong_yes + right_no), recall)
             if self.curve == "ROC"
-            else (recall, divide_no_nan(found, found + wrong))
+            else (recall, divide_no_nan(found_yes, found_yes + wrong_yes))
         )
         first, second = y[:-1], y[1:]
         heights = {
@@ -234,20 +238,20 @@ class AUC(_Counts):
         }
         return reduce_sum((x[:-1] - x[1:]) * heights[self.summation_method])
 
-    def _interpolated(self, found: Any, wrong: Any, missed: Any) -> Tensor:
+    def _interpolated(self, found_yes: Any, wrong_yes: Any, missed_yes: Any) -> Tensor:
         """Returns the area under precision over recall, where precision is interpolated by counts (Davis, 2006)."""
-        said = found + wrong
-        step = found[:-1] - found[1:]
-        slope = _quotient(step, np.maximum(said[:-1] - said[1:], 0))
-        start = found[1:] - slope * said[1:]
-        both = (said[:-1] > 0) & (said[1:] > 0)
-        ratio = np.where(both, _quotient(said[:-1], np.maximum(said[1:], 0)), 1.0)
-        areas: Any = _quotient(slope * (step + start * np.log(ratio)), np.maximum(found[1:] + missed[1:], 0))
+        answered_yes = found_yes + wrong_yes
+        step = found_yes[:-1] - found_yes[1:]
+        slope = _quotient(step, np.maximum(answered_yes[:-1] - answered_yes[1:], 0))
+        start = found_yes[1:] - slope * answered_yes[1:]
+        both = (answered_yes[:-1] > 0) & (answered_yes[1:] > 0)
+        ratio = np.where(both, _quotient(answered_yes[:-1], np.maximum(answered_yes[1:], 0)), 1.0)
+        areas: Any = _quotient(slope * (step + start * np.log(ratio)), np.maximum(found_yes[1:] + missed_yes[1:], 0))
         return constant(areas.sum(), self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        own = {"thresholds": self._own_thresholds} if self._own_thresholds is not None else {}
+        thresholds_config = {"thresholds": self._own_thresholds} if self._own_thresholds is not None else {}
         return {
             "name": self.name,
             "dtype": self.dtype,
@@ -258,7 +262,7 @@ class AUC(_Counts):
             "num_labels": None,
             "label_weights": None,
             "from_logits": self._from_logits,
-            **own,
+            **thresholds_config,
         }
 
 

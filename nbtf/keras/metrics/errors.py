@@ -31,8 +31,8 @@ class RootMeanSquaredError(Mean):
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
         """Gathers the squared errors of a batch."""
-        wanted, predicted = same_rank(self._as_floats(y_true), self._as_floats(y_pred))
-        super().update_state(square(subtract(predicted, wanted)), sample_weight)
+        labels, predicted = same_rank(self._as_floats(y_true), self._as_floats(y_pred))
+        super().update_state(square(subtract(predicted, labels)), sample_weight)
 
     def result(self) -> Any:
         """Returns the root of their mean."""

@@ -75,7 +75,7 @@ class Metric(Trackable):
     @property
     def variables(self) -> list[Variable]:
         """All numbers that it gathers, those of inner metrics behind."""
-        return [*self._variables, *(one for inner in self._inner for one in inner.variables)]
+        return [*self._variables, *(variable for inner in self._inner for variable in inner.variables)]
 
     weights = variables
 
@@ -260,8 +260,8 @@ class MeanMetricWrapper(Mean):
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        own = {"fn": serialized(self._fn)} if type(self) is MeanMetricWrapper else {}
-        return {**super().get_config(), **own, **self._fn_kwargs}
+        function_config = {"fn": serialized(self._fn)} if type(self) is MeanMetricWrapper else {}
+        return {**super().get_config(), **function_config, **self._fn_kwargs}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:

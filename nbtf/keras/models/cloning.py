@@ -9,7 +9,7 @@ from typing import Any
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.models.functional import Functional
 from nbtf.keras.models.sequential import Sequential
-from nbtf.keras.operation import node_of, replaced
+from nbtf.keras.operation import node_of, replace_symbols
 from nbtf.keras.registry import deserialized
 
 
@@ -28,52 +28,52 @@ def clone_model(
     >>> tf.keras.models.clone_model(model).output_shape
     (None, 1)
     """
-    clone = clone_function or _cloned
+    clone = clone_function or _clone_layer
     if isinstance(model, Sequential):
         begins: Any = model._sequence[0] if model._sequence and isinstance(model._sequence[0], InputLayer) else None
         layers: list[Any] = [clone(layer) for layer in model.layers]
         if begins is not None:
-            layers.insert(0, input_tensors if input_tensors is not None else _cloned(begins))
+            layers.insert(0, input_tensors if input_tensors is not None else _clone_layer(begins))
         return Sequential(layers, name=model.name)
     if isinstance(model, Functional):
         return _functional(model, input_tensors, clone)
-    kind: Any = model.__class__
-    return kind.from_config(model.get_config())
+    model_class: Any = model.__class__
+    return model_class.from_config(model.get_config())
 
 
-def _cloned(layer: Any) -> Any:
-    kind: Any = layer.__class__
-    return kind.from_config(layer.get_config())
+def _clone_layer(layer: Any) -> Any:
+    layer_class: Any = layer.__class__
+    return layer_class.from_config(layer.get_config())
 
 
 def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> Any:
     from nbtf import nest
 
-    given: Any = None if input_tensors is None else nest.flatten(input_tensors)
-    known: dict[int, Any] = {}
-    for place, symbol in enumerate(model.inputs):
+    flat_inputs: Any = None if input_tensors is None else nest.flatten(input_tensors)
+    clones: dict[int, Any] = {}
+    for position, symbol in enumerate(model.inputs):
         operation = node_of(symbol).operation
-        made = _cloned(operation).output if isinstance(operation, InputLayer) else None
-        if made is None:
-            made = InputLayer(batch_shape=symbol.shape, dtype=str(symbol.dtype)).output
-        known[id(symbol)] = made if given is None else given[place]
+        new_input = _clone_layer(operation).output if isinstance(operation, InputLayer) else None
+        if new_input is None:
+            new_input = InputLayer(batch_shape=symbol.shape, dtype=str(symbol.dtype)).output
+        clones[id(symbol)] = new_input if flat_inputs is None else flat_inputs[position]
     copies: dict[int, Any] = {}
     for node in model._nodes:
         copy = copies.setdefault(id(node.operation), None) or clone(node.operation)
         copies[id(node.operation)] = copy
 
         def new(tensor: Any) -> Any:
-            return known[id(tensor)]
+            return clones[id(tensor)]
 
-        args, kwargs = replaced(node.args, new), replaced(node.kwargs, new)
-        made = _applied(copy, args, kwargs)
-        for old, one in zip(node.output_tensors, nest.flatten(made), strict=True):
-            known[id(old)] = one
+        args, kwargs = replace_symbols(node.args, new), replace_symbols(node.kwargs, new)
+        results = _applied(copy, args, kwargs)
+        for original, result in zip(node.output_tensors, nest.flatten(results), strict=True):
+            clones[id(original)] = result
 
     def new_of(tensor: Any) -> Any:
-        return known[id(tensor)]
+        return clones[id(tensor)]
 
-    return Functional(replaced(model.input, new_of), replaced(model.output, new_of), name=model.name)
+    return Functional(replace_symbols(model.input, new_of), replace_symbols(model.output, new_of), name=model.name)
 
 
 def _applied(operation: Any, args: Any, kwargs: Any) -> Any:

@@ -17,7 +17,7 @@ from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.models.functional_config import functional_config, functional_from_config
 from nbtf.keras.models.graph import between
 from nbtf.keras.models.model import Model, Trainer
-from nbtf.keras.operation import Node, node_of, replaced
+from nbtf.keras.operation import Node, node_of, replace_symbols
 from nbtf.keras.symbolic import KerasTensor
 
 __all__ = ["Functional", "functional_from_config"]
@@ -197,7 +197,7 @@ class Functional(Model):
         def known(tensor: Any) -> Any:
             return values[slots[id(tensor)]]
 
-        made = node.operation(*replaced(node.args, known), **replaced(node.kwargs, known))
+        made = node.operation(*replace_symbols(node.args, known), **replace_symbols(node.kwargs, known))
         for symbol, value in zip(node.output_tensors, nest.flatten(made), strict=True):
             values[slots[id(symbol)]] = value
 

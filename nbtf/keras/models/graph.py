@@ -26,7 +26,7 @@ def between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Between:
     Raises:
       ValueError: an output does not depend on the inputs alone.
     """
-    walk = _Walk({id(one) for one in inputs})
+    walk = _Walk({id(symbol) for symbol in inputs})
     for output in outputs:
         walk.visit(output)
     depths: dict[int, int] = {}
@@ -37,14 +37,14 @@ def between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Between:
         if not walk.is_start(node):
             for parent in node.parents:
                 depths[id(parent)] = max(depth + 1, depths.get(id(parent), 0))
-    for one in inputs:
-        node = node_of(one)
+    for symbol in inputs:
+        node = node_of(symbol)
         if id(node.operation) not in of_operation:
             of_operation[id(node.operation)] = depths[id(node)] = 0
             walk.places[id(node.operation)] = (-1, node.operation)
             walk.finished.append(node)
     operations = [operation for _, operation in walk.places.values()]
-    operations.sort(key=lambda one: (-of_operation[id(one)], walk.places[id(one)][0]))
+    operations.sort(key=lambda operation: (-of_operation[id(operation)], walk.places[id(operation)][0]))
     nodes = sorted(walk.finished, key=lambda node: -depths[id(node)])
     _check(nodes, inputs, outputs, walk)
     return Between(nodes, operations)
@@ -60,33 +60,37 @@ class _Walk:
         self._seen: set[int] = set()
 
     def is_start(self, node: Node) -> bool:
-        return any(id(one) in self.inputs for one in node.output_tensors)
+        return any(id(symbol) in self.inputs for symbol in node.output_tensors)
 
     def visit(self, tensor: Any) -> None:
         """Goes back from a tensor; by hand rather than by recursion, since models may be deep."""
-        todo: list[tuple[Node, int]] = []
-        self._enter(node_of(tensor), todo)
-        while todo:
-            node, place = todo.pop()
+        pending: list[tuple[Node, int]] = []
+        self._enter(node_of(tensor), pending)
+        while pending:
+            node, position = pending.pop()
             sources = [] if self.is_start(node) else node.input_tensors
-            if place < len(sources):
-                todo.append((node, place + 1))
-                self._enter(node_of(sources[place]), todo)
+            if position < len(sources):
+                pending.append((node, position + 1))
+                self._enter(node_of(sources[position]), pending)
             else:
                 self.finished.append(node)
 
-    def _enter(self, node: Node, todo: list[tuple[Node, int]]) -> None:
+    def _enter(self, node: Node, pending: list[tuple[Node, int]]) -> None:
         if id(node) not in self._seen:
             self._seen.add(id(node))
             self.places.setdefault(id(node.operation), (len(self.places), node.operation))
-            todo.append((node, 0))
+            pending.append((node, 0))
 
 
 def _check(nodes: Sequence[Node], inputs: Sequence[Any], outputs: Sequence[Any], walk: _Walk) -> None:
-    known = {id(one) for one in inputs}
+    computed = {id(symbol) for symbol in inputs}
     for node in nodes:
-        if not walk.is_start(node) and node.input_tensors and all(id(one) in known for one in node.input_tensors):
-            known.update(id(one) for one in node.output_tensors)
+        if (
+            not walk.is_start(node)
+            and node.input_tensors
+            and all(id(symbol) in computed for symbol in node.input_tensors)
+        ):
+            computed.update(id(symbol) for symbol in node.output_tensors)
     for output in outputs:
-        if id(output) not in known:
+        if id(output) not in computed:
             raise ValueError("Output with path `` is not connected to `inputs`")

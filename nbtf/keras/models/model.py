@@ -42,10 +42,14 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
             from nbtf.keras.models.functional import Functional
 
             if not isinstance(self, Functional):
-                kind: Any = type(self)
-                made = type(kind.__name__, (kind, Functional), {"__module__": kind.__module__, "__doc__": kind.__doc__})
-                made.__qualname__ = kind.__qualname__
-                object.__setattr__(self, "__class__", made)
+                model_class: Any = type(self)
+                functional_class = type(
+                    model_class.__name__,
+                    (model_class, Functional),
+                    {"__module__": model_class.__module__, "__doc__": model_class.__doc__},
+                )
+                functional_class.__qualname__ = model_class.__qualname__
+                object.__setattr__(self, "__class__", functional_class)
             Functional.__init__(self, *args, **kwargs)  # type: ignore[arg-type]  # it is one now
             return
         Layer.__init__(self, *args, **kwargs)
@@ -70,7 +74,7 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     @property
     def layers(self) -> list[Any]:
         """The layers, in order."""
-        return [one for one in self._layers if isinstance(one, Layer)]
+        return [layer for layer in self._layers if isinstance(layer, Layer)]
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
         """Returns a layer by its name or its place.
@@ -206,7 +210,7 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         """Returns what it takes to make another."""
         if type(self).get_config is not Model.get_config:
             return Layer.get_config(self)
-        args, kwargs = self._given
+        args, kwargs = self._constructor_arguments
         if args or kwargs:
             return Layer.get_config(self) | self._own_config()
         config = Layer.get_config(self)
@@ -226,11 +230,11 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         if {"name", "layers", "input_layers", "output_layers"} <= set(config):
             from nbtf.keras.models.functional import Functional, functional_from_config
 
-            kind = Functional if cls is Model else cls
+            model_class = Functional if cls is Model else cls
             with custom_object_scope(custom_objects or {}):
-                return functional_from_config(kind, config)
+                return functional_from_config(model_class, config)
         with custom_object_scope(custom_objects or {}):
-            return super().from_config(_taken(cls, config))
+            return super().from_config(_accepted_config(cls, config))
 
     def to_json(self, **kwargs: Any) -> str:
         """Returns the config of the model, without its weights, as JSON."""
@@ -246,18 +250,18 @@ def _is_functional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 def _symbolic(shape: Any, dtype: str) -> Any:
     if is_dict(shape):
         entries: dict[str, Any] = shape
-        return {key: _symbolic(one, dtype) for key, one in entries.items()}
+        return {key: _symbolic(inner, dtype) for key, inner in entries.items()}
     if len(shape) > 0 and is_list(shape[0]):
-        return [_symbolic(one, dtype) for one in shape]
+        return [_symbolic(inner, dtype) for inner in shape]
     return KerasTensor(shape, dtype)
 
 
-def _taken(kind: type, config: dict[str, Any]) -> dict[str, Any]:
+def _accepted_config(model_class: type, config: dict[str, Any]) -> dict[str, Any]:
     """Returns a config without what every model has, where the class takes no such arguments."""
-    parameters = inspect.signature(kind.__init__).parameters.values()
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+    parameters = inspect.signature(model_class.__init__).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return config
-    names = {one.name for one in parameters}
+    names = {parameter.name for parameter in parameters}
     return {key: value for key, value in config.items() if key in names or key not in ("name", "trainable", "dtype")}
 
 
@@ -265,9 +269,9 @@ def _shapes_of(value: Any) -> Any:
     """Returns the shapes of inputs, of a batch of any size."""
     if is_dict(value):
         entries: dict[str, Any] = value
-        return {key: _shapes_of(one) for key, one in entries.items()}
+        return {key: _shapes_of(inner) for key, inner in entries.items()}
     if is_list(value):
-        return [_shapes_of(one) for one in value]
+        return [_shapes_of(inner) for inner in value]
     shape = getattr(value, "shape", None)
     return None if shape is None else (None, *tuple(shape)[1:])
 

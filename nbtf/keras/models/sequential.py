@@ -52,7 +52,7 @@ class Sequential(Model):
     @property
     def layers(self) -> list[Any]:
         """The layers, without that where data come in."""
-        return [one for one in self._sequence if not isinstance(one, InputLayer)]
+        return [layer for layer in self._sequence if not isinstance(layer, InputLayer)]
 
     def add(self, layer: Any, rebuild: bool = True) -> None:
         """Puts a layer at the end.
@@ -78,7 +78,7 @@ class Sequential(Model):
                     f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of type "
                     f"{type(layer)})"
                 )
-        if any(one.name == layer.name for one in self._sequence):
+        if any(existing.name == layer.name for existing in self._sequence):
             raise ValueError(
                 f"All layers added to a Sequential model should have unique names. Name '{layer.name}' is already the "
                 "name of a layer in this model. Update the `name` argument to pass a unique name."
@@ -105,7 +105,7 @@ class Sequential(Model):
 
     def _rebuild(self) -> None:
         self.built, self._functional = False, None
-        self._settled = False
+        self._all_built = False
         if len(self._sequence) > 1 and isinstance(self._sequence[0], InputLayer):
             self.build(self._sequence[0].batch_shape)
 
@@ -177,20 +177,20 @@ class Sequential(Model):
 
     # What it is
 
-    def _defined(self, what: str) -> Any:
+    def _require_functional(self, attribute: str) -> Any:
         if self._functional is None:
-            raise AttributeError(f"Sequential model '{self._name}' has no defined {what} yet.")
+            raise AttributeError(f"Sequential model '{self._name}' has no defined {attribute} yet.")
         return self._functional
 
     @property
     def inputs(self) -> Any:
         """The symbolic input, in a list."""
-        return self._defined("inputs").inputs
+        return self._require_functional("inputs").inputs
 
     @property
     def outputs(self) -> Any:
         """The symbolic output, in a list."""
-        return self._defined("outputs").outputs
+        return self._require_functional("outputs").outputs
 
     @property
     def input(self) -> Any:
@@ -209,22 +209,22 @@ class Sequential(Model):
     @property
     def input_shape(self) -> Any:
         """The shape of the input."""
-        return self._defined("input shape").input_shape
+        return self._require_functional("input shape").input_shape
 
     @property
     def output_shape(self) -> Any:
         """The shape of the output."""
-        return self._defined("output shape").output_shape
+        return self._require_functional("output shape").output_shape
 
     @property
     def input_names(self) -> list[str]:
         """What the input is called, in a list."""
-        return self._defined("inputs").input_names
+        return self._require_functional("inputs").input_names
 
     @property
     def output_names(self) -> list[str]:
         """What the output is called, in a list."""
-        return self._defined("outputs").output_names
+        return self._require_functional("outputs").output_names
 
     # How to make another
 
@@ -234,7 +234,7 @@ class Sequential(Model):
             "name": self._name,
             "trainable": self._trainable,
             "dtype": serialized(self._policy),
-            "layers": [serialized(one) for one in self._sequence],
+            "layers": [serialized(member) for member in self._sequence],
         }
         if self._functional is not None:
             config["build_input_shape"] = self._sequence[0].batch_shape
@@ -256,5 +256,5 @@ class Sequential(Model):
 
 def _input_dtype(layer: Any) -> str:
     """Returns the dtype of the input that a layer expects."""
-    wanted = getattr(layer, "_takes", None)
-    return layer.compute_dtype if wanted is None else wanted
+    input_dtype = getattr(layer, "_takes", None)
+    return layer.compute_dtype if input_dtype is None else input_dtype

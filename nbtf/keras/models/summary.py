@@ -51,9 +51,9 @@ def print_summary(
     length = line_length or min(layout.length, shutil.get_terminal_size().columns - 4)
     operations = _in_range(getattr(model, "_operations", model.layers), layer_range)
     rows = [
-        _fields(one, level, chain, show_trainable, model)
+        _fields(layer, level, chain, show_trainable, model)
         for operation in operations
-        for one, level in _with_nested(operation, 0, expand_nested)
+        for layer, level in _with_nested(operation, 0, expand_nested)
     ]
     text = "\n".join([f'Model: "{model.name}"', *_table(layout, rows, length), *_totals(model)])
     if print_fn is None:
@@ -69,24 +69,24 @@ def is_chain(model: Any) -> bool:
         return True
     if len(model.inputs) > 1 or len(model.outputs) > 1:
         return False
-    used = [id(one) for node in nodes for one in node.input_tensors]
+    used_ids = [id(tensor) for node in nodes for tensor in node.input_tensors]
     each_once = len({id(node.operation) for node in nodes}) == len(nodes)
-    return each_once and len(used) == len(set(used)) and all(len(node.input_tensors) == 1 for node in nodes)
+    return each_once and len(used_ids) == len(set(used_ids)) and all(len(node.input_tensors) == 1 for node in nodes)
 
 
 def _with_nested(operation: Any, level: int, expand: bool) -> Iterator[tuple[Any, int]]:
     yield operation, level
-    for one in getattr(operation, "layers", ()) if expand else ():
-        yield from _with_nested(one, level + 1, expand)
+    for layer in getattr(operation, "layers", ()) if expand else ():
+        yield from _with_nested(layer, level + 1, expand)
 
 
 def _in_range(operations: Sequence[Any], layer_range: Any) -> Sequence[Any]:
     if layer_range is None:
         return operations
     first, last = layer_range
-    names = [one.name for one in operations]
-    begins = [place for place, name in enumerate(names) if re.match(first, name)]
-    ends = [place for place, name in enumerate(names) if re.match(last, name)]
+    names = [operation.name for operation in operations]
+    begins = [index for index, name in enumerate(names) if re.match(first, name)]
+    ends = [index for index, name in enumerate(names) if re.match(last, name)]
     if not begins or not ends:
         raise ValueError(f"Passed layer_names do not match the layer names in the model. Received: {layer_range}")
     low, high = sorted((begins[0], ends[-1]))
@@ -97,9 +97,9 @@ def _in_range(operations: Sequence[Any], layer_range: Any) -> Sequence[Any]:
 
 
 def _fields(operation: Any, level: int, chain: bool, show_trainable: bool, model: Any) -> list[str]:
-    kind = type(operation).__name__ if not hasattr(operation, "kind") else operation.kind
+    type_name = type(operation).__name__ if not hasattr(operation, "kind") else operation.kind
     prefix = "   " * level + "└ " if level else ""
-    fields = [f"{prefix}{operation.name} ({kind})", shape_text(operation), _count_text(operation)]
+    fields = [f"{prefix}{operation.name} ({type_name})", shape_text(operation), _count_text(operation)]
     if not chain:
         fields.append(_sources(operation, model))
     if show_trainable:
@@ -118,7 +118,7 @@ def shape_text(operation: Any) -> str:
     """Returns the shape of a layer's results as text; `?` if it is not known."""
     if operation._inbound_nodes:
         outputs = operation._inbound_nodes[-1].outputs
-        shapes = [str(one.shape) for one in nest.flatten(outputs)]
+        shapes = [str(tensor.shape) for tensor in nest.flatten(outputs)]
         return shapes[0] if len(shapes) == 1 else f"[{', '.join(shapes)}]"
     functional = getattr(operation, "_functional", None)
     if functional is not None:
@@ -133,14 +133,14 @@ def shape_text(operation: Any) -> str:
 
 
 def _sources(operation: Any, model: Any) -> str:
-    own = {id(node) for node in model._nodes}
-    found = [
-        f"{node_of(one).operation.name}[{one._keras_history.node_index}][{one._keras_history.tensor_index}]"
+    node_ids = {id(node) for node in model._nodes}
+    connections = [
+        f"{node_of(tensor).operation.name}[{tensor._keras_history.node_index}][{tensor._keras_history.tensor_index}]"
         for node in operation._inbound_nodes
-        if id(node) in own
-        for one in node.input_tensors
+        if id(node) in node_ids
+        for tensor in node.input_tensors
     ]
-    return ", ".join(found) or "-"
+    return ", ".join(connections) or "-"
 
 
 # The table
@@ -166,14 +166,14 @@ def _widths(layout: _Layout, length: int) -> list[int]:
     widths = [end - begin for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
     if min(widths) < 4:
         raise ValueError("Insufficient console width to print summary.")
-    taken, left = len(widths) + 1, len(widths)
-    made: list[int] = []
-    excess = taken + 2 * left
+    bars, columns_left = len(widths) + 1, len(widths)
+    inner_widths: list[int] = []
+    excess = bars + 2 * columns_left
     for width in widths:
-        share = round(excess / left)
-        made.append(width + 2 - share)
-        excess, left = excess - share, left - 1
-    return made
+        share = round(excess / columns_left)
+        inner_widths.append(width + 2 - share)
+        excess, columns_left = excess - share, columns_left - 1
+    return inner_widths
 
 
 def _lines(cells: list[str], layout: _Layout, widths: list[int], bar: str) -> Iterator[str]:
@@ -199,27 +199,27 @@ def _wrapped(text: str, width: int) -> list[str]:
             line = longer
     lines.append(line)
     lines[0] = " " * indent + lines[0]
-    return [one if len(one) <= width else one[: width - 1] + "…" for one in lines]
+    return [line if len(line) <= width else line[: width - 1] + "…" for line in lines]
 
 
 # Below the table
 
 
 def _totals(model: Any) -> Iterator[str]:
-    trainable, others = model.trainable_weights, model.non_trainable_weights
+    trainable, frozen = model.trainable_weights, model.non_trainable_weights
     optimizer = getattr(model, "optimizer", None)
     of_optimizer: list[Any] = list(getattr(optimizer, "variables", ())) if getattr(optimizer, "built", False) else []
-    whole = [*trainable, *others, *of_optimizer]
-    yield f" Total params: {_sizes(whole)}"
+    all_weights = [*trainable, *frozen, *of_optimizer]
+    yield f" Total params: {_sizes(all_weights)}"
     yield f" Trainable params: {_sizes(trainable)}"
-    yield f" Non-trainable params: {_sizes(others)}"
+    yield f" Non-trainable params: {_sizes(frozen)}"
     if of_optimizer:
         yield f" Optimizer params: {_sizes(of_optimizer)}"
 
 
 def _sizes(weights: Sequence[Any]) -> str:
-    counts = [math.prod(tuple(one.shape)) for one in weights]
-    nbytes = float(sum(n * as_dtype(one.dtype).size for n, one in zip(counts, weights, strict=True)))
+    counts = [math.prod(tuple(weight.shape)) for weight in weights]
+    nbytes = float(sum(n * as_dtype(weight.dtype).size for n, weight in zip(counts, weights, strict=True)))
     return f"{sum(counts):,} ({readable(nbytes)})"
 
 

@@ -18,12 +18,12 @@ from nbtf.keras.optimizers.formulas import Nadam as Nadam
 from nbtf.keras.optimizers.formulas import RMSprop as RMSprop
 from nbtf.keras.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from nbtf.keras.optimizers.optimizer import Optimizer as Optimizer
-from nbtf.keras.registry import deserialized, get_registered_object, looked_up, serialized
+from nbtf.keras.registry import deserialized, get_registered_object, look_up, serialized
 
 _KNOWN: dict[str, Any] = {
-    name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, Optimizer)
+    name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Optimizer)
 }
-_BY_LOWER_NAME = {name.lower(): one for name, one in _KNOWN.items()}
+_BY_LOWER_NAME = {name.lower(): optimizer_class for name, optimizer_class in _KNOWN.items()}
 
 
 def get(identifier: Any) -> Any:
@@ -38,11 +38,11 @@ def get(identifier: Any) -> Any:
     if identifier is None or isinstance(identifier, Optimizer):
         return identifier
     if isinstance(identifier, dict):
-        return looked_up(identifier, _KNOWN, "optimizer")
+        return look_up(identifier, _KNOWN, "optimizer")
     if isinstance(identifier, str):
-        found = get_registered_object(identifier) or _BY_LOWER_NAME.get(identifier.lower())
-        if isinstance(found, type):
-            return found()
+        optimizer = get_registered_object(identifier) or _BY_LOWER_NAME.get(identifier.lower())
+        if isinstance(optimizer, type):
+            return optimizer()
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 

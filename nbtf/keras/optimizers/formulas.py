@@ -13,7 +13,7 @@ from nbtf._ops.magnitude import abs, clip_by_value, maximum, sign, square
 from nbtf.keras.optimizers.optimizer import Optimizer, Step
 
 
-def _left(beta: float, number: int, variable: Any) -> Any:
+def _bias_correction(beta: float, number: int, variable: Any) -> Any:
     """Returns `1 - beta**number` in the dtype of a weight, as Keras computes it."""
     dtype = variable.dtype.np_dtype.type
     return dtype(1) - dtype(beta) ** dtype(number)
@@ -21,7 +21,7 @@ def _left(beta: float, number: int, variable: Any) -> Any:
 
 def _bias_free_rate(step: Step, beta_1: float, beta_2: float, variable: Any) -> float:
     """Returns the learning rate that makes up for means that began with 0."""
-    rate = np.sqrt(_left(beta_2, step.number, variable)) / _left(beta_1, step.number, variable)
+    rate = np.sqrt(_bias_correction(beta_2, step.number, variable)) / _bias_correction(beta_1, step.number, variable)
     return float(variable.dtype.np_dtype.type(step.rate) * rate)
 
 
@@ -157,7 +157,7 @@ class Adamax(Optimizer):
         mean, largest = slots
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         largest.assign(maximum(multiply(largest, self.beta_2), abs(gradient)))
-        rate = float(step.rate / _left(self.beta_1, step.number, variable))
+        rate = float(step.rate / _bias_correction(self.beta_1, step.number, variable))
         variable.assign_sub(multiply(mean, rate) / add(largest, self.epsilon))
 
     def get_config(self) -> dict[str, Any]:
@@ -196,9 +196,9 @@ class Nadam(Optimizer):
 
     def _product_up_to(self, number: int) -> float:
         """Returns the product of the shares of all steps; it is counted anew only after a jump."""
-        known, product = self._product if self._product[0] <= number else (0, 1.0)
-        for later in range(known + 1, number + 1):
-            product *= self._share(later)
+        counted, product = self._product if self._product[0] <= number else (0, 1.0)
+        for step in range(counted + 1, number + 1):
+            product *= self._share(step)
         self._product = (number, product)
         return product
 
@@ -210,7 +210,7 @@ class Nadam(Optimizer):
         mean.assign_add(multiply(subtract(gradient, mean), 1 - self.beta_1))
         squares.assign_add(multiply(subtract(square(gradient), squares), 1 - self.beta_2))
         direction = add(multiply(mean, ahead / (1 - product * ahead)), multiply(gradient, (1 - now) / (1 - product)))
-        spread = multiply(squares, float(1 / _left(self.beta_2, step.number, variable)))
+        spread = multiply(squares, float(1 / _bias_correction(self.beta_2, step.number, variable)))
         variable.assign_sub(multiply(direction, step.rate) / add(sqrt(spread), self.epsilon))
 
     def get_config(self) -> dict[str, Any]:

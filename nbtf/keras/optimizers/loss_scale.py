@@ -79,13 +79,13 @@ class LossScaleOptimizer(Optimizer):
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
         """Divides gradients by the scale and applies them, unless one has overflowed."""
         scale = float(self.dynamic_scale)
-        given = [one for one in grads if one is not None]
-        whole = [part for one in given for part in (getattr(one, "values", None) or (one,))]
-        if not all(_is_finite(one) for one in whole):
+        gradients = [grad for grad in grads if grad is not None]
+        dense_parts = [dense for grad in gradients for dense in (getattr(grad, "values", None) or (grad,))]
+        if not all(_is_finite(dense) for dense in dense_parts):
             self.dynamic_scale.assign(max(1.0, scale / 2.0))
             self.step_counter.assign(0)
             return
-        self.inner_optimizer.apply([_divided(one, scale) for one in grads], trainable_variables)
+        self.inner_optimizer.apply([_divided(grad, scale) for grad in grads], trainable_variables)
         if int(self.step_counter) + 1 >= self.dynamic_growth_steps:
             self.dynamic_scale.assign(scale * 2.0)
             self.step_counter.assign(0)

@@ -83,8 +83,8 @@ class Optimizer(Trackable):
         if kwargs:
             raise ValueError(f"Argument(s) not recognized: {kwargs}")
         _check_steps(use_ema, ema_momentum, ema_overwrite_frequency, gradient_accumulation_steps)
-        given = [one for one in (clipnorm, clipvalue, global_clipnorm) if one is not None]
-        if len(given) > 1:
+        clips = [clip for clip in (clipnorm, clipvalue, global_clipnorm) if clip is not None]
+        if len(clips) > 1:
             raise ValueError(
                 "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
                 f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
@@ -177,7 +177,7 @@ class Optimizer(Trackable):
             with nullcontext() if strategy is None else strategy.scope():
                 slots.append([self._slot(weight, name) for name in names])
         self._weights, self._slots = weights, slots
-        self._places = {id(bare(weight)): place for place, weight in enumerate(weights)}
+        self._places = {id(bare(weight)): index for index, weight in enumerate(weights)}
         self.built = True
 
     def _slot(self, weight: Any, name: str) -> Variable:
@@ -197,7 +197,7 @@ class Optimizer(Trackable):
 
     def exclude_from_weight_decay(self, var_list: Any = None, var_names: Sequence[str] | None = None) -> None:
         """Has weights not decay: those given, and those whose names contain a text."""
-        self._no_decay += [*(one.path for one in var_list or ()), *(var_names or ())]
+        self._no_decay += [*(variable.path for variable in var_list or ()), *(var_names or ())]
 
     # ---- steps
 
@@ -246,42 +246,48 @@ class Optimizer(Trackable):
         """Is called outside of replicas: all copies are within reach."""
         if not self.built:
             self.build(weights)
-        given = [(grad, self._place(weight)) for grad, weight in zip(grads, weights, strict=True) if grad is not None]
+        grads_and_slots = [
+            (grad, self._slot_of(weight)) for grad, weight in zip(grads, weights, strict=True) if grad is not None
+        ]
         apply = self._apply_here if strategy.num_replicas_in_sync == 1 else partial(self._apply_across, strategy)
-        apply([grad for grad, _ in given], [place for _, place in given])
+        apply([grad for grad, _ in grads_and_slots], [slot for _, slot in grads_and_slots])
 
-    def _place(self, weight: Any) -> int:
-        place = self._places.get(id(bare(weight)))
-        if place is None:
+    def _slot_of(self, weight: Any) -> int:
+        slot = self._places.get(id(bare(weight)))
+        if slot is None:
             raise ValueError(
                 f"Unknown variable: {weight}. This optimizer can only be called for the variables it was originally "
                 "built with. When working with a new set of variables, you should recreate a new optimizer instance."
             )
-        return place
+        return slot
 
-    def _apply_across(self, strategy: Any, grads: Sequence[Any], places: Sequence[int]) -> None:
+    def _apply_across(self, strategy: Any, grads: Sequence[Any], slots: Sequence[int]) -> None:
         """Adds the gradients of all replicas up, and changes all copies."""
-        weights = [bare(self._weights[place]) for place in places]
-        together = [place for place, grad in enumerate(grads) if isinstance(grad, distribute.DistributedValues)]
+        weights = [bare(self._weights[slot]) for slot in slots]
+        distributed = [
+            position for position, grad in enumerate(grads) if isinstance(grad, distribute.DistributedValues)
+        ]
         summed = list(grads)
-        made = strategy.extended.batch_reduce_to("SUM", [(grads[place], weights[place]) for place in together])
-        for place, grad in zip(together, made, strict=True):
-            summed[place] = grad
-        self._apply_here(summed, places)
+        sums = strategy.extended.batch_reduce_to(
+            "SUM", [(grads[position], weights[position]) for position in distributed]
+        )
+        for position, grad in zip(distributed, sums, strict=True):
+            summed[position] = grad
+        self._apply_here(summed, slots)
 
-    def _apply_here(self, grads: Sequence[Any], places: Sequence[int]) -> None:
+    def _apply_here(self, grads: Sequence[Any], slots: Sequence[int]) -> None:
         number = int(self._iterations.numpy()) + 1
         if self.gradient_accumulation_steps:
-            grads = self._accumulated(grads, places, number, self.gradient_accumulation_steps)
+            grads = self._accumulated(grads, slots, number, self.gradient_accumulation_steps)
         if grads:
-            step = Step(self._made(number), float(self.learning_rate))
-            weights = [self._weights[place] for place in places]
-            for copies in self._copies(grads, places):
+            step = Step(self._updates_before(number), float(self.learning_rate))
+            weights = [self._weights[slot] for slot in slots]
+            for copies in self._copies(grads, slots):
                 with device(copies[1][0].device) if self._spread else nullcontext():
                     self._change(step, weights, *copies)
         self._iterations.assign_add(1)
 
-    def _made(self, number: int) -> int:
+    def _updates_before(self, number: int) -> int:
         every = self.gradient_accumulation_steps
         return number // every if every else number
 
@@ -290,26 +296,34 @@ class Optimizer(Trackable):
         """Whether weights have copies on several devices."""
         return isinstance(bare(self._weights[0]), distribute.DistributedValues)
 
-    def _copies(self, grads: Sequence[Any], places: Sequence[int]) -> Iterable[tuple[list[Any], list[Any], list[Any]]]:
+    def _copies(
+        self, grads: Sequence[Any], slot_indices: Sequence[int]
+    ) -> Iterable[tuple[list[Any], list[Any], list[Any]]]:
         """Yields gradients, weights and slots for each copy; most have one."""
-        weights = [_copies_of(bare(self._weights[place])) for place in places]
-        slots = [[_copies_of(bare(slot)) for slot in self._slots[place]] for place in places]
+        weights = [_copies_of(bare(self._weights[slot])) for slot in slot_indices]
+        slots = [[_copies_of(bare(slot)) for slot in self._slots[index]] for index in slot_indices]
         for number in range(len(weights[0])):
-            own = [grad.values[number] if isinstance(grad, distribute.DistributedValues) else grad for grad in grads]
-            yield own, [one[number] for one in weights], [[slot[number] for slot in some] for some in slots]
+            own_grads = [
+                grad.values[number] if isinstance(grad, distribute.DistributedValues) else grad for grad in grads
+            ]
+            yield (
+                own_grads,
+                [weight_copies[number] for weight_copies in weights],
+                [[slot[number] for slot in weight_slots] for weight_slots in slots],
+            )
 
-    def _change(self, step: Step, named: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
+    def _change(self, step: Step, names: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
         """Changes the copies of all weights on one device."""
-        own = len(self.SLOTS)
+        slot_count = len(self.SLOTS)
         grads = self._clipped([_dense(grad) for grad in grads])
-        for name, grad, weight, beside in zip(named, grads, weights, slots, strict=True):
+        for name, grad, weight, beside in zip(names, grads, weights, slots, strict=True):
             if self.loss_scale_factor is not None:
                 grad = multiply(grad, 1.0 / self.loss_scale_factor)
             if self.weight_decay is not None and self._decays(getattr(name, "path", weight.name)):
                 weight.assign_sub(multiply(weight, self.weight_decay * step.rate))
-            self.update(step, grad, weight, *beside[:own])
+            self.update(step, grad, weight, *beside[:slot_count])
             if self.use_ema:
-                self._average(step, weight, beside[own])
+                self._average(step, weight, beside[slot_count])
             constraint = getattr(name, "constraint", None)
             if constraint is not None:
                 weight.assign(constraint(weight.value()))
@@ -332,12 +346,12 @@ class Optimizer(Trackable):
             return [clip_by_value(grad, -self.clipvalue, self.clipvalue) for grad in grads]
         return grads
 
-    def _accumulated(self, grads: Sequence[Any], places: Sequence[int], number: int, every: int) -> list[Any]:
+    def _accumulated(self, grads: Sequence[Any], slot_indices: Sequence[int], number: int, every: int) -> list[Any]:
         """Returns the mean of the last gradients when it is time for a step; nothing before."""
         last = number % every == 0
         means: list[Any] = []
-        for grad, place in zip(grads, places, strict=True):
-            sums = self._slots[place][-1]
+        for grad, slot_index in zip(grads, slot_indices, strict=True):
+            sums = self._slots[slot_index][-1]
             sums.value.assign_add(grad if isinstance(grad, distribute.DistributedValues) else _dense(grad))
             if last:
                 means.append(multiply(sums.value, 1.0 / every))
@@ -376,12 +390,12 @@ class Optimizer(Trackable):
             raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss!r}, tape=None.")
         if callable(loss):
             with tape or GradientTape() as tape:
-                made: Any = loss()
+                loss_value: Any = loss()
         else:
-            made = loss
-        wanted: Any = var_list() if callable(var_list) else var_list
-        weights: list[Any] = list(wanted)
-        return self.apply_gradients(zip(tape.gradient(made, weights), weights, strict=True))
+            loss_value = loss
+        variables: Any = var_list() if callable(var_list) else var_list
+        weights: list[Any] = list(variables)
+        return self.apply_gradients(zip(tape.gradient(loss_value, weights), weights, strict=True))
 
     def scale_loss(self, loss: Any) -> Any:
         """Returns the loss times `loss_scale_factor`: what gradients are taken of."""
@@ -391,7 +405,7 @@ class Optimizer(Trackable):
         """Gives the weights their averages at the end of training, if these are kept."""
         if self.use_ema:
             for weight in var_list:
-                average = self._slots[self._place(weight)][len(self.SLOTS)]
+                average = self._slots[self._slot_of(weight)][len(self.SLOTS)]
                 bare(weight).assign(bare(average).read_value())
 
     # ---- saving

@@ -186,8 +186,10 @@ class PolynomialDecay(_Formula):
         length = self.decay_steps
         if self.cycle:
             length *= max(1, math.ceil(step / self.decay_steps))
-        part = min(step, length) / length
-        return (self.initial_learning_rate - self.end_learning_rate) * (1 - part) ** self.power + self.end_learning_rate
+        progress = min(step, length) / length
+        return (self.initial_learning_rate - self.end_learning_rate) * (
+            1 - progress
+        ) ** self.power + self.end_learning_rate
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
@@ -301,7 +303,9 @@ class CosineDecayRestarts(_Formula):
 
 
 _KNOWN: dict[str, Any] = {
-    name: one for name, one in globals().items() if isinstance(one, type) and issubclass(one, LearningRateSchedule)
+    name: value
+    for name, value in globals().items()
+    if isinstance(value, type) and issubclass(value, LearningRateSchedule)
 }
 
 

@@ -25,32 +25,32 @@ def variables_of(root: Any) -> dict[str, Any]:
     Args:
       root: a layer, a model, an optimizer, a metric, a `tf.Module`, or lists and dictionaries of such.
     """
-    found: dict[str, Any] = {}
-    seen: set[int] = set()
+    variables: dict[str, Any] = {}
+    ids: set[int] = set()
     waiting: deque[tuple[Any, tuple[str, ...]]] = deque([(root, ())])
-    kept: list[Any] = []  # what is made on the way: its id must stay its own
+    alive: list[Any] = []  # what is made on the way: its id must stay its own
     while waiting:
         value, path = waiting.popleft()
         bare = value.handle if isinstance(value, Variable) else value
-        if id(bare) in seen:
+        if id(bare) in ids:
             continue
-        seen.add(id(bare))
-        kept.append(value)
+        ids.add(id(bare))
+        alive.append(value)
         if isinstance(bare, TensorVariable):
-            found["/".join(path) or "value"] = value
+            variables["/".join(path) or "value"] = value
         else:
-            waiting.extend((part, (*path, name)) for name, part in parts_of(value))
-    return found
+            waiting.extend((child, (*path, name)) for name, child in parts_of(value))
+    return variables
 
 
 def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Yields what may hold variables in an object, each with its name there."""
     if isinstance(value, Mapping):
         entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        yield from ((str(key), part) for key, part in entries.items())
+        yield from ((str(key), child) for key, child in entries.items())
     elif isinstance(value, list | tuple):
         items: Any = value  # pyright: ignore[reportUnknownVariableType]
-        yield from ((str(number), part) for number, part in enumerate(items))
+        yield from ((str(number), child) for number, child in enumerate(items))
     elif isinstance(value, Weights):
         of_layer = owned(vars(value), value._internal)
         yield from (("vars", of_layer.variables), ("layers", of_layer.layers), ("metrics", of_layer.metrics))

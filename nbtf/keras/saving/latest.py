@@ -62,7 +62,7 @@ def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> 
 
 def note_latest(
     prefix: str,
-    kept: Sequence[str],
+    checkpoints: Sequence[str],
     file_name: str = STATE,
     times: Sequence[float] = (),
     preserved: float = 0.0,
@@ -71,7 +71,7 @@ def note_latest(
     path = Path(prefix)
     state = {
         "model_checkpoint_path": path.name,
-        "all_model_checkpoint_paths": [Path(one).name for one in kept],
+        "all_model_checkpoint_paths": [Path(checkpoint).name for checkpoint in checkpoints],
         "all_model_checkpoint_timestamps": list(times),
         "last_preserved_timestamp": preserved,
     }

@@ -51,7 +51,7 @@ def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool =
         raise ValueError(
             f"{model} has no weights yet: it makes them when it is built. Call it on data once, or give it an Input."
         )
-    arrays.write(path, {name: arrays.value_of(one) for name, one in weights.items()})
+    arrays.write(path, {name: arrays.value_of(variable) for name, variable in weights.items()})
     if not path.suffix:
         note_latest(str(path), [str(path)])
 
@@ -72,35 +72,40 @@ def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bo
     """
     path = Path(os.fspath(filepath))
     saved = arrays.read(io.BytesIO(_read(path)[WEIGHTS]), path) if _is_model(path) else arrays.read(path)
-    saved = {name: one for name, one in saved.items() if not name.startswith(("optimizer/", "metrics/"))}
+    saved = {name: array for name, array in saved.items() if not name.startswith(("optimizer/", "metrics/"))}
     _give(_weights(model), saved, skip_mismatch, str(filepath))
 
 
 def _weights(model: Any) -> dict[str, Any]:
-    return {name: one for name, one in variables_of(model).items() if not name.startswith(("optimizer/", "metrics/"))}
+    return {
+        name: variable
+        for name, variable in variables_of(model).items()
+        if not name.startswith(("optimizer/", "metrics/"))
+    }
 
 
-def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch: bool, where: str) -> None:
+def _give(variables: Mapping[str, Any], saved: Mapping[str, Any], skip_mismatch: bool, source: str) -> None:
     missing = sorted(set(variables) - set(saved))
     if missing and not skip_mismatch:
         text = "none of them" if len(missing) == len(variables) else f"not {missing[0]!r}"
         raise ValueError(
-            f"{where} has {len(saved)} weights, this model {len(variables)}, and {text} under the names wanted here. "
+            f"{source} has {len(saved)} weights, this model {len(variables)}, and {text} under the names wanted here. "
             "Was it saved from another model, or is this one not built yet? Call it on data once, or give it an Input."
         )
     fitting = {
-        name: one
-        for name, one in variables.items()
-        if name in saved and (not skip_mismatch or tuple(one.shape) == tuple(saved[name].shape))
+        name: variable
+        for name, variable in variables.items()
+        if name in saved and (not skip_mismatch or tuple(variable.shape) == tuple(saved[name].shape))
     }
-    for name, one in fitting.items():
-        if tuple(one.shape) != tuple(saved[name].shape):
+    for name, variable in fitting.items():
+        if tuple(variable.shape) != tuple(saved[name].shape):
             raise ValueError(
-                f"{where}: {name!r} has shape {tuple(saved[name].shape)}, the weight of the model {tuple(one.shape)}."
+                f"{source}: {name!r} has shape {tuple(saved[name].shape)}, the weight of the model "
+                f"{tuple(variable.shape)}."
             )
-        arrays.check_dtype(one.dtype, saved[name], f"{where}: {name!r}")
-    for name, one in fitting.items():
-        arrays.put(one, saved[name], name)
+        arrays.check_dtype(variable.dtype, saved[name], f"{source}: {name!r}")
+    for name, variable in fitting.items():
+        arrays.put(variable, saved[name], name)
 
 
 # ---- whole models
@@ -127,25 +132,25 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
         )
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
-    parts = _written(model)
+    files_of_model = _serialize_model(model)
     if path.suffix:
         files.make_folder(path.parent)
-        packing.write(path, parts)
+        packing.write(path, files_of_model)
     else:
-        folders.write(path, parts)
+        folders.write(path, files_of_model)
 
 
-def _written(model: Any) -> dict[str, bytes]:
+def _serialize_model(model: Any) -> dict[str, bytes]:
     config = serialized(model)
     shape = getattr(model, "_build_shape", None)
     document = {
         **config,
         "build_config": {"input_shape": shape} if shape is not None else None,
         "compile_config": model.get_compile_config() if getattr(model, "compiled", False) else None,
-        "seeds": [[one.seed, one._count] for one in seeds_of(model)],
+        "seeds": [[generator.seed, generator._count] for generator in seeds_of(model)],
     }
     stream = io.BytesIO()
-    arrays.write(stream, {name: arrays.value_of(one) for name, one in variables_of(model).items()})
+    arrays.write(stream, {name: arrays.value_of(variable) for name, variable in variables_of(model).items()})
     return {
         METADATA: json.dumps({"format": FORMAT, "keras_version": "3"}).encode(),
         CONFIG: json.dumps(document, default=as_plain).encode(),
@@ -156,13 +161,15 @@ def _written(model: Any) -> dict[str, bytes]:
 def seeds_of(model: Any) -> list[SeedGenerator]:
     """Returns where the layers of a model take their random numbers from, in order: dropout goes on where it was."""
     layers: list[Any] = model._flatten_layers() if hasattr(model, "_flatten_layers") else []
-    return [one for layer in layers for one in layer.__dict__.values() if isinstance(one, SeedGenerator)]
+    return [
+        attribute for layer in layers for attribute in layer.__dict__.values() if isinstance(attribute, SeedGenerator)
+    ]
 
 
 def go_on(model: Any, seeds: list[list[int]]) -> None:
     """Has random numbers of a model go on where those of the saved one were."""
-    for one, (seed, count) in zip(seeds_of(model), seeds, strict=False):
-        one.seed, one._count = seed, count
+    for generator, (seed, count) in zip(seeds_of(model), seeds, strict=False):
+        generator.seed, generator._count = seed, count
 
 
 def as_plain(value: Any) -> Any:
@@ -211,10 +218,10 @@ def load_model(
       DataLossError: it is none of ours, damaged, or names something else; a `ValueError` and a `TypeError`, too.
     """
     path = Path(os.fspath(filepath))
-    parts = _read(path)
-    parse_document(parts[METADATA], path, {"format": str})
-    document: dict[str, Any] = parse_document(parts[CONFIG], path, _DOCUMENT)
-    saved = arrays.read(io.BytesIO(parts[WEIGHTS]), path)
+    contents = _read(path)
+    parse_document(contents[METADATA], path, {"format": str})
+    document: dict[str, Any] = parse_document(contents[CONFIG], path, _DOCUMENT)
+    saved = arrays.read(io.BytesIO(contents[WEIGHTS]), path)
     with refusing(path, "cannot be loaded"), allowing(sum(array.nbytes for array in saved.values())):
         with custom_object_scope(custom_objects or {}):
             model = _model_of(document, compile)
@@ -239,16 +246,16 @@ def _model_of(document: Mapping[str, Any], compile: bool) -> Any:
     return model
 
 
-def _fill(model: Any, saved: Mapping[str, Any], where: str) -> None:
+def _fill(model: Any, saved: Mapping[str, Any], source: str) -> None:
     """Gives a model its values, those of optimizer and metrics as far as there are any."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and any(name.startswith("optimizer/") for name in saved):
         optimizer.build(model.trainable_variables)
     present = _weights(model)
-    _give(present, saved, False, where)
+    _give(present, saved, False, source)
     for name, variable in variables_of(model).items():
         if name not in present and name in saved and tuple(variable.shape) == tuple(saved[name].shape):
-            arrays.check_dtype(variable.dtype, saved[name], f"{where}: {name!r}")
+            arrays.check_dtype(variable.dtype, saved[name], f"{source}: {name!r}")
             arrays.put(variable, saved[name], name)
 
 
@@ -256,11 +263,13 @@ def _shapes(value: Any) -> Any:
     """Returns shapes as tuples, as they were before JSON made lists of them."""
     if isinstance(value, dict):
         entries: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return {key: _shapes(one) for key, one in entries.items()}
+        return {key: _shapes(entry) for key, entry in entries.items()}
     if isinstance(value, list):
         items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
         return (
-            tuple(items) if all(one is None or isinstance(one, int) for one in items) else [_shapes(x) for x in items]
+            tuple(items)
+            if all(length is None or isinstance(length, int) for length in items)
+            else [_shapes(x) for x in items]
         )
     return value
 

@@ -23,7 +23,7 @@ class Named(NamedTuple):
 class _OfOutput(NamedTuple):
     """What there is to compute for an output."""
 
-    place: int
+    output_index: int
     name: str | None
     fn: Loss
     weight: float | None
@@ -50,7 +50,7 @@ class CompiledLosses:
     @property
     def metrics(self) -> list[Mean]:
         """The mean losses of single outputs, where there are several."""
-        return [part.mean for part in self._parts or () if part.mean is not None]
+        return [output_loss.mean for output_loss in self._parts or () if output_loss.mean is not None]
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Returns the loss of a batch; in a replica its part of the whole batch's."""
@@ -62,10 +62,10 @@ class CompiledLosses:
         targets = values_for(y_true, y_pred, self._output_names)
         weights = values_for(sample_weight, y_pred, self._output_names)
         outputs, total = in_row(y_pred, self._output_names).values, None
-        for place, _, fn, weight, mean in self._parts or ():
-            loss = fn(targets[place], outputs[place], weights[place])
+        for output_index, _, fn, weight, mean in self._parts or ():
+            loss = fn(targets[output_index], outputs[output_index], weights[output_index])
             if mean is not None:
-                mean.update_state(loss, sample_weight=rows_of(outputs[place]))
+                mean.update_state(loss, sample_weight=rows_of(outputs[output_index]))
             loss = _shared(fn, loss)
             loss = loss if weight is None else multiply(loss, weight)
             total = loss if total is None else add(total, loss)
@@ -80,38 +80,40 @@ class CompiledLosses:
         count = sum(fn is not None for fn in fns)
         weights = self._weights(outputs.names, fns, count)
         values_for(y_true, y_pred, self._output_names)  # so that a wrong structure is told of before anything is made
-        parts: list[_OfOutput] = []
-        for place, (name, fn, weight) in enumerate(zip(outputs.names, fns, weights, strict=True)):
+        output_losses: list[_OfOutput] = []
+        for output_index, (name, fn, weight) in enumerate(zip(outputs.names, fns, weights, strict=True)):
             if fn is not None:
-                title = name or (fn if isinstance(fn, str) else f"{as_loss(fn).name}_{place}")
+                title = name or (fn if isinstance(fn, str) else f"{as_loss(fn).name}_{output_index}")
                 mean = Mean(name=f"{title}_loss") if count > 1 else None
-                parts.append(_OfOutput(place, name, as_loss(fn), weight, mean))
-        plain = len(parts) == len(outputs.values) == 1 and parts[0].weight is None
-        self._parts, self._only = parts, parts[0].fn if plain else None
+                output_losses.append(_OfOutput(output_index, name, as_loss(fn), weight, mean))
+        plain = len(output_losses) == len(outputs.values) == 1 and output_losses[0].weight is None
+        self._parts, self._only = output_losses, output_losses[0].fn if plain else None
 
-    def _for_outputs(self, given: Any, names: list[str | None], what: str) -> list[Any]:
-        if is_named(given):
-            known = [name for name in names if name is not None]
-            if not set(given) <= set(known) or len(given) < len(known):
-                raise ValueError(f"Expected keys {known} in {what} dict, but found {what}.keys()={list(given)}")
-            return [given[name] for name in names]
-        if not is_row(given):
-            return [given] * len(names)
-        fns: list[Any] = list(given)
+    def _for_outputs(self, identifiers: Any, names: list[str | None], argument: str) -> list[Any]:
+        if is_named(identifiers):
+            output_names = [name for name in names if name is not None]
+            if not set(identifiers) <= set(output_names) or len(identifiers) < len(output_names):
+                raise ValueError(
+                    f"Expected keys {output_names} in {argument} dict, but found {argument}.keys()={list(identifiers)}"
+                )
+            return [identifiers[name] for name in names]
+        if not is_row(identifiers):
+            return [identifiers] * len(names)
+        fns: list[Any] = list(identifiers)
         if len(fns) > len(names):
             raise KeyError(
-                f"The path: ({len(names)},) in the `{what}` argument, can't be found in either the model's output "
+                f"The path: ({len(names)},) in the `{argument}` argument, can't be found in either the model's output "
                 "(`y_pred`) or in the labels (`y_true`)."
             )
         return fns + [None] * (len(names) - len(fns))
 
     def _weights(self, names: list[str | None], fns: list[Any], count: int) -> list[float | None]:
-        given = self._loss_weights
-        if given is None:
+        loss_weights = self._loss_weights
+        if loss_weights is None:
             return [None] * len(names)
-        if is_named(given):
-            return [given[name] if fn is not None else None for name, fn in zip(names, fns, strict=True)]
-        weights: list[Any] = list(given) if is_row(given) else [given] * len(names)
+        if is_named(loss_weights):
+            return [loss_weights[name] if fn is not None else None for name, fn in zip(names, fns, strict=True)]
+        weights: list[Any] = list(loss_weights) if is_row(loss_weights) else [loss_weights] * len(names)
         if len(weights) < count:
             raise ValueError(
                 f"`loss_weights` must match the number of losses, got {count} losses and {len(weights)} weights."
@@ -129,10 +131,10 @@ def _shared(fn: Loss, loss: Any) -> Any:
 
 def as_loss(identifier: Any) -> Loss:
     """Returns a loss object for a name, a function or an object."""
-    found: Any = losses.get(identifier)
-    if isinstance(found, Loss):
-        return found
-    function: Callable[..., Any] = found
+    loss: Any = losses.get(identifier)
+    if isinstance(loss, Loss):
+        return loss
+    function: Callable[..., Any] = loss
     return LossFunctionWrapper(function, name=getattr(function, "__name__", None))
 
 
@@ -159,24 +161,24 @@ def in_one(value: Any) -> Any:
     return value[0] if is_row(value) and len(value) == 1 else value
 
 
-def values_for(given: Any, outputs: Any, output_names: Sequence[str]) -> list[Any]:
+def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str]) -> list[Any]:
     """Returns what belongs to each output: targets, or weights.
 
     Raises:
       ValueError: the structures do not match.
     """
     names, values = in_row(outputs, output_names)
-    if given is None or (len(values) == 1 and not (is_row(given) or is_named(given))):
-        return [given] * len(values)
-    if is_named(given):
-        entries: dict[Any, Any] = given
+    if values_by_output is None or (len(values) == 1 and not (is_row(values_by_output) or is_named(values_by_output))):
+        return [values_by_output] * len(values)
+    if is_named(values_by_output):
+        entries: dict[Any, Any] = values_by_output
         return [entries.get(name) for name in names]
-    if is_row(given):
-        row: list[Any] = list(given)
+    if is_row(values_by_output):
+        row: list[Any] = list(values_by_output)
         if len(row) == len(values):
             return row
     raise ValueError(
-        f"y_true and y_pred have different structures.\ny_true: {_stars(given)}\ny_pred: {_stars(outputs)}\n"
+        f"y_true and y_pred have different structures.\ny_true: {_stars(values_by_output)}\ny_pred: {_stars(outputs)}\n"
     )
 
 

@@ -14,7 +14,7 @@ from nbtf.keras.training.structures import is_named, is_row
 class _OfOutput(NamedTuple):
     """The metrics of an output, by the names in the logs."""
 
-    place: int
+    output_index: int
     plain: list[tuple[str, Metric]]
     weighted: list[tuple[str, Metric]]
 
@@ -30,19 +30,19 @@ class CompiledMetrics:
 
     name = "compile_metrics"
 
-    def __init__(self, given: Any, weighted: Any, output_names: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, unweighted: Any, weighted: Any, output_names: Callable[[], Sequence[str]]) -> None:
         """Notes what was given; it is understood with the first batch, when outputs are known.
 
         Raises:
           ValueError: neither list nor dictionary.
         """
-        for what, value in (("metrics", given), ("weighted_metrics", weighted)):
+        for argument, value in (("metrics", unweighted), ("weighted_metrics", weighted)):
             if value is not None and not (is_row(value) or is_named(value)):
                 raise ValueError(
-                    f"Expected `{what}` argument to be a list, tuple, or dict. Received instead: "
-                    f"{what}={value} of type {type(value)}"
+                    f"Expected `{argument}` argument to be a list, tuple, or dict. Received instead: "
+                    f"{argument}={value} of type {type(value)}"
                 )
-        self._given, self._weighted = given, weighted
+        self._given, self._weighted = unweighted, weighted
         self._names_of_model = output_names  # asked with the first batch, when the model is built
         self._output_names: Sequence[str] = ()
         self._parts: list[_OfOutput] = []
@@ -55,7 +55,9 @@ class CompiledMetrics:
     @property
     def metrics(self) -> list[Metric]:
         """All metrics."""
-        return [metric for part in self._parts for _, metric in (*part.plain, *part.weighted)]
+        return [
+            metric for output_metrics in self._parts for _, metric in (*output_metrics.plain, *output_metrics.weighted)
+        ]
 
     @property
     def variables(self) -> list[Any]:
@@ -71,11 +73,11 @@ class CompiledMetrics:
         targets = values_for(y_true, y_pred, self._output_names)
         weights = values_for(sample_weight, y_pred, self._output_names)
         outputs = in_row(y_pred, self._output_names).values
-        for place, plain, weighted in self._parts:
+        for output_index, plain, weighted in self._parts:
             for _, metric in plain:
-                metric.update_state(targets[place], outputs[place])
+                metric.update_state(targets[output_index], outputs[output_index])
             for _, metric in weighted:
-                metric.update_state(targets[place], outputs[place], sample_weight=weights[place])
+                metric.update_state(targets[output_index], outputs[output_index], sample_weight=weights[output_index])
 
     def result(self) -> dict[str, Any]:
         """Returns the results by name; a metric that has several gives them under their own names."""
@@ -102,36 +104,36 @@ class CompiledMetrics:
         weighted = self._by_output(self._weighted, names, "weighted_metrics")
         targets = values_for(y_true, y_pred, self._output_names) if any(plain) or any(weighted) else [None] * len(names)
         used: set[str] = set()
-        for place, (name, target, output) in enumerate(zip(names, targets, outputs, strict=True)):
+        for output_index, (name, target, output) in enumerate(zip(names, targets, outputs, strict=True)):
             prefix = f"{name}_" if several and name is not None else ""
             sides = [
-                [metric for one in side if (metric := metric_for(one, target, output)) is not None]
-                for side in (plain[place], weighted[place])
+                [metric for identifier in side if (metric := metric_for(identifier, target, output)) is not None]
+                for side in (plain[output_index], weighted[output_index])
             ]
             first = [(_unused(prefix + metric.name, used), metric) for metric in sides[0]]
             second = [(_weighted_name(prefix, metric.name, used), metric) for metric in sides[1]]
             if first or second:
-                self._parts.append(_OfOutput(place, first, second))
+                self._parts.append(_OfOutput(output_index, first, second))
         self.built = True
 
-    def _by_output(self, given: Any, names: list[str | None], what: str) -> list[list[Any]]:
-        if given is None:
+    def _by_output(self, identifiers: Any, names: list[str | None], argument: str) -> list[list[Any]]:
+        if identifiers is None:
             return [[] for _ in names]
-        if is_named(given) and set(given) <= {name for name in names if name is not None}:
-            entries: dict[Any, Any] = given
+        if is_named(identifiers) and set(identifiers) <= {name for name in names if name is not None}:
+            entries: dict[Any, Any] = identifiers
             return [_listed(entries.get(name)) for name in names]
-        if is_row(given):
-            row: list[Any] = list(given)
+        if is_row(identifiers):
+            row: list[Any] = list(identifiers)
             if len(names) == 1:
                 return [_listed(row[0]) if len(row) == 1 and isinstance(row[0], list) else row]
             if not row:
                 return [[] for _ in names]
             if len(row) == len(names):
-                return [_listed(one) for one in row]
+                return [_listed(entry) for entry in row]
         raise ValueError(
-            f"Invalid `{what}`. `{what}` should contain metrics objects and either be a dict or a list matching the "
-            f"output names of the functional model {[name for name in names if name is not None]} or match the output "
-            f"structure of the model: {['X'] * len(names)}.\nReceived: {what}={given}"
+            f"Invalid `{argument}`. `{argument}` should contain metrics objects and either be a dict or a list "
+            f"matching the output names of the functional model {[name for name in names if name is not None]} or match "
+            f"the output structure of the model: {['X'] * len(names)}.\nReceived: {argument}={identifiers}"
         )
 
 
@@ -157,20 +159,20 @@ def metric_for(identifier: Any, y_true: Any, y_pred: Any) -> Metric | None:
     """Returns the metric for a name, a function or an object; `"accuracy"` is chosen by the shapes."""
     if identifier is None:
         return None
-    found: Any = None
+    metric: Any = None
     if isinstance(identifier, str):
-        kinds = _BY_SHAPE.get(identifier.lower())
-        found = kinds[_kind(y_true, y_pred)](name=identifier) if kinds else None
-    if found is None:
-        found = metrics.get(identifier)
-    if not isinstance(found, Metric):
-        found = MeanMetricWrapper(found, name=getattr(found, "__name__", None))
+        metric_classes = _BY_SHAPE.get(identifier.lower())
+        metric = metric_classes[_label_form(y_true, y_pred)](name=identifier) if metric_classes else None
+    if metric is None:
+        metric = metrics.get(identifier)
+    if not isinstance(metric, Metric):
+        metric = MeanMetricWrapper(metric, name=getattr(metric, "__name__", None))
     if isinstance(identifier, str):
-        found.name = identifier
-    return found
+        metric.name = identifier
+    return metric
 
 
-def _kind(y_true: Any, y_pred: Any) -> int:
+def _label_form(y_true: Any, y_pred: Any) -> int:
     """Returns 0 for one number that is yes or no, 1 for numbers of classes, 2 for a number for each class."""
     true, predicted = tuple(y_true.shape), tuple(y_pred.shape)
     if predicted and predicted[-1] == 1:

@@ -67,11 +67,11 @@ class ArrayFeed(Feed):
         """Yields the batches of a pass; the last may be smaller."""
         order = self._order() if self._shuffle else None
         data, size = self._data, self._size
-        plain = all([one is None or one.__class__ is np.ndarray for one in data])
+        plain = all([array is None or array.__class__ is np.ndarray for array in data])
         for start in range(0, self._rows, size):
             rows = slice(start, start + size) if order is None else order[start : start + size]
             if plain:
-                yield packed(*[None if one is None else taken(one, rows) for one in data])
+                yield packed(*[None if array is None else take_rows(array, rows) for array in data])
             else:
                 yield packed(*mapped(partial(_taken_if_any, rows), data))
 
@@ -79,9 +79,11 @@ class ArrayFeed(Feed):
         numbers = random_numbers()
         if self._shuffle != "batch":
             return numbers.permutation(self._rows)
-        whole = self._rows - self._rows % self._size
-        groups = np.arange(whole).reshape(-1, self._size)
-        return np.concatenate([groups[numbers.permutation(len(groups))].ravel(), np.arange(whole, self._rows)])
+        full_batch_rows = self._rows - self._rows % self._size
+        groups = np.arange(full_batch_rows).reshape(-1, self._size)
+        return np.concatenate(
+            [groups[numbers.permutation(len(groups))].ravel(), np.arange(full_batch_rows, self._rows)]
+        )
 
 
 class DatasetFeed(Feed):
@@ -90,9 +92,9 @@ class DatasetFeed(Feed):
     def __init__(self, dataset: Any) -> None:
         """Takes a `tf.data.Dataset`, a distributed one, or another thing to loop over again and again."""
         self._dataset = dataset
-        known: Any = getattr(dataset, "cardinality", -1)
-        known = known() if callable(known) else known
-        count = int(known)
+        cardinality: Any = getattr(dataset, "cardinality", -1)
+        cardinality = cardinality() if callable(cardinality) else cardinality
+        count = int(cardinality)
         self.steps = count if count >= 0 else None
         self.endless = count == -1 and hasattr(dataset, "cardinality")
 
@@ -199,28 +201,28 @@ def feed_of(
             raise ValueError("`class_weight` is only supported for Models with a single output.")
         return Weighted(feed_of(x, y, None, batch_size, shuffle), class_weight)
     if isinstance(x, PyDataset):
-        _no_more("PyDataset", y, sample_weight)
+        _refuse_targets("PyDataset", y, sample_weight)
         return PyDatasetFeed(x, bool(shuffle))
     if hasattr(x, "element_spec"):
-        _no_more("tf.data.Dataset", y, sample_weight)
+        _refuse_targets("tf.data.Dataset", y, sample_weight)
         return DatasetFeed(x)
     if hasattr(x, "__next__"):
-        _no_more("generator", y, sample_weight)
+        _refuse_targets("generator", y, sample_weight)
         return GeneratorFeed(x)
     if is_arrays(x):
         return ArrayFeed(x, y, sample_weight, batch_size, shuffle)
     if hasattr(x, "__iter__") and x.__class__ not in (str, bytes, list, tuple, dict):
-        _no_more(type(x).__name__, y, sample_weight)
+        _refuse_targets(type(x).__name__, y, sample_weight)
         return DatasetFeed(x)
     raise ValueError(f"Unrecognized data type: x={x} (of type {type(x)})")
 
 
-def _no_more(kind: str, y: Any, sample_weight: Any) -> None:
-    for name, value, what in (("y", y, "targets"), ("sample_weights", sample_weight, "sample weights")):
+def _refuse_targets(noun: str, y: Any, sample_weight: Any) -> None:
+    for name, value, content in (("y", y, "targets"), ("sample_weights", sample_weight, "sample weights")):
         if value is not None:
             raise ValueError(
-                f"When providing `x` as a {kind}, `{name}` should not be passed. Instead, the {what} should be "
-                f"included as part of the {kind}."
+                f"When providing `x` as a {noun}, `{name}` should not be passed. Instead, the {content} should be "
+                f"included as part of the {noun}."
             )
 
 
@@ -228,15 +230,15 @@ def is_arrays(x: Any) -> bool:
     """Tells whether something is an array, or a structure of arrays."""
     if is_row(x):
         items: Any = x
-        return bool(items) and all(is_arrays(one) for one in items)
+        return bool(items) and all(is_arrays(item) for item in items)
     if is_named(x):
         entries: Any = x
-        return bool(entries) and all(is_arrays(one) for one in entries.values())
+        return bool(entries) and all(is_arrays(entry) for entry in entries.values())
     return isinstance(x, np.ndarray | Tensor) or hasattr(x, "to_numpy") or hasattr(x, "__tf_tensor__")
 
 
 def _taken_if_any(rows: Any, array: Any) -> Any:
-    return None if array is None else taken(array, rows)
+    return None if array is None else take_rows(array, rows)
 
 
 def as_array(value: Any) -> Any:
@@ -253,16 +255,16 @@ def own_array(value: Any) -> Any:
     """Returns an array of a program as one that is ours; anything else as it is."""
     if hasattr(value, "to_numpy"):
         value = as_array(value)
-    return taken(value, slice(None)) if is_array(value) and value.ndim else value
+    return take_rows(value, slice(None)) if is_array(value) and value.ndim else value
 
 
-def taken(array: Any, rows: Any) -> Any:
+def take_rows(array: Any, rows: Any) -> Any:
     """Returns rows of an array as an array of its own; numbers with a point as `floatx()`."""
     dtype = floatx() if array.dtype.kind == "f" and array.dtype.name != "bfloat16" else array.dtype
     if rows.__class__ is slice:
         return np.array(array[rows], dtype)
-    made = array.take(rows, 0)
-    return made if made.dtype == dtype else made.astype(dtype)
+    chosen_rows = array.take(rows, 0)
+    return chosen_rows if chosen_rows.dtype == dtype else chosen_rows.astype(dtype)
 
 
 def checked_lengths(x: Any, y: Any, weights: Any) -> int:
@@ -272,22 +274,26 @@ def checked_lengths(x: Any, y: Any, weights: Any) -> int:
       ValueError: arrays differ in it.
     """
     lengths = {name: _lengths(value) for name, value in (("x", x), ("y", y), ("sample_weight", weights))}
-    found = {length for some in lengths.values() for length in some}
-    if len(found) > 1:
-        sizes = "".join(f"'{name}' sizes: {', '.join(map(str, some))}\n" for name, some in lengths.items() if some)
+    distinct_lengths = {length for argument_lengths in lengths.values() for length in argument_lengths}
+    if len(distinct_lengths) > 1:
+        sizes = "".join(
+            f"'{name}' sizes: {', '.join(map(str, argument_lengths))}\n"
+            for name, argument_lengths in lengths.items()
+            if argument_lengths
+        )
         raise ValueError(
             "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples." + sizes
         )
-    return next(iter(found))
+    return next(iter(distinct_lengths))
 
 
 def _lengths(value: Any) -> list[int]:
     if is_row(value):
         items: Any = value
-        return [length for one in items for length in _lengths(one)]
+        return [length for item in items for length in _lengths(item)]
     if is_named(value):
         entries: Any = value
-        return [length for one in entries.values() for length in _lengths(one)]
+        return [length for entry in entries.values() for length in _lengths(entry)]
     return [] if value is None else [len(value)]
 
 
@@ -306,12 +312,12 @@ def unpacked(element: Any) -> tuple[Any, Any, Any]:
     """
     if not is_row(element):
         return element, None, None
-    parts: tuple[Any, ...] = tuple(element)
-    if not 1 <= len(parts) <= 3:
+    fields: tuple[Any, ...] = tuple(element)
+    if not 1 <= len(fields) <= 3:
         raise ValueError(
-            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {parts}"
+            f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {fields}"
         )
-    x, y, weights = (*parts, None, None)[:3]
+    x, y, weights = (*fields, None, None)[:3]
     return x, y, weights
 
 
@@ -334,7 +340,9 @@ def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple
     Raises:
       ValueError: the data cannot be cut, or one side would be empty.
     """
-    wrong: list[Any] = [type(one) for one in (x, y, weights) if one is not None and not is_arrays(one)]
+    wrong: list[Any] = [
+        type(argument) for argument in (x, y, weights) if argument is not None and not is_arrays(argument)
+    ]
     if wrong:
         raise ValueError(
             "Argument `validation_split` is only supported for tensors or NumPy arrays."
@@ -342,8 +350,8 @@ def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple
         )
     data = mapped(as_array, (x, y, weights))
     rows = checked_lengths(*data)
-    place = int(rows * (1.0 - fraction))
-    if place in (0, rows):
+    boundary = int(rows * (1.0 - fraction))
+    if boundary in (0, rows):
         raise ValueError(
             f"Training data contains {rows} samples, which is not sufficient to split it into a validation and "
             f"training set as specified by `validation_split={fraction}`. Either provide more data, or a different "
@@ -353,7 +361,7 @@ def split_for_validation(x: Any, y: Any, weights: Any, fraction: float) -> tuple
     def rows_of(start: int, stop: int) -> Any:
         return mapped(partial(_cut, start, stop), data)
 
-    return rows_of(0, place), rows_of(place, rows)
+    return rows_of(0, boundary), rows_of(boundary, rows)
 
 
 def _cut(start: int, stop: int, array: Any) -> Any:

@@ -85,16 +85,16 @@ class Learner:
     @property
     def distribute_strategy(self) -> Any:
         """The strategy in whose scope the model or its weights were made, else the current one."""
-        made = self._compiled
-        if made is not None and made.strategy is not None:
-            return made.strategy
+        compiled = self._compiled
+        if compiled is not None and compiled.strategy is not None:
+            return compiled.strategy
         noted = self.__dict__.get("_distribute_strategy")
         if noted is not None:
             return noted
         for weight in getattr(self, "weights", ()):
-            found = getattr(getattr(weight, "handle", weight), "distribute_strategy", None)
-            if found is not None:
-                return found
+            strategy = getattr(getattr(weight, "handle", weight), "distribute_strategy", None)
+            if strategy is not None:
+                return strategy
         return distribute.get_strategy()
 
     @property
@@ -110,12 +110,17 @@ class Learner:
     @property
     def metrics(self) -> list[Any]:
         """The mean loss, the metrics of layers, those of `compile`, and the mean losses of single outputs."""
-        made = self._compiled
-        own = list(getattr(super(), "metrics", ()))
-        if made is None or made.mean_loss is None:
-            return own
-        of_losses = made.losses.metrics if made.losses is not None else []
-        return [made.mean_loss, *own, *([made.metrics] if made.metrics is not None else []), *of_losses]
+        compiled = self._compiled
+        layer_metrics = list(getattr(super(), "metrics", ()))
+        if compiled is None or compiled.mean_loss is None:
+            return layer_metrics
+        of_losses = compiled.losses.metrics if compiled.losses is not None else []
+        return [
+            compiled.mean_loss,
+            *layer_metrics,
+            *([compiled.metrics] if compiled.metrics is not None else []),
+            *of_losses,
+        ]
 
     @property
     def metrics_names(self) -> list[str]:
@@ -140,17 +145,20 @@ class Learner:
 
     def _all_variables(self) -> list[Any]:
         """Returns all that a step may change."""
-        found = [*getattr(self, "variables", ()), *(one for metric in self.metrics for one in metric.variables)]
-        return found if self.optimizer is None else [*found, *self.optimizer.variables]
+        variables = [
+            *getattr(self, "variables", ()),
+            *(variable for metric in self.metrics for variable in metric.variables),
+        ]
+        return variables if self.optimizer is None else [*variables, *self.optimizer.variables]
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(Learner, name)
 
     def _need_compiled(self) -> Compiled:
-        made = self._compiled
-        if made is None or not made.done:
+        compiled = self._compiled
+        if compiled is None or not compiled.done:
             raise ValueError(NOT_COMPILED)
-        return made
+        return compiled
 
     # ---- steps
 
@@ -170,15 +178,15 @@ class Learner:
 
     def _gradients(self, x: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[Any]]:
         """Returns the trainable weights and their gradients for a batch; metrics have looked at it."""
-        made = self._need_compiled()
+        compiled = self._need_compiled()
         with GradientTape() as tape:
             y_pred = self._called(x, True)
             loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
-            target = loss if made.optimizer is None else made.optimizer.scale_loss(loss)
+            target = loss if compiled.optimizer is None else compiled.optimizer.scale_loss(loss)
         weights: list[Any] = list(self.trainable_variables)
         if not weights:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
-        grads: list[Any] = tape.gradient(target, [copy_here(one) for one in weights]) if weights else []
+        grads: list[Any] = tape.gradient(target, [copy_here(weight) for weight in weights]) if weights else []
         self._gather(x, y, y_pred, sample_weight, loss)
         return weights, grads
 
@@ -198,9 +206,9 @@ class Learner:
             self._update_metrics(y, y_pred, sample_weight)
 
     def _update_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        made = self._compiled
-        if made is not None and made.metrics is not None:
-            made.metrics.update_state(y, y_pred, sample_weight)
+        compiled = self._compiled
+        if compiled is not None and compiled.metrics is not None:
+            compiled.metrics.update_state(y, y_pred, sample_weight)
 
     def _called(self, x: Any, training: bool) -> Any:
         return self(x, training=training)
@@ -245,15 +253,15 @@ class Learner:
         Raises:
           ValueError: there is nothing to compute.
         """
-        made = self._compiled
-        total = None if made is None or made.losses is None else made.losses(y, y_pred, sample_weight)
+        compiled = self._compiled
+        total = None if compiled is None or compiled.losses is None else compiled.losses(y, y_pred, sample_weight)
         share = SHARE.get()
         for loss in self.losses:
             extra = cast(loss, "float32") if loss.dtype.name == "float16" else loss
             extra = extra if share is None else multiply(extra, share.rows / share.of)
             total = extra if total is None else add(total, extra)
         if total is None:
-            if made is None or made.losses is None:
+            if compiled is None or compiled.losses is None:
                 raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
             total = zeros(())
         return total
@@ -265,16 +273,16 @@ class Learner:
 
     # ---- logs
 
-    def _logs(self, given: Any) -> dict[str, float]:
+    def _logs(self, outcome: Any) -> dict[str, float]:
         """Returns what a step has to tell, as numbers by name in alphabetical order.
 
-        `given` is what a step returned that a subclass has written: where its names are those of the metrics, these
+        `outcome` is what a step returned that a subclass has written: where its names are those of the metrics, these
         are asked, since under a strategy each replica knows its own part alone.
         """
         results = self.get_metrics_result()
-        if is_named(given):
-            told = dict(_leaves(given))
-            results = results if set(told) == set(results) else told
+        if is_named(outcome):
+            numbers = dict(_leaves(outcome))
+            results = results if set(numbers) == set(results) else numbers
         return {name: _number(results[name]) for name in sorted(results)}
 
     def _in_order(self, logs: Mapping[str, float]) -> Any:
@@ -282,7 +290,7 @@ class Learner:
         names: list[str] = []
         for metric in self.metrics:
             inner = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
-            names += [one.name for one in inner if one.name in logs and one.name not in names]
+            names += [metric.name for metric in inner if metric.name in logs and metric.name not in names]
         names += sorted(name for name in logs if name not in names)
         values = [logs[name] for name in names]
         return values[0] if len(values) == 1 else values
@@ -298,8 +306,8 @@ def _leaves(logs: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 def _number(value: Any) -> Any:
     if isinstance(value, distribute.DistributedValues):
-        parts: list[float] = [float(one) for one in value.values if one is not None]
-        return sum(parts) / len(parts)
+        replica_numbers: list[float] = [float(number) for number in value.values if number is not None]
+        return sum(replica_numbers) / len(replica_numbers)
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -50,8 +50,8 @@ class Epochs:
             self._pass()
             logs = model._logs(self._given)
             if self._test is not None and self._is_time(epoch):
-                found = evaluated(model, self._test, callbacks, self._test_steps)
-                logs.update({f"val_{name}": value for name, value in found.items()})
+                validation = evaluated(model, self._test, callbacks, self._test_steps)
+                logs.update({f"val_{name}": value for name, value in validation.items()})
             callbacks.on_epoch_end(epoch, logs)
             if model.stop_training:
                 break
@@ -72,32 +72,32 @@ class Epochs:
         def logs() -> dict[str, Any]:
             return model._logs(self._given)
 
-        done = told = 0
+        steps_done = steps_told = 0
         for batch in self._next_batches():
-            if begins and done == told:
-                callbacks.on_train_batch_begin(done)
+            if begins and steps_done == steps_told:
+                callbacks.on_train_batch_begin(steps_done)
             self._given = train(batch)
             del batch
-            done += 1
-            if done - told == per_call:
-                told = done
+            steps_done += 1
+            if steps_done - steps_told == per_call:
+                steps_told = steps_done
                 if ends:
-                    callbacks.on_train_batch_end(done - 1, logs)
+                    callbacks.on_train_batch_end(steps_done - 1, logs)
                 if model.stop_training:
                     break
         else:
-            if done != told and ends:
-                callbacks.on_train_batch_end(done - 1, logs)
-            self._check_end(done)
+            if steps_done != steps_told and ends:
+                callbacks.on_train_batch_end(steps_done - 1, logs)
+            self._check_end(steps_done)
 
     def _next_batches(self) -> Iterator[Batch]:
         """Yields the batches of a pass."""
-        wanted, feed = self._wanted, self._feed
-        if wanted is None:
+        step_limit, feed = self._wanted, self._feed
+        if step_limit is None:
             yield from feed.batches()
             feed.pass_ended()
             return
-        for _ in range(wanted):
+        for _ in range(step_limit):
             batch = next(self._batches, None) if self._batches is not None else None
             if batch is None and (self._batches is None or feed.steps is not None):
                 self._batches = feed.batches()  # a pass may be shorter than what was asked for, or longer
@@ -106,51 +106,51 @@ class Epochs:
                 return
             yield batch
 
-    def _check_end(self, done: int) -> None:
-        wanted = self._wanted
-        if (wanted is not None and done < wanted) or not done:
+    def _check_end(self, steps_done: int) -> None:
+        step_limit = self._wanted
+        if (step_limit is not None and steps_done < step_limit) or not steps_done:
             warn_of_end()
-        if wanted is not None and done < wanted:
+        if step_limit is not None and steps_done < step_limit:
             self._batches = None
 
 
 def evaluated(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
     """Takes all batches, or some, to the metrics; returns what these say."""
     test = Steps(model).test
-    given: Any = None
+    outcome: Any = None
     callbacks.on_test_begin()
     model.reset_metrics()
 
     def logs() -> dict[str, Any]:
-        return model._logs(given)
+        return model._logs(outcome)
 
     for number, batch in enumerate(_first(feed, steps)):
         if callbacks.wants_test:
             callbacks.on_test_batch_begin(number)
-        given = test(batch)
+        outcome = test(batch)
         if callbacks.wants_test:
             callbacks.on_test_batch_end(number, logs)
         if model.stop_evaluating:
             break
-    made = logs()
-    callbacks.on_test_end(made)
-    return made
+    results = logs()
+    callbacks.on_test_end(results)
+    return results
 
 
 def predicted(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> Any:
     """Returns the outputs for all batches, or for some."""
     predict: Callable[[Any], Any] = Steps(model).predict
-    made: list[Any] = []
+    batches_of_outputs: list[Any] = []
     callbacks.on_predict_begin()
     for number, batch in enumerate(_first(feed, steps)):
         callbacks.on_predict_batch_begin(number)
         outputs = predict(batch)
-        made.append(outputs)
+        batches_of_outputs.append(outputs)
         callbacks.on_predict_batch_end(number, {"outputs": outputs})
     callbacks.on_predict_end()
-    if not made:
+    if not batches_of_outputs:
         raise ValueError("There is nothing to predict: the data has no batches.")
-    return joined(made)
+    return joined(batches_of_outputs)
 
 
 def _first(feed: Feed, steps: int | None) -> Iterator[Batch]:
@@ -160,10 +160,10 @@ def _first(feed: Feed, steps: int | None) -> Iterator[Batch]:
         feed.pass_ended()
         return
     batches = feed.batches()
-    for done in range(steps):
+    for steps_done in range(steps):
         batch = next(batches, None)
         if batch is None:
-            if done < steps:
+            if steps_done < steps:
                 warn_of_end()
             return
         yield batch

@@ -74,7 +74,7 @@ class Progbar:
         self._seen = current
         now = time.time()
         if self.verbose == 2 and last:
-            self._write(f"{self._count(current)} - {now - self._start:.0f}s -{self._rest(current, now)}\n")
+            self._write(f"{self._count(current)} - {now - self._start:.0f}s -{self._status(current, now)}\n")
         elif self.verbose == 1 and (last or (self._rewrites and now - self._last_update >= self.interval)):
             self._draw(current, now, last)
 
@@ -99,9 +99,9 @@ class Progbar:
                 continue
             # As Keras: a value counts for all the steps since the last one.
             steps = float(max(current - self._seen, 1))
-            known = self._sums.setdefault(name, [0.0, 0.0])
-            known[0] += float(value) * steps
-            known[1] += steps
+            sum_and_count = self._sums.setdefault(name, [0.0, 0.0])
+            sum_and_count[0] += float(value) * steps
+            sum_and_count[1] += steps
 
     def _draw(self, current: int, now: float, last: bool) -> None:
         count = self._count(current)
@@ -109,7 +109,7 @@ class Progbar:
         spent = now - self._start
         if self.target is not None and current < self.target:
             spent = self._per_step(current, now) * (self.target - current)
-        line += f" {self._bold(_duration(spent))}{self._rest(current, now)}"
+        line += f" {self._bold(_duration(spent))}{self._status(current, now)}"
         length = len(line)
         text = ("\r" if self._rewrites else "") + line + " " * max(0, self._length - length) + ("\n" if last else "")
         self._length, self._last_update = length, now
@@ -123,13 +123,13 @@ class Progbar:
 
     def _bar(self, current: int) -> str:
         full = int(self.width * current / self.target) if self.target else self.width
-        done, open_ = _BAR * full, _BAR * (self.width - full)
-        return f"\33[32m{done}\33[0m\33[37m{open_}\33[0m" if self._colour else done + (open_ and " " * len(open_))
+        filled, open_ = _BAR * full, _BAR * (self.width - full)
+        return f"\33[32m{filled}\33[0m\33[37m{open_}\33[0m" if self._colour else filled + (open_ and " " * len(open_))
 
     def _bold(self, text: str) -> str:
         return f"\33[1m{text}\33[0m" if self._colour else text
 
-    def _rest(self, current: int, now: float) -> str:
+    def _status(self, current: int, now: float) -> str:
         text = _time_of_one(self._per_step(current, now), self.unit_name)
         for name, (total, count) in self._sums.items():
             mean = total / max(count, 1.0)
@@ -161,11 +161,11 @@ def _is_notebook(stream: Any) -> bool:
 
 
 def _duration(seconds: float) -> str:
-    whole = int(seconds)
-    if whole > 3600:
-        return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
-    if whole > 60:
-        return f"{whole // 60}:{whole % 60:02d}"
+    whole_seconds = int(seconds)
+    if whole_seconds > 3600:
+        return f"{whole_seconds // 3600}:{whole_seconds % 3600 // 60:02d}:{whole_seconds % 60:02d}"
+    if whole_seconds > 60:
+        return f"{whole_seconds // 60}:{whole_seconds % 60:02d}"
     return f"{seconds:.0f}s"
 
 

@@ -34,33 +34,33 @@ SHARE: ContextVar[Share | None] = call_variable("nbtf keras share", None)
 
 def rows_of(batch: Any) -> int:
     """Returns how many rows a batch has: those of its first array, in all replicas together."""
-    kind = batch.__class__
-    if kind is np.ndarray:
+    batch_class = batch.__class__
+    if batch_class is np.ndarray:
         return batch.shape[0] if batch.ndim else 1
-    if kind is Tensor:
+    if batch_class is Tensor:
         return batch._array.shape[0] if batch._array.ndim else 1
     if isinstance(batch, distribute.DistributedValues):
-        return sum(rows_of(one) for one in batch.values)
+        return sum(rows_of(replica_batch) for replica_batch in batch.values)
     if is_row(batch):
         items: Any = batch
-        return next((rows_of(one) for one in items if one is not None), 0)
+        return next((rows_of(item) for item in items if item is not None), 0)
     if is_named(batch):
         entries: Any = batch
-        return next((rows_of(one) for one in entries.values() if one is not None), 0)
+        return next((rows_of(entry) for entry in entries.values() if entry is not None), 0)
     shape = getattr(batch, "shape", None)
     return int(shape[0]) if shape is not None and len(shape) else 1
 
 
 def copy_here(weight: Any) -> Any:
     """Returns the `tf.Variable` that a weight stands for; in a replica its own copy."""
-    found = getattr(weight, "handle", weight)
-    return found if found.__class__ is TensorVariable else getattr(found, "__tf_variable__", found)
+    handle = getattr(weight, "handle", weight)
+    return handle if handle.__class__ is TensorVariable else getattr(handle, "__tf_variable__", handle)
 
 
 def part_for(number: int, replicas: int, batch: Any) -> Any:
     """Returns a replica's rows of a batch; the first ones get the larger parts, the last ones perhaps none."""
 
-    def part(value: Any) -> Any:
+    def cut_rows(value: Any) -> Any:
         if isinstance(value, distribute.DistributedValues):
             return value.values[number]
         if value.__class__ is np.ndarray and value.ndim:
@@ -68,18 +68,18 @@ def part_for(number: int, replicas: int, batch: Any) -> Any:
             return value[number * size : (number + 1) * size]
         return value if value is None else part_of(number, replicas, value)
 
-    return mapped(part, batch)
+    return mapped(cut_rows, batch)
 
 
 @during(INPUT)
 def placed(batch: Any) -> Any:
     """Returns a batch as tensors, where constants go now. Its arrays must belong to nobody else."""
-    kind = batch.__class__
-    if kind is np.ndarray:
+    batch_class = batch.__class__
+    if batch_class is np.ndarray:
         return constant_of(batch, as_dtype(batch.dtype)) if batch.dtype.kind in "fiub" else as_tensor(batch)
-    if kind is tuple:
-        return tuple([placed(one) for one in batch])
-    if kind is Tensor:
+    if batch_class is tuple:
+        return tuple([placed(item) for item in batch])
+    if batch_class is Tensor:
         # Where ops are not simply run on the CPU, one copy to the device is better than one for each use.
         return batch if HERE.device is not None else identity(batch)
     if is_row(batch) or is_named(batch):

@@ -87,40 +87,43 @@ class Steps:
     def _train_across(self, batch: Any) -> None:
         """Computes the gradients of all replicas, adds them up once, and changes all copies of the weights."""
         model = self._model
-        found: dict[int, list[Any]] = {}
+        replica_gradients: dict[int, list[Any]] = {}
 
-        def gradients(part: Any) -> None:
-            found[replica_number() or 0] = model._gradients(*unpacked(part))[1]
+        def gradients(rows: Any) -> None:
+            replica_gradients[replica_number() or 0] = model._gradients(*unpacked(rows))[1]
 
         self._run(gradients, batch)
-        if found:
-            model._change(model.trainable_variables, self._together(found))
-        if 0 < len(found) < self._replicas:
-            self._follow(sorted(found))
+        if replica_gradients:
+            model._change(model.trainable_variables, self._sum_gradients(replica_gradients))
+        if 0 < len(replica_gradients) < self._replicas:
+            self._follow(sorted(replica_gradients))
 
     def _follow(self, ran: list[int]) -> None:
         """Gives replicas that had no rows the running means of those that had: else they would count as they began."""
         for variable in self._model.non_trainable_variables:
-            whole = getattr(variable, "handle", variable)
-            if isinstance(whole, SyncOnReadVariable) and whole.aggregation is VariableAggregation.MEAN:
+            handle = getattr(variable, "handle", variable)
+            if isinstance(handle, SyncOnReadVariable) and handle.aggregation is VariableAggregation.MEAN:
                 for number in set(range(self._replicas)).difference(ran):
                     mean = reduce_values(
-                        ReduceOp.MEAN, [whole.values[one].value() for one in ran], self._devices[number]
+                        ReduceOp.MEAN, [handle.values[replica].value() for replica in ran], self._devices[number]
                     )
-                    whole.values[number].assign(mean)
+                    handle.values[number].assign(mean)
 
-    def _together(self, found: Mapping[int, list[Any]]) -> list[Any]:
+    def _sum_gradients(self, replica_gradients: Mapping[int, list[Any]]) -> list[Any]:
         """Returns the gradients of all replicas, weight by weight; zeros for replicas that had no rows."""
         if self._replicas == 1:
-            return found[0]
+            return replica_gradients[0]
         grads: list[Any] = []
-        for place in range(len(next(iter(found.values())))):
-            row = [found[number][place] if number in found else None for number in range(self._replicas)]
-            known = next((grad for grad in row if grad is not None), None)
-            if known is None:
+        for weight_index in range(len(next(iter(replica_gradients.values())))):
+            row = [
+                replica_gradients[number][weight_index] if number in replica_gradients else None
+                for number in range(self._replicas)
+            ]
+            example = next((grad for grad in row if grad is not None), None)
+            if example is None:
                 grads.append(None)
                 continue
-            full = [self._nothing(known, number) if grad is None else grad for number, grad in enumerate(row)]
+            full = [self._nothing(example, number) if grad is None else grad for number, grad in enumerate(row)]
             grads.append(PerReplica(full))
         return grads
 
@@ -146,14 +149,14 @@ class Steps:
         predict = self._model.predict_step
         if not self._in_strategy:
             return mapped(_as_array, predict(placed(batch)))
-        made: dict[int, Any] = {}
+        replica_outputs: dict[int, Any] = {}
 
-        def outputs(part: Any) -> None:
-            made[replica_number() or 0] = predict(part)
+        def outputs(rows: Any) -> None:
+            replica_outputs[replica_number() or 0] = predict(rows)
 
         with self._strategy.scope():
             self._run(outputs, batch)
-        return joined([mapped(_as_array, made[number]) for number in sorted(made)])
+        return joined([mapped(_as_array, replica_outputs[number]) for number in sorted(replica_outputs)])
 
     # Replicas
 
@@ -169,16 +172,16 @@ class Steps:
             try:
                 if count == 1:
                     return fn(placed(part_for(0, 1, batch)))
-                part = part_for(number, count, batch)
-                own = rows_of(part)
-                if not own and not empty_too:
+                rows_of_replica = part_for(number, count, batch)
+                row_count = rows_of(rows_of_replica)
+                if not row_count and not empty_too:
                     return None
-                before = SHARE.get()
+                outer_share = SHARE.get()
                 try:
-                    SHARE.set(Share(own, rows or 1))
-                    return fn(placed(part))
+                    SHARE.set(Share(row_count, rows or 1))
+                    return fn(placed(rows_of_replica))
                 finally:
-                    SHARE.set(before)
+                    SHARE.set(outer_share)
             except BaseException as error:
                 self._tell_replica(error, number)
                 raise
@@ -187,8 +190,8 @@ class Steps:
 
     def _tell_replica(self, error: BaseException, number: int) -> None:
         if self._replicas > 1 and not any(_NOTE.match(note) for note in getattr(error, "__notes__", ())):
-            place = short_name(self._devices[number])
-            error.add_note(f"in replica {number} of {self._replicas} on {place}")
+            device_name = short_name(self._devices[number])
+            error.add_note(f"in replica {number} of {self._replicas} on {device_name}")
 
     def _tell_device(self, error: BaseException) -> None:
         """Names the replica of an error that came while the copies of the weights were changed."""
@@ -222,4 +225,4 @@ def joined(outputs: list[Any]) -> Any:
     """Returns the outputs for several batches, or parts of one, as those for all rows."""
     if len(outputs) == 1:
         return outputs[0]
-    return mapped(lambda *parts: np.concatenate(parts), *outputs)
+    return mapped(lambda *batches: np.concatenate(batches), *outputs)

@@ -72,8 +72,8 @@ class Trainer(Learner):
                 "If `run_eagerly` is True, then `jit_compile` cannot also be True. Disabling `jit_compile`.",
                 stacklevel=2,
             )
-        made = Compiled()
-        made.config = {
+        compiled = Compiled()
+        compiled.config = {
             "optimizer": optimizer,
             "loss": loss,
             "loss_weights": loss_weights,
@@ -83,41 +83,46 @@ class Trainer(Learner):
             "steps_per_execution": steps_per_execution,
             "jit_compile": jit_compile is True and not run_eagerly,
         }
-        before = self._compiled
-        made.strategy = distribute.get_strategy() if distribute.has_strategy() else before and before.strategy
-        self.__dict__["_compiled"] = made  # not `self._compiled`: what belongs to a layer is noted there
+        previous = self._compiled
+        compiled.strategy = distribute.get_strategy() if distribute.has_strategy() else previous and previous.strategy
+        self.__dict__["_compiled"] = compiled  # not `self._compiled`: what belongs to a layer is noted there
         strategy = self.distribute_strategy
         with strategy.scope() if strategy.num_replicas_in_sync > 1 else nullcontext():
-            made.optimizer = self._as_optimizer(optimizer, auto_scale_loss)
-            made.mean_loss = metric_kinds.Mean(name="loss")
-        made.loss, made.steps_per_execution = loss, steps_per_execution
-        made.run_eagerly, made.jit_compile = run_eagerly, jit_compile is True and not run_eagerly
+            compiled.optimizer = self._as_optimizer(optimizer, auto_scale_loss)
+            compiled.mean_loss = metric_kinds.Mean(name="loss")
+        compiled.loss, compiled.steps_per_execution = loss, steps_per_execution
+        compiled.run_eagerly, compiled.jit_compile = run_eagerly, jit_compile is True and not run_eagerly
         names = _names_of(ref(self))
-        made.losses = None if loss is None else CompiledLosses(loss, loss_weights, names)
+        compiled.losses = None if loss is None else CompiledLosses(loss, loss_weights, names)
         if metrics or weighted_metrics:
-            made.metrics = CompiledMetrics(metrics, weighted_metrics, names)
-        made.done = True
+            compiled.metrics = CompiledMetrics(metrics, weighted_metrics, names)
+        compiled.done = True
         self.__dict__["stop_training"] = False
 
     def _as_optimizer(self, optimizer: Any, auto_scale_loss: bool) -> Any:
-        found = optimizers.get(optimizer)
+        optimizer_object = optimizers.get(optimizer)
         policy = getattr(self, "dtype_policy", None) or dtype_policy()
-        if auto_scale_loss and policy.name == "mixed_float16" and found and not isinstance(found, LossScaleOptimizer):
-            return LossScaleOptimizer(found)
-        return found
+        if (
+            auto_scale_loss
+            and policy.name == "mixed_float16"
+            and optimizer_object
+            and not isinstance(optimizer_object, LossScaleOptimizer)
+        ):
+            return LossScaleOptimizer(optimizer_object)
+        return optimizer_object
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Returns what `compile` was given, as plain data; None before."""
-        made = self._compiled
-        if made is None or made.config is None:
+        compiled = self._compiled
+        if compiled is None or compiled.config is None:
             return None
-        return {name: serialized(value) for name, value in {**made.config, "optimizer": made.optimizer}.items()}
+        return {name: serialized(value) for name, value in {**compiled.config, "optimizer": compiled.optimizer}.items()}
 
     def compile_from_config(self, config: Mapping[str, Any]) -> None:
         """Compiles as a model was whose `get_compile_config` is given."""
-        given = {name: deserialized_all(value) for name, value in config.items()}
-        given["optimizer"] = optimizers.deserialize(config["optimizer"])
-        self.compile(**given)
+        arguments = {name: deserialized_all(value) for name, value in config.items()}
+        arguments["optimizer"] = optimizers.deserialize(config["optimizer"])
+        self.compile(**arguments)
         if self.optimizer is not None and getattr(self, "built", False):
             self.optimizer.build(self.trainable_variables)
 
@@ -192,7 +197,7 @@ class Trainer(Learner):
         Raises:
           ValueError: `compile` was not called, or the data does not fit.
         """
-        made = self._need_compiled()
+        compiled = self._need_compiled()
         self._check_arguments("fit", ignored)
         val: Any = validation_data
         if validation_split and val is None:
@@ -201,13 +206,13 @@ class Trainer(Learner):
         feed.check_end(steps_per_epoch)
         test: Any = None
         if val is not None:
-            parts = unpacked(val) if is_row(val) else (val, None, None)
-            test = feed_of(*parts, validation_batch_size or batch_size)
+            fields = unpacked(val) if is_row(val) else (val, None, None)
+            test = feed_of(*fields, validation_batch_size or batch_size)
             test.check_end(validation_steps)
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=epochs, steps=steps_per_epoch or feed.steps)
         self.stop_training = False
-        run = Epochs(self, Steps(self), feed, listeners, steps_per_epoch, made.steps_per_execution)
+        run = Epochs(self, Steps(self), feed, listeners, steps_per_epoch, compiled.steps_per_execution)
         run.validate_with(test, validation_steps, validation_freq)
         return run.run(initial_epoch, epochs)
 
@@ -277,8 +282,8 @@ class Trainer(Learner):
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
         return predicted(self, feed, listeners, steps)
 
-    def _check_arguments(self, name: str, given: Mapping[str, Any]) -> None:
-        wrong = [key for key in given if key not in ("workers", "use_multiprocessing", "max_queue_size")]
+    def _check_arguments(self, name: str, arguments: Mapping[str, Any]) -> None:
+        wrong = [key for key in arguments if key not in ("workers", "use_multiprocessing", "max_queue_size")]
         if wrong:
             raise TypeError(f"Trainer.{name}() got an unexpected keyword argument '{wrong[0]}'")
 
@@ -311,8 +316,8 @@ class Trainer(Learner):
             sample_weight = class_weights(y, class_weight)
         self.reset_metrics()
         logs = Steps(self).train(mapped(own_array, packed(x, y, sample_weight)))
-        made = self._logs(logs)
-        return made if return_dict else self._in_order(made)
+        results = self._logs(logs)
+        return results if return_dict else self._in_order(results)
 
     def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
         """Returns loss and metrics of one batch alone.
@@ -325,8 +330,8 @@ class Trainer(Learner):
         """
         self._need_compiled()
         self.reset_metrics()
-        made = self._logs(Steps(self).test(mapped(own_array, packed(x, y, sample_weight))))
-        return made if return_dict else self._in_order(made)
+        results = self._logs(Steps(self).test(mapped(own_array, packed(x, y, sample_weight))))
+        return results if return_dict else self._in_order(results)
 
     def predict_on_batch(self, x: Any) -> Any:
         """Returns the outputs for one batch, as arrays."""
@@ -341,5 +346,5 @@ def _names_of(model: ref[Any]) -> Callable[[], list[str]]:
 def deserialized_all(config: Any) -> Any:
     """Returns plain data with the objects that stand in it."""
     if is_named(config) and "class_name" not in config:
-        return {key: deserialized_all(one) for key, one in config.items()}
-    return [deserialized_all(one) for one in config] if is_row(config) else deserialized(config)
+        return {key: deserialized_all(value) for key, value in config.items()}
+    return [deserialized_all(item) for item in config] if is_row(config) else deserialized(config)

@@ -41,12 +41,12 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
         raise ValueError(f"`x` must be numbers of classes below {count}. Got {labels.min()} to {labels.max()}")
     rows = np.zeros((labels.size, count), np.float32)
     rows[np.arange(labels.size), labels.reshape(-1)] = 1
-    made = rows.reshape((*labels.shape, count))
+    encoded = rows.reshape((*labels.shape, count))
     if isinstance(x, Tensor):
         from nbtf._ops.creation import constant
 
-        return constant(made)
-    return made
+        return constant(encoded)
+    return encoded
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Array:
@@ -99,19 +99,21 @@ def pad_sequences(
     """
     if not hasattr(sequences, "__len__"):
         raise ValueError("`sequences` must be iterable.")
-    for word, what in ((padding, "Padding"), (truncating, "Truncating")):
+    for word, noun in ((padding, "Padding"), (truncating, "Truncating")):
         if word not in ("pre", "post"):
-            raise ValueError(f'{what} type "{word}" not understood')
+            raise ValueError(f'{noun} type "{word}" not understood')
     rows: list[Array] = []
-    for one in sequences:
-        if not hasattr(one, "__len__"):
-            raise ValueError(f"`sequences` must be a list of iterables. Found non-iterable: {one!s}")
-        rows.append(np.asarray(one, dtype=dtype))
+    for sequence in sequences:
+        if not hasattr(sequence, "__len__"):
+            raise ValueError(f"`sequences` must be a list of iterables. Found non-iterable: {sequence!s}")
+        rows.append(np.asarray(sequence, dtype=dtype))
     length = max((len(row) for row in rows), default=0) if maxlen is None else maxlen
     shape = next((row.shape[1:] for row in rows if len(row)), ())
-    made: Array = np.full((len(rows), length, *shape), value, dtype=dtype)
+    padded: Array = np.full((len(rows), length, *shape), value, dtype=dtype)
     for number, row in enumerate(rows):
-        kept = row[max(len(row) - length, 0) :] if truncating == "pre" else row[:length]
-        if len(kept):
-            made[number, slice(length - len(kept), None) if padding == "pre" else slice(len(kept))] = kept
-    return made
+        kept_steps = row[max(len(row) - length, 0) :] if truncating == "pre" else row[:length]
+        if len(kept_steps):
+            padded[number, slice(length - len(kept_steps), None) if padding == "pre" else slice(len(kept_steps))] = (
+                kept_steps
+            )
+    return padded

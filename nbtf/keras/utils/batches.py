@@ -29,12 +29,12 @@ def unpack_x_y_sample_weight(batch: Any) -> tuple[Any, Any, Any]:
     >>> tf.keras.utils.unpack_x_y_sample_weight((1, 2))
     (1, 2, None)
     """
-    parts: list[Any] = [*batch] if isinstance(batch, list | tuple) else [batch]
-    if len(parts) > 3:
+    fields: list[Any] = [*batch] if isinstance(batch, list | tuple) else [batch]
+    if len(fields) > 3:
         raise ValueError(
             f"Data is expected to be in format `x`, `(x,)`, `(x, y)`, or `(x, y, sample_weight)`, found: {batch}"
         )
-    x, y, weight = (*parts, None, None)[:3]
+    x, y, weight = (*fields, None, None)[:3]
     return x, y, weight
 
 
@@ -65,10 +65,10 @@ def split_dataset(
         raise ValueError("At least one of the `left_size` or `right_size` must be specified. Received: None for both.")
     elements: Any = dataset if isinstance(dataset, data.Dataset) else data.Dataset.from_tensor_slices(dataset)
     count = len(elements)
-    left, right = (_count(one, count) for one in (left_size, right_size))
-    left = count - (right or 0) if left is None else left
-    right = count - left if right is None else right
-    if left + right > count or min(left, right) < 0:
+    first_size, last_size = (_count(size, count) for size in (left_size, right_size))
+    first_size = count - (last_size or 0) if first_size is None else first_size
+    last_size = count - first_size if last_size is None else last_size
+    if first_size + last_size > count or min(first_size, last_size) < 0:
         raise ValueError(
             "The sum of `left_size` and `right_size` must not be larger than the number of elements. "
             f"Received: left_size={left_size}, right_size={right_size}, elements: {count}"
@@ -77,7 +77,7 @@ def split_dataset(
         elements = elements.shuffle(
             count, seed=random.getrandbits(31) if seed is None else seed, reshuffle_each_iteration=False
         )
-    return elements.take(left), elements.skip(count - right)
+    return elements.take(first_size), elements.skip(count - last_size)
 
 
 def _count(size: float | None, of: int) -> int | None:

@@ -35,7 +35,7 @@ def model_to_dot(
     """
     lines = ["digraph {", f"  rankdir={rankdir}; node [shape=record];"]
     names = {layer.name for layer in check_has(model, "layers", "model", "a model").layers}
-    before: Any = None
+    previous: Any = None
     for layer in model.layers:
         words = [layer.name] if show_layer_names else []
         words.append(type(layer).__name__)
@@ -45,15 +45,15 @@ def model_to_dot(
         if show_dtype and hasattr(result, "dtype"):
             words.append(str(result.dtype))
         lines.append(f'  "{layer.name}" [label="{" | ".join(words)}"];')
-        lines += [f'  "{one}" -> "{layer.name}";' for one in _before(layer, before) if one in names]
-        before = layer
+        lines += [f'  "{source}" -> "{layer.name}";' for source in _source_names(layer, previous) if source in names]
+        previous = layer
     return "\n".join([*lines, "}"])
 
 
-def _before(layer: Any, previous: Any) -> list[str]:
+def _source_names(layer: Any, previous: Any) -> list[str]:
     """Returns the names of the layers whose results a layer takes."""
-    named = [one.name for one in getattr(layer, "inbound_layers", [])]
-    return named or ([previous.name] if previous is not None and not hasattr(layer, "batch_shape") else [])
+    names = [source.name for source in getattr(layer, "inbound_layers", [])]
+    return names or ([previous.name] if previous is not None and not hasattr(layer, "batch_shape") else [])
 
 
 def plot_model(

@@ -49,9 +49,9 @@ def get_file(
     base = folder().parent if cache_dir is None else Path(os.fspath(cache_dir))
     path = Path(name) if os.path.isabs(name) else base / cache_subdir / name
     unpacked = Path(str(path).removesuffix(".gz").removesuffix(".tar").removesuffix(".tgz").removesuffix(".zip"))
-    for one in ([unpacked] if untar or extract else []) + [path]:
-        if one.exists():
-            return str(one)
+    for candidate in ([unpacked] if untar or extract else []) + [path]:
+        if candidate.exists():
+            return str(candidate)
     raise FileNotFoundError(
         f"{path} is not there, and nbtf downloads nothing. Fetch {origin or name} on a computer with a network, and "
         "put it there."

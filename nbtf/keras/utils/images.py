@@ -41,7 +41,7 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
     if values.ndim != 3:
         raise ValueError(
             "Expected image array to have rank 3 (single image). "
-            f"Got array with shape: {tuple(int(one) for one in values.shape)}"
+            f"Got array with shape: {tuple(int(length) for length in values.shape)}"
         )
     if data_format == "channels_first":
         values = values.transpose(1, 2, 0)
@@ -49,11 +49,11 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
         values = values - values.min()
         largest = values.max()
         values = (values / largest if largest else values) * 255
-    kinds = {1: "L", 3: "RGB", 4: "RGBA"}
-    if values.shape[2] not in kinds:
+    modes = {1: "L", 3: "RGB", 4: "RGBA"}
+    if values.shape[2] not in modes:
         raise ValueError(f"Unsupported channel number: {values.shape[2]}")
     pixels = values.astype(np.uint8)
-    return image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels, kinds[pixels.shape[2]])
+    return image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels, modes[pixels.shape[2]])
 
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) -> Array:

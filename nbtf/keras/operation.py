@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from nbtf import nest
 from nbtf._ops.op import find_op
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.naming import auto_name, snake_case
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class History(NamedTuple):

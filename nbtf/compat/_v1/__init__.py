@@ -49,7 +49,7 @@ _FROM = {
     # variables
     "AUTO_REUSE": "_variables.store",
     "GraphKeys": "_variables.keys",
-    "Variable": "_variables.kinds",
+    "Variable": "_variables.variable_classes",
     "VariableScope": "_variables.scopes",
     "add_to_collection": "_variables.keys",
     "add_to_collections": "_variables.keys",

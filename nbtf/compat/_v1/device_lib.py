@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtf._runtime.context import CURRENT
 from nbtf.compat._v1._config.config_proto import ConfigProto
-from nbtf.compat._v1._config.kinds import FIXED64, INT32, INT64, STRING
+from nbtf.compat._v1._config.field_types import FIXED64, INT32, INT64, STRING
 from nbtf.compat._v1._config.messages import Message
 from nbtf.compat._v1._session.device_attributes import incarnation_of, memory_limit_of
 from nbtf.compat._v1._session.log import card_in_words

@@ -76,8 +76,8 @@ from nbtf.keras.config import image_data_format as image_data_format
 from nbtf.keras.config import set_epsilon as set_epsilon
 from nbtf.keras.config import set_floatx as set_floatx
 from nbtf.keras.session import clear_session as clear_session
-from nbtf.keras.utils.kinds import is_keras_tensor as is_keras_tensor
-from nbtf.keras.utils.kinds import standardize_dtype as standardize_dtype
+from nbtf.keras.utils.tensor_checks import is_keras_tensor as is_keras_tensor
+from nbtf.keras.utils.tensor_checks import standardize_dtype as standardize_dtype
 
 clip = _clip_by_value
 

@@ -8,9 +8,9 @@ from nbtf import nn
 from nbtf._ops.elementwise import cast, multiply
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.type_guards import is_list
 
 
 class Elementwise(Layer):

@@ -15,7 +15,6 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers, trial
 from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
 from nbtf.keras.layers.described import Described
 from nbtf.keras.layers.failures import failure_of_call
@@ -24,6 +23,7 @@ from nbtf.keras.layers.tracking import belongs, changed, tracked
 from nbtf.keras.layers.weights import Weights
 from nbtf.keras.operation import Node
 from nbtf.keras.symbolic import KerasTensor
+from nbtf.keras.type_guards import is_dict, is_list
 
 _TRAINING = frozenset({"training"})
 _PLAIN = frozenset({int, float, str, bool, type(None)})

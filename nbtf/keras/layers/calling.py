@@ -11,8 +11,8 @@ from nbtf._ops.elementwise import cast
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import symbolic_in
+from nbtf.keras.type_guards import is_dict, is_list
 
 CALL: ContextVar[Any] = call_variable("nbtf keras training", None)
 """The `training` that layers inside the running call follow, in a tuple; None where no layer runs."""

@@ -11,8 +11,8 @@ from nbtf._ops.joining import concat, split, unstack
 from nbtf._ops.linalg import matmul
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
+from nbtf.keras.type_guards import is_list
 
 _RULES = tuple(
     f"{weight}_{rule}"

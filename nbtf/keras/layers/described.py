@@ -6,9 +6,9 @@ import inspect
 from typing import Any
 
 from nbtf.keras.dtypes import DTypePolicy
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import Node, node_of
 from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.type_guards import is_dict, is_list
 
 _OBJECT = """
 Object {name} was created by passing

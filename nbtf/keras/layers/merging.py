@@ -17,8 +17,8 @@ from nbtf._ops.magnitude import maximum as _maximum
 from nbtf._ops.magnitude import minimum as _minimum
 from nbtf._ops.shape import expand_dims, transpose
 from nbtf._ops.truth import reduce_any
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
+from nbtf.keras.type_guards import is_list
 
 
 class Merge(Layer):

@@ -11,9 +11,9 @@ from nbtf._ops.functions import rsqrt
 from nbtf._ops.magnitude import square
 from nbtf._ops.shape import expand_dims
 from nbtf._types import float32
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
+from nbtf.keras.type_guards import is_list
 
 
 class BatchNormalization(Layer):

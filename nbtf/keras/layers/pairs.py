@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf.keras.kinds import is_list
+from nbtf.keras.type_guards import is_list
 
 
 def data_format_of(value: str | None) -> str:

@@ -11,11 +11,11 @@ from nbtf._ops.creation import zeros_like
 from nbtf._ops.extent import reverse
 from nbtf._ops.joining import stack, unstack
 from nbtf._ops.shape import expand_dims
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.type_guards import is_list
 
 
 class RNN(Layer):

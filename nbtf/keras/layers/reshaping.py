@@ -11,10 +11,10 @@ from nbtf._ops.extent import pad, tile
 from nbtf._ops.gathering import repeat
 from nbtf._ops.shape import expand_dims, transpose
 from nbtf._runtime.arguments import check_text, check_whole
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.layers.pairs import channels_first, data_format_of, pair
+from nbtf.keras.type_guards import is_list
 
 
 def _product(lengths: Any) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from nbtf._ops.trackable import restore_parts
 from nbtf._ops.variable import Variable as TensorVariable
-from nbtf.keras.kinds import is_dict, is_list
+from nbtf.keras.type_guards import is_dict, is_list
 from nbtf.keras.variables import Variable
 
 

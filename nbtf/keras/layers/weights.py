@@ -13,9 +13,9 @@ from nbtf._ops.trial import in_earnest
 from nbtf.keras import naming
 from nbtf.keras.dtypes import DTypePolicy, standardized
 from nbtf.keras.initializers import get as initializer_of
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.calling import Losses
 from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_once, owned
+from nbtf.keras.type_guards import is_list
 from nbtf.keras.variables import Variable
 
 

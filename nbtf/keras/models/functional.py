@@ -10,7 +10,6 @@ from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, trial
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -19,6 +18,7 @@ from nbtf.keras.models.graph import between
 from nbtf.keras.models.model import Model, Trainer
 from nbtf.keras.operation import Node, node_of, replace_symbols
 from nbtf.keras.symbolic import KerasTensor
+from nbtf.keras.type_guards import is_dict, is_list
 
 __all__ = ["Functional", "functional_from_config"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.operation import History, node_of, replace_symbols
 from nbtf.keras.registry import deserialized, serialized
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 def functional_config(model: Any) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf.keras import naming
-from nbtf.keras.kinds import is_dict, is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.symbolic import KerasTensor
 from nbtf.keras.training.trainer import Trainer
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride]  # Trainer only names them

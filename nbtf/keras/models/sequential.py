@@ -6,7 +6,6 @@ from typing import Any
 
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras import naming
-from nbtf.keras.kinds import is_list
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.tracking import changed
@@ -14,6 +13,7 @@ from nbtf.keras.models.functional import Functional, fitted
 from nbtf.keras.models.model import Model
 from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.symbolic import KerasTensor
+from nbtf.keras.type_guards import is_list
 
 
 class Sequential(Model):

@@ -9,7 +9,7 @@ from typing import Any
 from weakref import ref
 
 from nbtf import distribute
-from nbtf.keras import metrics as metric_kinds
+from nbtf.keras import metrics as metric_classes
 from nbtf.keras import optimizers
 from nbtf.keras.callbacks import CallbackList, History
 from nbtf.keras.dtypes import dtype_policy
@@ -89,7 +89,7 @@ class Trainer(Learner):
         strategy = self.distribute_strategy
         with strategy.scope() if strategy.num_replicas_in_sync > 1 else nullcontext():
             compiled.optimizer = self._as_optimizer(optimizer, auto_scale_loss)
-            compiled.mean_loss = metric_kinds.Mean(name="loss")
+            compiled.mean_loss = metric_classes.Mean(name="loss")
         compiled.loss, compiled.steps_per_execution = loss, steps_per_execution
         compiled.run_eagerly, compiled.jit_compile = run_eagerly, jit_compile is True and not run_eagerly
         names = _names_of(ref(self))

@@ -26,8 +26,8 @@ from nbtf.keras.utils.images import array_to_img as array_to_img
 from nbtf.keras.utils.images import img_to_array as img_to_array
 from nbtf.keras.utils.images import load_img as load_img
 from nbtf.keras.utils.images import save_img as save_img
-from nbtf.keras.utils.kinds import is_keras_tensor as is_keras_tensor
-from nbtf.keras.utils.kinds import standardize_dtype as standardize_dtype
+from nbtf.keras.utils.tensor_checks import is_keras_tensor as is_keras_tensor
+from nbtf.keras.utils.tensor_checks import standardize_dtype as standardize_dtype
 
 Sequence = PyDataset
 """The name that Keras 2 has for it."""

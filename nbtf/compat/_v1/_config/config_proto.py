@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
+from nbtf.compat._v1._config.field_types import BOOL, INT32, INT64, STRING, Enum
 from nbtf.compat._v1._config.gpu_options import GPUOptions as GPUOptions
 from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
 from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
-from nbtf.compat._v1._config.kinds import BOOL, INT32, INT64, STRING, Enum
 from nbtf.compat._v1._config.messages import Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Mutabl
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from nbtf.compat._v1._config.kinds import Kind
+from nbtf.compat._v1._config.field_types import Kind
 
 if TYPE_CHECKING:
     from nbtf.compat._v1._config.messages import Message

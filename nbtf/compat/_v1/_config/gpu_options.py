@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf.compat._v1._config.kinds import BOOL, DOUBLE, FLOAT, INT32, INT64, STRING
+from nbtf.compat._v1._config.field_types import BOOL, DOUBLE, FLOAT, INT32, INT64, STRING
 from nbtf.compat._v1._config.messages import Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf.compat._v1._config.kinds import BOOL, INT32, INT64, STRING, Enum
+from nbtf.compat._v1._config.field_types import BOOL, INT32, INT64, STRING, Enum
 from nbtf.compat._v1._config.messages import Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto and rewriter_config.proto of TensorFlow 2.21.

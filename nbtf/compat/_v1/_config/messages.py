@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from nbtf.compat._v1._config import wire
+from nbtf.compat._v1._config.field_types import Enum, Kind
 from nbtf.compat._v1._config.fields import Field, Map, Repeated, RepeatedMessages, field_of
-from nbtf.compat._v1._config.kinds import Enum, Kind
 
 
 class Descriptor(NamedTuple):

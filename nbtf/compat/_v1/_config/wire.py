@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbtf._storage.wire import block, tag, varint
-from nbtf.compat._v1._config.kinds import Kind, Number, Text, Truth, Whole
+from nbtf.compat._v1._config.field_types import Kind, Number, Text, Truth, Whole
 
 if TYPE_CHECKING:
     from nbtf.compat._v1._config.fields import Field

@@ -31,7 +31,7 @@ class Requests:
         Args:
           **arguments: those of `nbtf.Variable`.
         """
-        from nbtf.compat._v1._variables.kinds import ResourceVariable
+        from nbtf.compat._v1._variables.variable_classes import ResourceVariable
 
         arguments.pop("experimental_enable_variable_lifting", None)
         return ResourceVariable(**arguments)

@@ -18,7 +18,7 @@ from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._training.slots import is_of_graph
 from nbtf.compat._v1._variables.assigning import assign_add
 from nbtf.compat._v1._variables.initializers import Constant, Initializer, Ones, Zeros
-from nbtf.compat._v1._variables.kinds import Variable
+from nbtf.compat._v1._variables.variable_classes import Variable
 
 Pairs = Sequence[tuple[Any, Any]]
 

@@ -10,7 +10,7 @@ import numpy as np
 from nbtf._ops.variable import Variable as EagerVariable
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.kinds import Variable
+from nbtf.compat._v1._variables.variable_classes import Variable
 
 
 def named_variables(given: Sequence[Any] | Mapping[str, Any] | None, graph: Graph | None) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from nbtf._ops.creation import fill
 from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._variables.initializers import Initializer
-from nbtf.compat._v1._variables.kinds import ResourceVariable, Variable
 from nbtf.compat._v1._variables.scopes import get_variable, get_variable_scope, variable_scope
+from nbtf.compat._v1._variables.variable_classes import ResourceVariable, Variable
 
 
 def is_of_graph(variable: Any) -> bool:

@@ -16,7 +16,7 @@ from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables.initializers import GlorotUniform, Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.kinds import Variable
+from nbtf.compat._v1._variables.variable_classes import Variable
 
 _STORE = ("__variable_store",)
 

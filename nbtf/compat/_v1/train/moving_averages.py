@@ -20,8 +20,8 @@ from nbtf.compat._v1._graph.grouping import group
 from nbtf.compat._v1._training.slots import beside, slot_of
 from nbtf.compat._v1._variables.initializing import global_variables, moving_average_variables, trainable_variables
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.kinds import Variable
 from nbtf.compat._v1._variables.scopes import get_variable, variable_scope
+from nbtf.compat._v1._variables.variable_classes import Variable
 
 
 class ExponentialMovingAverage:

@@ -31,7 +31,7 @@ from nbtf.compat._v1._training.slots import beside, full_slot, is_of_graph
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.compat._v1._variables.initializing import trainable_variables
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1._variables.kinds import ResourceVariable
+from nbtf.compat._v1._variables.variable_classes import ResourceVariable
 
 
 class Optimizer:

@@ -14,7 +14,7 @@ from nbtf.compat._v1._training import updates
 from nbtf.compat._v1._training.pairs import graph_of
 from nbtf.compat._v1._training.slots import beside, is_of_graph
 from nbtf.compat._v1._variables.assigning import scatter_sub
-from nbtf.compat._v1._variables.kinds import ResourceVariable, Variable
+from nbtf.compat._v1._variables.variable_classes import ResourceVariable, Variable
 from nbtf.compat._v1.train.optimizer import Optimizer
 
 

@@ -132,8 +132,8 @@ class CompiledMetrics:
                 return [_listed(entry) for entry in row]
         raise ValueError(
             f"Invalid `{argument}`. `{argument}` should contain metrics objects and either be a dict or a list "
-            f"matching the output names of the functional model {[name for name in names if name is not None]} or match "
-            f"the output structure of the model: {['X'] * len(names)}.\nReceived: {argument}={identifiers}"
+            f"matching the output names of the functional model {[name for name in names if name is not None]} or "
+            f"match the output structure of the model: {['X'] * len(names)}.\nReceived: {argument}={identifiers}"
         )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from nbtf.cli.folded import empty_folded_cells, is_folded
 from nbtf.cli.languages import language_of
 
 INSTALL = "%pip install -q nbtf"
@@ -20,6 +21,7 @@ _INSTALLS = 'sys.platform == "emscripten"'
 
 _IMPORTS = re.compile(r"^\s*(?:import|from) (?:nbtf|tensorflow)\b", re.MULTILINE)
 _STARTS = re.compile(r"\bsubprocess\.|^\s*!", re.MULTILINE)
+_IN_BACKTICKS = re.compile(r"`([^`]*)`")
 _DEFINES = re.compile(r"^\s*def (\w+)", re.MULTILINE)
 
 SAYS: Mapping[str, str] = {
@@ -47,6 +49,7 @@ def in_browser(notebook: Any) -> Any:
         if cell.cell_type == "code" and _needs_processes(cell.source, unknown):
             unknown |= set(_DEFINES.findall(cell.source))
             _make_text(cell, says)
+    empty_folded_cells(page_notebook.cells)
     first = next(
         (cell for cell in page_notebook.cells if cell.cell_type == "code" and _IMPORTS.search(cell.source)), None
     )
@@ -62,11 +65,16 @@ def _needs_processes(source: str, unknown: set[str]) -> bool:
 
 
 def _make_text(cell: Any, says: str) -> None:
-    """Has a code cell show its code, and what it printed where it was recorded."""
+    """Has a code cell show its code, and what it printed where it was recorded; folded where it was."""
     printed = "".join(_text(output) for output in cell.pop("outputs")).rstrip()
     cell.pop("execution_count")
     cell.cell_type = "markdown"
-    cell.source = f"```python\n{cell.source}\n```\n\n*{says}*" + (f"\n\n```\n{printed}\n```" if printed else "")
+    code, shown = f"```python\n{cell.source}\n```", f"\n\n```\n{printed}\n```" if printed else ""
+    if printed and is_folded(cell):
+        summary = _IN_BACKTICKS.sub(r"<code>\1</code>", says)  # HTML, in which Markdown does not count
+        cell.source = f"{code}\n\n<details><summary>{summary}</summary>{shown}\n\n</details>"
+    else:
+        cell.source = f"{code}\n\n*{says}*{shown}"
 
 
 def _text(output: Any) -> str:

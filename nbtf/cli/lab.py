@@ -17,6 +17,7 @@ from urllib.parse import quote
 import nbtf
 from nbtf._storage import files
 from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.folded import empty_folded_cells
 from nbtf.cli.images import copy_images
 
 VARIABLE = "NBTF_LANG"
@@ -143,9 +144,10 @@ def _copied(original: Path, path: Path) -> str:
     """Its text goes in one piece, and nothing that is there can be overwritten."""
     text = original.read_bytes()
     lesson: dict[str, Any] = json.loads(text)
-    text = without_install_cell(lesson, text)
     files.make_folder(path.parent)
     copy_images(lesson, original.parent, path.parent)
+    if _prepare(lesson):
+        text = f"{json.dumps(lesson, indent=1, ensure_ascii=False)}\n".encode()
     try:
         files.create(path, text)
     except FileExistsError:
@@ -153,19 +155,16 @@ def _copied(original: Path, path: Path) -> str:
     return "new"
 
 
-def without_install_cell(lesson: dict[str, Any], text: bytes) -> bytes:
-    """Returns a lesson's text without the hidden cell that installs nbtf elsewhere: here its readers have it.
+def _prepare(lesson: dict[str, Any]) -> bool:
+    """Makes a lesson one to be run here, and tells whether that changed it.
 
-    So the first grey cell is the lesson's own.
-
-    Args:
-      lesson: what the text says; left as it is.
-      text: returned where there is no such cell.
+    Its readers have what the hidden cell installs, so the first grey cell is the lesson's own. What answers a question
+    they see once they have run it.
     """
     cells = [cell for cell in lesson["cells"] if not cell["metadata"].get("jupyter", {}).get("source_hidden")]
-    if len(cells) == len(lesson["cells"]):
-        return text
-    return f"{json.dumps(lesson | {'cells': cells}, indent=1, ensure_ascii=False)}\n".encode()
+    is_shorter = len(cells) < len(lesson["cells"])
+    lesson["cells"] = cells
+    return empty_folded_cells(cells) or is_shorter
 
 
 def sign(notebooks: Iterable[Path]) -> None:

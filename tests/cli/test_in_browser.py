@@ -44,6 +44,19 @@ def test_cell_that_starts_a_program_shows_what_it_prints_on_a_computer() -> None
     assert f"```python\n{CHILD}\n```\n\n*{SAYS['']}*\n\n```\na.txt\n```" == cell.source
 
 
+def test_what_answers_a_question_stays_folded_in_a_page() -> None:
+    folded = {"collapsed": True, "jupyter": {"outputs_hidden": True}}
+    program, answer = code(CHILD, "a.txt\n"), code("1 + 1", "2")
+    program.metadata.update(folded)
+    answer.metadata.update(folded)
+
+    text, cell = made(program, answer).cells
+
+    assert text.source.endswith("prints what follows.</summary>\n\n```\na.txt\n```\n\n</details>")
+    assert "`" not in text.source.partition("<summary>")[2].partition("</summary>")[0]
+    assert ([], {"jupyter": {}}) == (cell.outputs, cell.metadata)
+
+
 @pytest.mark.parametrize("source", ["!ls", "print(child())", "if True:\n    child()"])
 def test_cell_that_needs_such_a_cell_is_text_too(source: str) -> None:
     assert "markdown" == made(code(CHILD), code(source)).cells[1].cell_type

@@ -104,6 +104,16 @@ def test_no_copy_installs_what_is_here(tmp_path: Path) -> None:
     assert [place for place, text in copies.items() if "%pip install" in text] == []
 
 
+def test_no_copy_shows_an_answer_before_its_cell_is_run(tmp_path: Path) -> None:
+    lab.copy_tutorials(lab.lessons(), tmp_path)
+
+    for path in sorted(tmp_path.rglob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        asked = [index for index, cell in enumerate(cells) if "choice" in cell["metadata"].get("nbtf", {})]
+        assert [cells[index + 1]["outputs"] for index in asked] == [[]] * len(asked)
+        assert not any(cell["metadata"].get("jupyter", {}).get("outputs_hidden") for cell in cells)
+
+
 def test_drawings_come_along(tmp_path: Path) -> None:
     lab.copy_tutorials(lab.lessons(), tmp_path)
 

@@ -155,10 +155,10 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
             raise ValueError(
                 "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
             )
-        many: list[Any] = [*inputs]
-        if len(many) == 1 and name:
-            return nbtf.identity(many[0], name)
-        return nbtf.add_n(many, name)
+        tensors: list[Any] = [*inputs]
+        if len(tensors) == 1 and name:
+            return nbtf.identity(tensors[0], name)
+        return nbtf.add_n(tensors, name)
 
 
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
@@ -220,7 +220,7 @@ def matmul(
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
-    **more: Any,
+    **options: Any,
 ) -> Any:
     """Multiplies matrices.
 
@@ -234,7 +234,7 @@ def matmul(
       a_is_sparse: accepted and ignored.
       b_is_sparse: accepted and ignored.
       name: what the node is called.
-      **more: `output_type`, `grad_a`, `grad_b`, as `nbtf.matmul` takes them.
+      **options: `output_type`, `grad_a`, `grad_b`, as `nbtf.matmul` takes them.
 
     Raises:
       ValueError: the shapes do not fit, or a matrix is both transposed and adjoint.
@@ -246,7 +246,7 @@ def matmul(
                 "argument 'a'."
             )
         return nbtf.matmul(
-            a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, name=name, **more
+            a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, a_is_sparse, b_is_sparse, name=name, **options
         )
 
 

@@ -29,11 +29,11 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     Raises:
       ValueError: both `axis` and `dim` were given, or none.
     """
-    place = one_of("axis", axis, "dim", dim)
-    if place is None:
+    position = one_of("axis", axis, "dim", dim)
+    if position is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     with inside():
-        return nbtf.expand_dims(input, place, name)
+        return nbtf.expand_dims(input, position, name)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
@@ -75,12 +75,12 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
       name: what the node is called.
     """
     with inside() as graph:
-        many = _listed(values)
-        if not graph or len(many) > 1:
-            return nbtf.concat(many, axis, name)
+        tensors = _listed(values)
+        if not graph or len(tensors) > 1:
+            return nbtf.concat(tensors, axis, name)
     with opened("concat", name):
         tensor_called("concat_dim", axis, int32)
-        return nbtf.identity(many[0], "concat")
+        return nbtf.identity(tensors[0], "concat")
 
 
 def _listed(values: Any) -> list[Any]:
@@ -192,10 +192,10 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None
       name: what the node is called.
     """
     with inside():
-        kind = dtype
-        if kind is None:
-            found = [one.dtype for one in (start, limit, delta) if isinstance(one, GraphTensor)]
-            kind = found[0] if found else None
+        range_dtype = dtype
+        if range_dtype is None:
+            dtypes = [bound.dtype for bound in (start, limit, delta) if isinstance(bound, GraphTensor)]
+            range_dtype = dtypes[0] if dtypes else None
         if limit is None:
             start, limit = 0, start
-        return nbtf.range(start, limit, delta, kind, name)
+        return nbtf.range(start, limit, delta, range_dtype, name)

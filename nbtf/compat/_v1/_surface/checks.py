@@ -16,7 +16,7 @@ from nbtf._types import DTypeLike, as_dtype, int32
 from nbtf.compat._v1._graph.defaults import building, no_op
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._surface.control import added
-from nbtf.compat._v1._surface.python_nodes import OnHost, Values, shown
+from nbtf.compat._v1._surface.python_nodes import OnHost, Values, summarize_elements
 from nbtf.compat._v1._surface.scoping import inside, opened
 from nbtf.errors import InvalidArgumentError
 
@@ -34,17 +34,17 @@ def Assert(  # noqa: N802  # TensorFlow's name
     """
     if building() is None:
         return nbtf.debugging.Assert(condition, data, summarize)
-    many = [*data]
+    values_to_show = [*data]
     count = 3 if summarize is None else summarize
 
     def run(values: Values) -> list[Any]:
         if not bool(values[0].numpy()):
-            text = " ".join([shown(one, count) for one in values[1:]])
+            text = " ".join([summarize_elements(value, count) for value in values[1:]])
             raise InvalidArgumentError(None, None, f"assertion failed: {text}")
         return []
 
     with inside(), opened("Assert", name) as scope:
-        return added(OnHost("Assert", run), [condition, *many], [], str(scope))
+        return added(OnHost("Assert", run), [condition, *values_to_show], [], str(scope))
 
 
 _CONDITIONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
@@ -67,35 +67,38 @@ def _heads(name: str, inputs: Sequence[GraphTensor], message: str | None) -> lis
     if name not in _CONDITIONS:
         return []
     first = f"[{message or ''}] [Condition {_CONDITIONS[name][0]} did not hold element-wise:]"
-    return [first, *[f"[{letter} ({one.name}) = ]" for letter, one in zip("xy", inputs, strict=False)]]
+    return [first, *[f"[{letter} ({tensor.name}) = ]" for letter, tensor in zip("xy", inputs, strict=False)]]
 
 
 def _check_now(name: str, inputs: Sequence[GraphTensor], message: str | None) -> None:
     """Raises while the graph is built where constants alone show that a condition does not hold."""
-    known = [constant_value(one) for one in inputs]
-    if name not in _CONDITIONS or any([one is None for one in known]):
+    constants = [constant_value(tensor) for tensor in inputs]
+    if name not in _CONDITIONS or any([constant is None for constant in constants]):
         return
     condition, holds = _CONDITIONS[name]
-    if not holds(known[0], known[1] if len(known) > 1 else 0).all():
-        values = [f"{letter} ({one.name}) = \n{value}" for letter, one, value in zip("xy", inputs, known, strict=False)]
+    if not holds(constants[0], constants[1] if len(constants) > 1 else 0).all():
+        values = [
+            f"{letter} ({tensor.name}) = \n{value}"
+            for letter, tensor, value in zip("xy", inputs, constants, strict=False)
+        ]
         text = "\n".join([message or "", f"Condition {condition} did not hold element-wise:", *values])
         raise InvalidArgumentError(None, None, text)
 
 
 def _paired(heads: Sequence[str], shows: Sequence[str]) -> list[str]:
     first, *names = heads
-    return [first, *[f"{one} {value}" for one, value in zip(names, shows, strict=True)]]
+    return [first, *[f"{head} {value}" for head, value in zip(names, shows, strict=True)]]
 
 
 def _assertion(name: str) -> Callable[..., Any]:
     """Returns a check of `tf.debugging` that becomes a node where a graph is built."""
     check = getattr(nbtf.debugging, name)
 
-    def assertion(x: Any, *others: Any, **options: Any) -> Operation | None:
+    def assertion(x: Any, *operands: Any, **options: Any) -> Operation | None:
         if building() is None:
-            return check(x, *others, **options)
+            return check(x, *operands, **options)
         called, data = options.pop("name", None), options.pop("data", None)
-        tensors = [x, *[one for one in others if not isinstance(one, str) and one is not None][:1]]
+        tensors = [x, *[operand for operand in operands if not isinstance(operand, str) and operand is not None][:1]]
         if "y" in options:
             tensors.append(options.pop("y"))
 
@@ -108,9 +111,9 @@ def _assertion(name: str) -> Callable[..., Any]:
                 heads = _heads(name, node.inputs[:count], options.get("message"))
                 if data is None and not heads:  # in the words of the check itself
                     raise
-                shows = [shown(one, options.get("summarize") or 3) for one in values]
-                told = _paired(heads, shows) if data is None else shows[count:]
-                raise InvalidArgumentError(None, None, f"assertion failed: {' '.join(told)}") from error
+                shows = [summarize_elements(value, options.get("summarize") or 3) for value in values]
+                lines = _paired(heads, shows) if data is None else shows[count:]
+                raise InvalidArgumentError(None, None, f"assertion failed: {' '.join(lines)}") from error
             return []
 
         with inside(), opened(name, called):
@@ -140,16 +143,16 @@ def _static_assertion(name: str) -> Callable[..., Any]:
     """Returns a check of ranks or dtypes of `tf.debugging`: made while the graph is built, where that is enough."""
     check = getattr(nbtf.debugging, name)
 
-    def assertion(x: Any, wanted: Any, message: str | None = None, name: str | None = None) -> Operation | None:
+    def assertion(x: Any, expected: Any, message: str | None = None, name: str | None = None) -> Operation | None:
         if building() is None:
-            return check(x, wanted, message)
+            return check(x, expected, message)
         with inside(), opened(assertion.__name__, name):
             tensor = as_tensor(x)
             if tensor.shape.rank is not None or assertion.__name__ == "assert_type":
-                check(tensor, wanted, message)
+                check(tensor, expected, message)
                 return no_op("static_checks_determined_all_ok")
             return added(
-                OnHost("Assert", lambda values: check(values[0], wanted, message) or []), [tensor], [], "Assert"
+                OnHost("Assert", lambda values: check(values[0], expected, message) or []), [tensor], [], "Assert"
             )
 
     assertion.__name__ = assertion.__qualname__ = name
@@ -190,8 +193,8 @@ def confusion_matrix(
         return [nbtf.math.confusion_matrix(values[0], values[1], num_classes, counted, dtype)]
 
     with inside(), opened("confusion_matrix", name):
-        known = [(TensorShape([num_classes, num_classes]), as_dtype(dtype))]
-        return added(Deferred("ConfusionMatrix", run), inputs, known, "SparseTensorDenseAdd").outputs[0]
+        shapes_and_dtypes = [(TensorShape([num_classes, num_classes]), as_dtype(dtype))]
+        return added(Deferred("ConfusionMatrix", run), inputs, shapes_and_dtypes, "SparseTensorDenseAdd").outputs[0]
 
 
 def add_check_numerics_ops() -> Operation:
@@ -207,9 +210,9 @@ def add_check_numerics_ops() -> Operation:
                 if tensor._dtype.is_floating and tensor._link is None:
                     message = f"{node.name}:{tensor.value_index}"
                     checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
-    done = group(*checks)
-    assert done is not None  # a graph is built
-    return done
+    all_checks = group(*checks)
+    assert all_checks is not None  # a graph is built
+    return all_checks
 
 
 def _symbolic(tensor: GraphTensor) -> Any:

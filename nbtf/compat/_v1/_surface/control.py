@@ -27,23 +27,23 @@ Known = list[tuple[TensorShape, DType]]
 
 
 def added(
-    record: Deferred, inputs: Sequence[Any], known: Known, name: str, branches: Sequence[Branch] = ()
+    record: Deferred, inputs: Sequence[Any], outputs: Known, name: str, branches: Sequence[Branch] = ()
 ) -> Operation:
     """Returns a new node of the default graph that runs a function.
 
     Args:
       record: the function.
       inputs: tensors, and values that become constants.
-      known: shape and dtype of each output.
+      outputs: shape and dtype of each output.
       name: what the node is called.
       branches: parts of the graph that it runs; it waits for what they wait for.
     """
     graph = get_default_graph()
-    tensors = [as_tensor(one) for one in inputs]
+    tensors = [as_tensor(value) for value in inputs]
     graph.settle()
     waits_for = [node for branch in branches for node in branch.waits_for if node.graph is graph]
     with graph.control_dependencies(waits_for):
-        return graph.add_known(record, tensors, {}, name, lambda whole: known)
+        return graph.add_known(record, tensors, {}, name, lambda node_name: outputs)
 
 
 def cond(
@@ -104,21 +104,23 @@ def _chosen(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bo
     graph = get_default_graph()
     branches = [Branch(graph), Branch(graph)]
     results: list[Any] = [branch.built(function, ()) for branch, function in zip(branches, (yes, no), strict=True)]
-    fetched = [flat_results(one) for one in results]
+    fetched = [flat_results(result) for result in results]
     _check_alike(*results, *fetched)
-    known: Known = [_merged(one, other) for one, other in zip(fetched[0], fetched[1], strict=True)]
+    outputs: Known = [
+        _merge_results(yes_result, no_result) for yes_result, no_result in zip(fetched[0], fetched[1], strict=True)
+    ]
     sources = [branch.sources() for branch in branches]
     count = len(sources[0])
 
     def run(values: Values) -> Sequence[Any]:
-        taken = bool(value_of(values[0], "cond").numpy())
-        branch, fetches = (branches[0], fetched[0]) if taken else (branches[1], fetched[1])
-        given = values[1 : 1 + count] if taken else values[1 + count :]
-        found = branch.run(fetches, dict(zip(branch.taken.values(), given, strict=True)))
-        return [as_tensor(taken) if one is None else one for one in found]
+        takes_yes = bool(value_of(values[0], "cond").numpy())
+        branch, fetches = (branches[0], fetched[0]) if takes_yes else (branches[1], fetched[1])
+        captured = values[1 : 1 + count] if takes_yes else values[1 + count :]
+        results_of_branch = branch.run(fetches, dict(zip(branch.taken.values(), captured, strict=True)))
+        return [as_tensor(takes_yes) if result is None else result for result in results_of_branch]
 
     node = added(
-        Deferred("Merge", run, takes_variables=True), [pred, *sources[0], *sources[1]], known, "Merge", branches
+        Deferred("Merge", run, takes_variables=True), [pred, *sources[0], *sources[1]], outputs, "Merge", branches
     )
     return _like(results[0], node, strict)
 
@@ -128,11 +130,11 @@ def _check_alike(first: Any, second: Any, yes: Sequence[Any], no: Sequence[Any])
         raise ValueError("Outputs of true_fn and false_fn must have the same structure.")
     if len(yes) > 1:
         assert_same_structure(first, second)
-    for one, other in zip(yes, no, strict=True):
-        if _dtype(one) is not _dtype(other):
+    for yes_result, no_result in zip(yes, no, strict=True):
+        if _dtype(yes_result) is not _dtype(no_result):
             raise ValueError(
                 "Outputs of 'true_fn' and 'false_fn' must have the same type(s). "
-                f"Received {_dtype(one).name} from 'true_fn' and {_dtype(other).name} from 'false_fn'."
+                f"Received {_dtype(yes_result).name} from 'true_fn' and {_dtype(no_result).name} from 'false_fn'."
             )
 
 
@@ -140,19 +142,19 @@ def _dtype(result: Any) -> DType:
     return result._dtype if isinstance(result, GraphTensor) else bool_
 
 
-def _merged(one: Any, other: Any) -> tuple[TensorShape, DType]:
-    if not isinstance(one, GraphTensor) or not isinstance(other, GraphTensor):
+def _merge_results(yes_result: Any, no_result: Any) -> tuple[TensorShape, DType]:
+    if not isinstance(yes_result, GraphTensor) or not isinstance(no_result, GraphTensor):
         return TensorShape(()), bool_
-    return one._shape.most_specific_compatible_shape(other._shape), one._dtype
+    return yes_result._shape.most_specific_compatible_shape(no_result._shape), yes_result._dtype
 
 
 def _like(structure: Any, node: Operation, strict: bool) -> Any:
     """Returns the outputs of a node in the structure of what a function returned; a list of one alone."""
     outputs = iter(node.outputs)
-    found = [None if one is None else next(outputs) for one in flatten(structure)]
-    packed = pack_sequence_as(structure, found)
-    if not strict and isinstance(structure, (list, tuple)) and len(found) == 1:
-        return found[0]
+    leaves = [None if leaf is None else next(outputs) for leaf in flatten(structure)]
+    packed = pack_sequence_as(structure, leaves)
+    if not strict and isinstance(structure, (list, tuple)) and len(leaves) == 1:
+        return leaves[0]
     return packed
 
 

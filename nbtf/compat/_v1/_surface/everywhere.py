@@ -72,41 +72,43 @@ def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) ->
     """Returns what builds nodes in the place of a function."""
     namespace = module.__name__.removeprefix("nbtf").removeprefix(".")
     source = getattr(_v1, namespace) if namespace else _v1
-    own = getattr(source, _RENAMED.get(name, name))
+    counterpart = getattr(source, _RENAMED.get(name, name))
     if name == "constant":
         return _constant
-    return own if own is wrapped(function) else _translated(function, own)
+    return counterpart if counterpart is wrapped(function) else _translated(function, counterpart)
 
 
 def _constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
     """Returns a constant that has as many elements as its shape, or one: TensorFlow 1 repeats the last of fewer."""
     if shape is not None:
-        size, wanted = np.size(value), TensorShape(shape)
-        if size not in (1, wanted.num_elements()):
-            raise TypeError(f"Expected Tensor's shape: {tuple(wanted)}, but got {np.shape(value)}.")
+        size, expected_shape = np.size(value), TensorShape(shape)
+        if size not in (1, expected_shape.num_elements()):
+            raise TypeError(f"Expected Tensor's shape: {tuple(expected_shape)}, but got {np.shape(value)}.")
     return _v1.constant(value, dtype, shape, name)
 
 
-def _translated(function: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+def _translated(function: Callable[..., Any], counterpart: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function of TensorFlow 1 that takes the arguments of TensorFlow 2's.
 
     Arguments go by their names; one whose name TensorFlow 1 does not have, to the parameter in its place. Where an
     argument has no counterpart there, the function of TensorFlow 2 runs inside the graph.
     """
-    today, before = inspect.signature(function), [*inspect.signature(own).parameters]
-    if any(one.kind is one.VAR_POSITIONAL for one in today.parameters.values()):
-        return own
+    signature, old_names = inspect.signature(function), [*inspect.signature(counterpart).parameters]
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature.parameters.values()):
+        return counterpart
     names = {
-        name: name if name in before else before[number]
-        for number, name in enumerate(today.parameters)
-        if name in before or (number < len(before) and before[number] not in today.parameters)
+        name: name if name in old_names else old_names[number]
+        for number, name in enumerate(signature.parameters)
+        if name in old_names or (number < len(old_names) and old_names[number] not in signature.parameters)
     }
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        given = today.bind(*args, **kwargs).arguments
-        if not given.keys() <= names.keys():
+        arguments = signature.bind(*args, **kwargs).arguments
+        if not arguments.keys() <= names.keys():
             return wrapped(function)(*args, **kwargs)
-        return own(**{names[name]: value for name, value in given.items()}, **_AS_TODAY.get(function.__name__, {}))
+        return counterpart(
+            **{names[name]: value for name, value in arguments.items()}, **_AS_TODAY.get(function.__name__, {})
+        )
 
     return build
 

@@ -42,7 +42,7 @@ def foldl(
     """
     if building() is None:
         return nbtf.foldl(fn, elems, initializer)
-    return _folded("foldl", fn, elems, initializer, reverse=False, stacked=False, name=name)
+    return _fold("foldl", fn, elems, initializer, reverse=False, stacked=False, name=name)
 
 
 def foldr(
@@ -67,7 +67,7 @@ def foldr(
     """
     if building() is None:
         return nbtf.foldr(fn, elems, initializer)
-    return _folded("foldr", fn, elems, initializer, reverse=True, stacked=False, name=name)
+    return _fold("foldr", fn, elems, initializer, reverse=True, stacked=False, name=name)
 
 
 def scan(
@@ -96,17 +96,17 @@ def scan(
     """
     if building() is None:
         return nbtf.scan(fn, elems, initializer, reverse=reverse)
-    return _folded("scan", fn, elems, initializer, reverse=reverse, stacked=True, name=name)
+    return _fold("scan", fn, elems, initializer, reverse=reverse, stacked=True, name=name)
 
 
-def _folded(kind: str, fn: Step, elems: Any, initializer: Any, reverse: bool, stacked: bool, name: str | None) -> Any:
-    with opened(kind, name):
+def _fold(op_type: str, fn: Step, elems: Any, initializer: Any, reverse: bool, stacked: bool, name: str | None) -> Any:
+    with opened(op_type, name):
         rows: Any = map_structure(as_tensor, elems)
         start: Any = None if initializer is None else map_structure(as_tensor, initializer)
-        part = _Fold(fn, rows, start, reverse, stacked)
-        record = Deferred(kind, part.run, takes_variables=True)
-        node = added(record, part.inputs, part.known(), kind, [part.branch])
-        return pack_sequence_as(part.result, node.outputs)
+        fold = _Fold(fn, rows, start, reverse, stacked)
+        record = Deferred(op_type, fold.run, takes_variables=True)
+        node = added(record, fold.inputs, fold.infer_outputs(), op_type, [fold.branch])
+        return pack_sequence_as(fold.result, node.outputs)
 
 
 class _Fold:
@@ -119,8 +119,8 @@ class _Fold:
         self._reverse, self._stacked = reverse, stacked
         self._rows: list[GraphTensor] = flatten(rows)
         self._start: list[GraphTensor] = [] if start is None else flatten(start)
-        first: Known = [(TensorShape(one._shape[1:]), one._dtype) for one in self._rows]
-        state: Known = first if start is None else [(one._shape, one._dtype) for one in self._start]
+        first: Known = [(TensorShape(stack._shape[1:]), stack._dtype) for stack in self._rows]
+        state: Known = first if start is None else [(tensor._shape, tensor._dtype) for tensor in self._start]
         self._slices = [self.branch.given(shape, dtype) for shape, dtype in first]
         self._state = [self.branch.given(shape, dtype) for shape, dtype in state]
         arguments = [
@@ -131,26 +131,26 @@ class _Fold:
         self._fetched = flat_results(self.result)
         self.inputs = [*self._rows, *self._start, *self.branch.sources()]
 
-    def known(self) -> Known:
+    def infer_outputs(self) -> Known:
         """Returns shape and dtype of what comes out."""
         if not self._stacked:
-            return [(one._shape, one._dtype) for one in self._fetched]
+            return [(tensor._shape, tensor._dtype) for tensor in self._fetched]
         length = self._rows[0]._shape[0] if self._rows[0]._shape.rank else None
-        return [(TensorShape([length]).concatenate(one._shape), one._dtype) for one in self._fetched]
+        return [(TensorShape([length]).concatenate(tensor._shape), tensor._dtype) for tensor in self._fetched]
 
     def run(self, values: Values) -> Sequence[Any]:
         """Returns what comes out for values of `inputs`."""
-        count, begun = len(self._rows), len(self._rows) + len(self._start)
-        steps = list(zip(*[nbtf.unstack(value_of(one, "fold")) for one in values[:count]], strict=True))
+        count, captured_start = len(self._rows), len(self._rows) + len(self._start)
+        steps = list(zip(*[nbtf.unstack(value_of(value, "fold")) for value in values[:count]], strict=True))
         if self._reverse:
             steps.reverse()
-        state: list[Any] = list(values[count:begun]) if self._start else list(steps[0])
-        found = [] if self._start else [state]
-        taken = dict(zip(self.branch.taken.values(), values[begun:], strict=True))
+        state: list[Any] = list(values[count:captured_start]) if self._start else list(steps[0])
+        states = [] if self._start else [state]
+        captured = dict(zip(self.branch.taken.values(), values[captured_start:], strict=True))
         for row in steps if self._start else steps[1:]:
-            made = {**taken, **dict(zip([*self._state, *self._slices], [*state, *row], strict=True))}
-            state = self.branch.run(self._fetched, made)
-            found.append(state)
+            feeds = {**captured, **dict(zip([*self._state, *self._slices], [*state, *row], strict=True))}
+            state = self.branch.run(self._fetched, feeds)
+            states.append(state)
         if not self._stacked:
             return state
-        return [nbtf.stack(column) for column in zip(*(found[::-1] if self._reverse else found), strict=True)]
+        return [nbtf.stack(column) for column in zip(*(states[::-1] if self._reverse else states), strict=True)]

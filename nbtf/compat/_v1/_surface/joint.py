@@ -22,8 +22,8 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
     if building() is None:
         return [*tensors]
     with opened("tuple", name):
-        given = [None if one is None else as_tensor(one) for one in tensors]
-        waited = [one for one in given if one is not None]
-        gate = group(*waited, *(control_inputs or ()))
+        members = [None if value is None else as_tensor(value) for value in tensors]
+        present = [member for member in members if member is not None]
+        gate = group(*present, *(control_inputs or ()))
         with get_default_graph().control_dependencies([gate]):
-            return [None if one is None else nbtf.identity(one, "control_dependency") for one in given]
+            return [None if member is None else nbtf.identity(member, "control_dependency") for member in members]

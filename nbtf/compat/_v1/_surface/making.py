@@ -67,9 +67,11 @@ def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> An
       dtype: its dtype; a zero is False for bool and the empty text for string.
       name: what the node is called.
     """
-    kind = as_dtype(dtype)
+    value_dtype = as_dtype(dtype)
     with opened("zeros", name) as scope:
-        return _filled(shape, b"" if kind is string else False if kind is bool_ else 0, kind, scope)
+        return _filled(
+            shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope
+        )
 
 
 def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
@@ -80,9 +82,9 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any
       dtype: its dtype; a one is True for bool.
       name: what the node is called.
     """
-    kind = as_dtype(dtype)
+    value_dtype = as_dtype(dtype)
     with opened("ones", name) as scope:
-        return _filled(shape, True if kind is bool_ else 1, kind, scope)
+        return _filled(shape, True if value_dtype is bool_ else 1, value_dtype, scope)
 
 
 def _filled(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
@@ -107,10 +109,10 @@ def _lengths(shape: Any) -> Any:
     """
     if isinstance(shape, nbtf.Tensor):
         return shape
-    known = TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape))
-    if not known.is_fully_defined():
-        raise ValueError(f"Cannot convert a partially known TensorShape {known} to a Tensor.")
-    return known.as_list()
+    lengths = TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape))
+    if not lengths.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape {lengths} to a Tensor.")
+    return lengths.as_list()
 
 
 def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
@@ -124,14 +126,16 @@ def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = N
     """
     with opened("zeros_like", name) as scope:
         values = as_tensor(tensor)
-        kind = values._dtype if dtype is None else as_dtype(dtype)
+        value_dtype = values._dtype if dtype is None else as_dtype(dtype)
         if scope is None:
-            return nbtf.zeros_like(values, kind)
+            return nbtf.zeros_like(values, value_dtype)
         if optimize and values.shape.is_fully_defined():
-            return _filled(values.shape, b"" if kind is string else False if kind is bool_ else 0, kind, scope)
-        if kind is values._dtype:
+            return _filled(
+                values.shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope
+            )
+        if value_dtype is values._dtype:
             return ZerosLike(values, name=scope)
-        return _filled(Shape(values, out_type=int32), False if kind is bool_ else 0, kind, scope)
+        return _filled(Shape(values, out_type=int32), False if value_dtype is bool_ else 0, value_dtype, scope)
 
 
 def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
@@ -145,14 +149,14 @@ def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = No
     """
     with opened("ones_like", name) as scope:
         values = as_tensor(tensor)
-        kind = values._dtype if dtype is None else as_dtype(dtype)
+        value_dtype = values._dtype if dtype is None else as_dtype(dtype)
         if scope is None:
-            return nbtf.ones_like(values, kind)
+            return nbtf.ones_like(values, value_dtype)
         if optimize and values.shape.is_fully_defined():
             shape: Any = tensor_called("Shape/shape_as_tensor", values.shape.as_list(), int32)
         else:
             shape = Shape(values, out_type=int32)
-        return Fill(tensor_called("Const", True if kind is bool_ else 1, kind), dims=shape, name=scope)
+        return Fill(tensor_called("Const", True if value_dtype is bool_ else 1, value_dtype), dims=shape, name=scope)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
@@ -221,8 +225,8 @@ def _measured(value: Any, op: Any, name: str | None, **attrs: Any) -> Any:
         tensor = as_tensor(value)
         if not graph:
             return op(tensor, **attrs)
-        known = tensor.shape.rank is not None if op is Rank else tensor.shape.is_fully_defined()
-        if not known or not isinstance(tensor, GraphTensor):
+        is_known = tensor.shape.rank is not None if op is Rank else tensor.shape.is_fully_defined()
+        if not is_known or not isinstance(tensor, GraphTensor):
             return op(tensor, name=name, **attrs)
         shape = tensor._shape
         measure: Any = {"Shape": shape.as_list(), "Rank": shape.rank, "Size": shape.num_elements()}[op.type]
@@ -252,9 +256,11 @@ def one_hot(
     with opened("one_hot", name) as scope:
         if scope is None or not isinstance(depth, GraphTensor):
             return nbtf.one_hot(indices, depth, on_value, off_value, axis, dtype, scope)
-        kind = as_dtype(dtype or getattr(on_value, "dtype", None) or getattr(off_value, "dtype", None) or float32)
-        on = as_tensor(1 if on_value is None else on_value, kind)
-        off = as_tensor(0 if off_value is None else off_value, kind)
+        value_dtype = as_dtype(
+            dtype or getattr(on_value, "dtype", None) or getattr(off_value, "dtype", None) or float32
+        )
+        on = as_tensor(1 if on_value is None else on_value, value_dtype)
+        off = as_tensor(0 if off_value is None else off_value, value_dtype)
         return OneHot(indices, on, off, depth=depth, axis=-1 if axis is None else axis, name=scope)
 
 

@@ -49,13 +49,13 @@ def map_fn(
         rows: Any = map_structure(as_tensor, elems)
         graph = get_default_graph()
         graph.settle()
-        given: list[GraphTensor] = flatten(rows)
-        part = _Mapped(graph, fn, rows)
-        length = given[0]._shape[0] if given[0]._shape.rank else None
-        known = [(TensorShape([length]).concatenate(one._shape), one._dtype) for one in part.fetched]
-        record = Deferred("Map", part.run, takes_variables=True)
-        node = added(record, [*given, *part.sources], known, "TensorArrayStack", [part.branch])
-        return pack_sequence_as(part.result, node.outputs)
+        stacks: list[GraphTensor] = flatten(rows)
+        mapped = _Mapped(graph, fn, rows)
+        length = stacks[0]._shape[0] if stacks[0]._shape.rank else None
+        outputs = [(TensorShape([length]).concatenate(tensor._shape), tensor._dtype) for tensor in mapped.fetched]
+        record = Deferred("Map", mapped.run, takes_variables=True)
+        node = added(record, [*stacks, *mapped.sources], outputs, "TensorArrayStack", [mapped.branch])
+        return pack_sequence_as(mapped.result, node.outputs)
 
 
 class _Mapped:
@@ -64,7 +64,7 @@ class _Mapped:
     def __init__(self, graph: Graph, function: Callable[..., Any], rows: Any) -> None:
         self.branch = Branch(graph)
         tensors: list[GraphTensor] = flatten(rows)
-        self._given = [self.branch.given(one._shape[1:], one._dtype) for one in tensors]
+        self._given = [self.branch.given(stack._shape[1:], stack._dtype) for stack in tensors]
         self.result: Any = self.branch.built(function, [pack_sequence_as(rows, self._given)])
         self.fetched = flat_results(self.result)
         self.sources = self.branch.sources()
@@ -72,9 +72,9 @@ class _Mapped:
     def run(self, values: Values) -> Sequence[Any]:
         """Returns the stacked results for stacks of slices, which stand in front of what is taken from outside."""
         count = len(self._given)
-        taken = dict(zip(self.branch.taken.values(), values[count:], strict=True))
-        found: list[list[Any]] = []
-        for row in zip(*[nbtf.unstack(value_of(one, "map")) for one in values[:count]], strict=True):
-            made = {**taken, **dict(zip(self._given, row, strict=True))}
-            found.append(self.branch.run(self.fetched, made))
-        return [nbtf.stack(column) for column in zip(*found, strict=True)]
+        captured = dict(zip(self.branch.taken.values(), values[count:], strict=True))
+        results: list[list[Any]] = []
+        for row in zip(*[nbtf.unstack(value_of(value, "map")) for value in values[:count]], strict=True):
+            feeds = {**captured, **dict(zip(self._given, row, strict=True))}
+            results.append(self.branch.run(self.fetched, feeds))
+        return [nbtf.stack(column) for column in zip(*results, strict=True)]

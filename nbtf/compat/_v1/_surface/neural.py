@@ -42,8 +42,8 @@ def conv2d(
       filters: `filter` under its younger name.
     """
     with inside():
-        given = one_of("filters", filters, "filter", filter)
-        return nbtf.nn.conv2d(input, given, strides, padding, data_format, dilations, name=name)
+        kernel = one_of("filters", filters, "filter", filter)
+        return nbtf.nn.conv2d(input, kernel, strides, padding, data_format, dilations, name=name)
 
 
 def conv2d_transpose(
@@ -143,11 +143,11 @@ def dropout(
     if keep_prob is None and rate is None:
         raise ValueError(f"`rate` must be provided. Received: rate={rate}")
     with opened("dropout", name) as scope:
-        part = rate if keep_prob is None else 1.0 - keep_prob
+        drop_rate = rate if keep_prob is None else 1.0 - keep_prob
         if scope is None:
-            return nbtf.nn.dropout(x, part, noise_shape, seed)
+            return nbtf.nn.dropout(x, drop_rate, noise_shape, seed)
         tensor: Any = as_tensor(x)
-        return _dropped(tensor, part, shape_of(tensor) if noise_shape is None else noise_shape, seed)
+        return _dropped(tensor, drop_rate, shape_of(tensor) if noise_shape is None else noise_shape, seed)
 
 
 def _dropped(x: Any, rate: Any, noise_shape: Any, seed: int | None) -> Any:
@@ -161,10 +161,10 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, seed: int | None) -> Any:
     else:
         rate = reshape(as_tensor(rate), [])
         scaled = divide(x, subtract(as_tensor(1, x._dtype), rate))
-    kept = greater_equal(random_uniform(noise_shape, dtype=x._dtype, seed=seed), rate)
-    made: Any = where(kept, scaled, as_tensor(0, x._dtype))
-    made.set_shape(x._shape)
-    return made
+    survives = greater_equal(random_uniform(noise_shape, dtype=x._dtype, seed=seed), rate)
+    dropped: Any = where(survives, scaled, as_tensor(0, x._dtype))
+    dropped.set_shape(x._shape)
+    return dropped
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
@@ -305,16 +305,16 @@ def fused_batch_norm(
             new_mean, new_variance = nbtf.nn.moments(tensor, [0, 1, 2])
         else:
             new_mean, new_variance = as_tensor(mean), as_tensor(variance)
-        made: Any = nbtf.nn.batch_normalization(tensor, new_mean, new_variance, offset, scale, epsilon)
+        normalized: Any = nbtf.nn.batch_normalization(tensor, new_mean, new_variance, offset, scale, epsilon)
         if data_format == "NCHW":
-            made = nbtf.transpose(made, [0, 3, 1, 2])
+            normalized = nbtf.transpose(normalized, [0, 3, 1, 2])
         if is_training:
             count = divide(nbtf.cast(nbtf.size(tensor), float32), nbtf.cast(nbtf.size(new_mean), float32))
             new_variance = multiply(new_variance, divide(count, nbtf.maximum(subtract(count, 1.0), 1.0)))
             if exponential_avg_factor != 1.0:
                 new_mean = _mixed(new_mean, mean, exponential_avg_factor)
                 new_variance = _mixed(new_variance, variance, exponential_avg_factor)
-        return made, new_mean, new_variance
+        return normalized, new_mean, new_variance
 
 
 def _mixed(new: Any, old: Any, share: float) -> Any:

@@ -28,10 +28,10 @@ def softmax_cross_entropy_with_logits(
     Raises:
       ValueError: an argument is missing.
     """
-    place = dim if axis is None else axis
+    class_axis = dim if axis is None else axis
     with opened("softmax_cross_entropy_with_logits_sg", name):
         fixed = None if labels is None else nbtf.stop_gradient(labels, name="labels_stop_gradient")
-        return softmax_cross_entropy_with_logits_v2(fixed, logits, axis=place)
+        return softmax_cross_entropy_with_logits_v2(fixed, logits, axis=class_axis)
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -46,9 +46,9 @@ def softmax_cross_entropy_with_logits_v2(
       name: the scope of the nodes.
       dim: `axis` under its older name.
     """
-    place = one_of("axis", axis, "dim", dim)
+    class_axis = one_of("axis", axis, "dim", dim)
     with opened("softmax_cross_entropy_with_logits", name):
-        return nbtf.nn.softmax_cross_entropy_with_logits(labels, logits, -1 if place is None else place)
+        return nbtf.nn.softmax_cross_entropy_with_logits(labels, logits, -1 if class_axis is None else class_axis)
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
@@ -94,5 +94,5 @@ def weighted_cross_entropy_with_logits(
       targets: `labels` under their older name.
     """
     with opened("logistic_loss", name) as scope:
-        given = one_of("labels", labels, "targets", targets)
-        return nbtf.nn.weighted_cross_entropy_with_logits(given, logits, pos_weight, name=scope)
+        target_values = one_of("labels", labels, "targets", targets)
+        return nbtf.nn.weighted_cross_entropy_with_logits(target_values, logits, pos_weight, name=scope)

@@ -106,7 +106,7 @@ def shape_n(input: Any, out_type: DTypeLike = int32, name: str | None = None) ->
       name: what the nodes are called after.
     """
     with opened("ShapeN", name):
-        return [shape(one, out_type=out_type) for one in input]
+        return [shape(tensor, out_type=out_type) for tensor in input]
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
@@ -161,14 +161,14 @@ def sparse_to_dense(
       name: what the nodes are called after.
     """
     with opened("SparseToDense", name) as scope:
-        places: Any = nbtf.convert_to_tensor(sparse_indices)
-        if places.shape.rank != 2:
-            places = nbtf.reshape(places, [-1, 1])
+        indices: Any = nbtf.convert_to_tensor(sparse_indices)
+        if indices.shape.rank != 2:
+            indices = nbtf.reshape(indices, [-1, 1])
         values: Any = nbtf.convert_to_tensor(sparse_values)
         if values.shape.rank == 0:
-            values = nbtf.fill(shape(places)[:1], values)
+            values = nbtf.fill(shape(indices)[:1], values)
         ground = nbtf.fill(output_shape, nbtf.cast(nbtf.convert_to_tensor(default_value), values.dtype))
-        return nbtf.tensor_scatter_nd_update(ground, places, values, scope)
+        return nbtf.tensor_scatter_nd_update(ground, indices, values, scope)
 
 
 def is_symbolic_tensor(tensor: object) -> bool:

@@ -52,7 +52,7 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
         return nbtf.numpy_function(func, inp, Tout)
 
     def run(values: Values) -> list[Any]:
-        return _results(func(*[one.numpy() for one in values]), Tout)
+        return _results(func(*[value.numpy() for value in values]), Tout)
 
     return _python_node("PyFunc", run, inp, Tout, name, lambda grads: [])  # no gradients flow through arrays
 
@@ -73,9 +73,11 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
         return nbtf.py_function(func, inp, Tout)
 
     def run(values: Values) -> list[Any]:
-        found = func(*values)
-        many: list[Any] = [] if found is None else [*found] if isinstance(found, (list, tuple)) else [found]
-        return [as_tensor(one, dtype) for one, dtype in zip(many, _dtypes(Tout), strict=True)]
+        returned = func(*values)
+        values_returned: list[Any] = (
+            [] if returned is None else [*returned] if isinstance(returned, (list, tuple)) else [returned]
+        )
+        return [as_tensor(value, dtype) for value, dtype in zip(values_returned, _dtypes(Tout), strict=True)]
 
     return _python_node("EagerPyFunc", run, inp, Tout, name)
 
@@ -88,7 +90,7 @@ def _python_node(
     name: str | None,
     way_back: WayBack | None = None,
 ) -> Any:
-    def told(values: Values) -> list[Any]:
+    def run_checked(values: Values) -> list[Any]:
         try:
             return run(values)
         except OpError:
@@ -99,28 +101,30 @@ def _python_node(
             raise nbtf.errors.UnknownError(None, None, f"{error.__class__.__name__}: {error}") from error
 
     with inside():
-        known = [(TensorShape(None), one) for one in _dtypes(dtypes)]
-        node = added(OnHost(type, told, own_gradient=way_back), [*(inp or ())], known, name or type)
+        outputs = [(TensorShape(None), dtype) for dtype in _dtypes(dtypes)]
+        node = added(OnHost(type, run_checked, own_gradient=way_back), [*(inp or ())], outputs, name or type)
         return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
 
 
 def _dtypes(dtypes: Any) -> list[DType]:
-    many: list[Any] = [*dtypes] if isinstance(dtypes, (list, tuple)) else [dtypes]
-    return [as_dtype(one) for one in many]
+    dtype_likes: list[Any] = [*dtypes] if isinstance(dtypes, (list, tuple)) else [dtypes]
+    return [as_dtype(dtype_like) for dtype_like in dtype_likes]
 
 
-def _results(found: Any, dtypes: Any) -> list[Any]:
+def _results(returned: Any, dtypes: Any) -> list[Any]:
     """Returns arrays as tensors, after looking at their dtypes."""
-    many: list[Any] = [] if found is None else [*found] if isinstance(found, (list, tuple)) else [found]
-    wanted = _dtypes(dtypes)
-    if not isinstance(dtypes, (list, tuple)) and len(many) != 1:
-        many = [np.asarray(found)]
+    values: list[Any] = [] if returned is None else [*returned] if isinstance(returned, (list, tuple)) else [returned]
+    expected = _dtypes(dtypes)
+    if not isinstance(dtypes, (list, tuple)) and len(values) != 1:
+        values = [np.asarray(returned)]
     results: list[Any] = []
-    for number, (one, dtype) in enumerate(zip(many, wanted, strict=True)):
-        array, own = host_array(one if isinstance(one, np.ndarray) else np.asarray(one))
-        if own is not dtype:
+    for number, (value, dtype) in enumerate(zip(values, expected, strict=True)):
+        array, array_dtype = host_array(value if isinstance(value, np.ndarray) else np.asarray(value))
+        if array_dtype is not dtype:
             raise InvalidArgumentError(
-                None, None, f"{number}-th value returned by pyfunc_0 is {own.c_name}, but expects {dtype.c_name}"
+                None,
+                None,
+                f"{number}-th value returned by pyfunc_0 is {array_dtype.c_name}, but expects {dtype.c_name}",
             )
         results.append(constant_of(array, dtype))
     return results
@@ -144,20 +148,20 @@ def Print(  # noqa: N802  # TensorFlow's name
       summarize: how many elements of each are shown, 3 by default.
       name: what the node is called.
     """
-    left = [-1 if first_n is None else first_n]
+    prints_left = [-1 if first_n is None else first_n]
     count = 3 if summarize is None else summarize
 
     def tell(values: Values) -> None:
-        if left[0]:
-            left[0] -= 1
-            sys.stderr.write((message or "") + "".join([shown(one, count) for one in values]) + "\n")
+        if prints_left[0]:
+            prints_left[0] -= 1
+            sys.stderr.write((message or "") + "".join([summarize_elements(value, count) for value in values]) + "\n")
 
     def run(values: Values) -> list[Any]:
         tell(values[1:])
         return [nbtf.identity(values[0])]
 
     if building() is None:
-        tell([as_tensor(one) for one in data])
+        tell([as_tensor(value) for value in data])
         return nbtf.identity(input_)
     with inside():
         tensor: Any = as_tensor(input_)
@@ -169,26 +173,26 @@ def Print(  # noqa: N802  # TensorFlow's name
         ).outputs[0]
 
 
-def shown(tensor: Tensor, count: int) -> str:
+def summarize_elements(tensor: Tensor, count: int) -> str:
     """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2][3...]...]`."""
     array = np.asarray(tensor.numpy())
-    texts = [_text(one) for one in array.reshape(-1).tolist()]
+    texts = [_text(element) for element in array.reshape(-1).tolist()]
     limit = len(texts) if count < 0 else count
-    more = "..." if len(texts) > limit else ""
-    return f"[{_rows(texts[:limit], array.shape, more) if texts else ''}{more}]"
+    ellipsis = "..." if len(texts) > limit else ""
+    return f"[{_rows(texts[:limit], array.shape, ellipsis) if texts else ''}{ellipsis}]"
 
 
-def _rows(texts: Sequence[str], shape: Sequence[int], more: str) -> str:
+def _rows(texts: Sequence[str], shape: Sequence[int], ellipsis: str) -> str:
     """Returns the first elements of an array, its axes but the first in brackets."""
     if len(shape) < 2:
         return " ".join(texts)
     size = int(np.prod(shape[1:]))
     rows = [texts[start : start + size] for start in range(0, len(texts), size)]
-    return "".join([f"[{_rows(row, shape[1:], more)}{_cut(row, size, shape, more)}]" for row in rows])
+    return "".join([f"[{_rows(row, shape[1:], ellipsis)}{_cut(row, size, shape, ellipsis)}]" for row in rows])
 
 
-def _cut(row: Sequence[str], size: int, shape: Sequence[int], more: str) -> str:
-    return more if len(row) < size and len(shape) == 2 else ""
+def _cut(row: Sequence[str], size: int, shape: Sequence[int], ellipsis: str) -> str:
+    return ellipsis if len(row) < size and len(shape) == 2 else ""
 
 
 def _text(value: Any) -> str:
@@ -209,14 +213,14 @@ def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
     if building() is None:
         return nbtf.print(*inputs, **kwargs)
     name = kwargs.pop("name", None)
-    places = [number for number, one in enumerate(inputs) if nbtf.is_tensor(one)]
+    positions = [number for number, value in enumerate(inputs) if nbtf.is_tensor(value)]
 
     def run(values: Values) -> list[Any]:
-        shown = list(inputs)
-        for place, value in zip(places, values, strict=True):
-            shown[place] = value
-        nbtf.print(*shown, **kwargs)
+        texts = list(inputs)
+        for position, value in zip(positions, values, strict=True):
+            texts[position] = value
+        nbtf.print(*texts, **kwargs)
         return []
 
     with inside():
-        return added(OnHost("PrintV2", run), [inputs[place] for place in places], [], name or "PrintV2")
+        return added(OnHost("PrintV2", run), [inputs[position] for position in positions], [], name or "PrintV2")

@@ -54,7 +54,7 @@ def _shape(shape: Any) -> Any:
     if holds_tensors(shape):
         return nbtf.stack(shape, name="shape")
     if shape.__class__ in (list, tuple, nbtf.TensorShape):
-        return tensor_called("shape", [one.__index__() for one in shape], int32)
+        return tensor_called("shape", [length.__index__() for length in shape], int32)
     return tensor_called("shape", shape, int32)
 
 
@@ -107,10 +107,10 @@ def truncated_normal(
 
 
 def _scaled(op: Any, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike, seed: int | None, scope: str) -> Any:
-    kind = as_dtype(dtype)
+    value_dtype = as_dtype(dtype)
     lengths = _shape(shape)
-    centre, width = tensor_called("mean", mean, kind), tensor_called("stddev", stddev, kind)
-    drawn = op(shape=lengths, stream=_stream(seed), dtype=kind)
+    centre, width = tensor_called("mean", mean, value_dtype), tensor_called("stddev", stddev, value_dtype)
+    drawn = op(shape=lengths, stream=_stream(seed), dtype=value_dtype)
     return add(multiply(drawn, width, "mul"), centre, scope)
 
 
@@ -135,18 +135,18 @@ def random_uniform(
     Raises:
       ValueError: integers without `maxval`.
     """
-    kind = as_dtype(dtype)
-    if maxval is None and kind.is_integer:
-        raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+    value_dtype = as_dtype(dtype)
+    if maxval is None and value_dtype.is_integer:
+        raise ValueError(f"Must specify maxval for integer dtype {value_dtype!r}")
     with opened("random_uniform", name) as scope:
         if scope is None:
-            return nbtf.random.uniform(shape, minval, maxval, kind, seed)
+            return nbtf.random.uniform(shape, minval, maxval, value_dtype, seed)
         lengths = _shape(shape)
-        if kind.is_integer:
+        if value_dtype.is_integer:
             return RandomUniformInt(
-                shape=lengths, minval=minval, maxval=maxval, stream=_stream(seed), dtype=kind, name=scope
+                shape=lengths, minval=minval, maxval=maxval, stream=_stream(seed), dtype=value_dtype, name=scope
             )
-        return _between(lengths, minval, 1 if maxval is None else maxval, kind, seed, scope)
+        return _between(lengths, minval, 1 if maxval is None else maxval, value_dtype, seed, scope)
 
 
 def _between(shape: Any, minval: Any, maxval: Any, dtype: Any, seed: int | None, scope: str) -> Any:
@@ -208,9 +208,9 @@ def _classes(scope_name: str, logits: Any, count: Any, dtype: Any, seed: int | N
     with opened(scope_name, name) as scope:
         if scope is None:
             return nbtf.random.categorical(logits, count, dtype, seed)
-        kind = int64 if dtype is None else as_dtype(dtype)
+        class_dtype = int64 if dtype is None else as_dtype(dtype)
         values = as_tensor(logits)
-        return Multinomial(values, num_samples=count, stream=_stream(seed), output_dtype=kind)
+        return Multinomial(values, num_samples=count, stream=_stream(seed), output_dtype=class_dtype)
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
@@ -223,11 +223,11 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
       name: what the nodes are called after.
     """
     with opened("random_crop", name) as scope:
-        whole: Any = as_tensor(value)
+        tensor: Any = as_tensor(value)
         lengths: Any = tensor_called("size", size, int32)
-        limit = shape_of(whole) - lengths + 1
+        limit = shape_of(tensor) - lengths + 1
         drawn = random_uniform(shape_of(limit), maxval=int32.max, dtype=int32, seed=seed)
-        return nbtf.slice(whole, nbtf.math.floormod(drawn, limit), lengths, scope)
+        return nbtf.slice(tensor, nbtf.math.floormod(drawn, limit), lengths, scope)
 
 
 normal = random_normal

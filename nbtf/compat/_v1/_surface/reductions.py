@@ -37,12 +37,12 @@ def _reduction(function: Callable[..., Any], scope: str | None = None) -> Reduct
         keep_dims: bool | None = None,
     ) -> Any:
         axis = one_of("axis", axis, "reduction_indices", reduction_indices)
-        kept = bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
+        keeps_axes = bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
         if scope is None:
             with inside():
-                return function(input_tensor, axis, kept, name)
-        with opened(scope, name) as whole:
-            return function(input_tensor, axis, kept, whole)
+                return function(input_tensor, axis, keeps_axes, name)
+        with opened(scope, name) as node_name:
+            return function(input_tensor, axis, keeps_axes, node_name)
 
     reduce.__name__ = reduce.__qualname__ = function.__name__
     reduce.__doc__ = function.__doc__
@@ -86,9 +86,9 @@ def count_nonzero(
     """
     values = one_of("input", input, "input_tensor", input_tensor)
     axis = one_of("axis", axis, "reduction_indices", reduction_indices)
-    kept = bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
+    keeps_axes = bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
     with opened("count_nonzero", name):
-        return nbtf.math.count_nonzero(values, axis, kept, dtype)
+        return nbtf.math.count_nonzero(values, axis, keeps_axes, dtype)
 
 
 def argmax(

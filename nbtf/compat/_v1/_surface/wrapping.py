@@ -23,10 +23,10 @@ def wrapped(value: Any) -> Any:
     if not isinstance(value, (FunctionType, Op)):
         return value
     value = eager(value)
-    known = _WRAPPED.get(value)
-    if known is None:
-        known = _WRAPPED[value] = _wrapper(value)
-    return known
+    wrapper = _WRAPPED.get(value)
+    if wrapper is None:
+        wrapper = _WRAPPED[value] = _wrapper(value)
+    return wrapper
 
 
 def eager(value: Any) -> Any:
@@ -98,19 +98,19 @@ class Namespace(ModuleType):
     `compat.v1` has its own, that is the one here as well.
     """
 
-    def __init__(self, name: str, root: Any, own: Mapping[str, str] | None) -> None:
+    def __init__(self, name: str, root: Any, own_names: Mapping[str, str] | None) -> None:
         """Makes a namespace that fetches what it offers on first use.
 
         Args:
           name: the namespace in `nbtf`.
           root: `nbtf.compat._v1`.
-          own: more names, and the modules that they come from; None where nothing builds a graph.
+          own_names: more names, and the modules that they come from; None where nothing builds a graph.
         """
         super().__init__(f"{root.__name__}.{name}")
         self._called = name
         self._source = import_module(f"nbtf.{name}")
         self._root = root
-        self._own = own
+        self._own = own_names
         self.__doc__ = self._source.__doc__
 
     def __getattr__(self, name: str) -> Any:

@@ -107,11 +107,11 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
 
 
 def _counted(variable: EagerVariable, limit: int) -> Any:
-    before = variable.value()
-    if int(before) >= limit:
+    old_value = variable.value()
+    if int(old_value) >= limit:
         raise OutOfRangeError(None, None, f"Reached limit of {limit}")
     variable.assign_add(1)
-    return before
+    return old_value
 
 
 def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs: Mapping[str, Any]) -> Any:
@@ -120,10 +120,12 @@ def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs
     if isinstance(ref, EagerVariable):
         return _changed(ref, record, values)
     if not hasattr(ref, "_change"):
-        what = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}.get(record.type, "_lazy_read")
-        if hasattr(ref, what):  # a variable outside graphs, after `enable_eager_execution`
-            return getattr(ref, what)(*values)
-        raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{what}'")
+        method = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}.get(
+            record.type, "_lazy_read"
+        )
+        if hasattr(ref, method):  # a variable outside graphs, after `enable_eager_execution`
+            return getattr(ref, method)(*values)
+        raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{method}'")
     return ref._change(record, list(values), name, **attrs)
 
 

@@ -13,23 +13,23 @@ from nbtf.compat._v1._variables.ops import ASSIGNS
 from nbtf.compat._v1._variables.running import SessionVariable, outputs_on_variables, value_of
 
 
-def outputs_in_branch(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+def outputs_in_branch(node: Operation, run_values: Mapping[Any, Any]) -> list[Any]:
     """Returns what a node makes that takes a variable, where the variable lives.
 
     When gradients go back through a branch its ops run again, on values: a variable is not changed a second time.
     """
-    variable = made[node.inputs[0]]
+    variable = run_values[node.inputs[0]]
     if variable.__class__ is not SessionVariable:
-        return _again(node, variable, made)
-    before, device = SCOPE(), variable._device
+        return _rerun(node, variable, run_values)
+    scope, device = SCOPE(), variable._device
     try:
         set_scope(NodeScope(node.name, device, Reason("follows variable", device.short_name)))
-        return outputs_on_variables(node, made, {})
+        return outputs_on_variables(node, run_values, {})
     finally:
-        set_scope(before)
+        set_scope(scope)
 
 
-def _again(node: Operation, value: Tensor, made: Mapping[Any, Any]) -> list[Any]:
+def _rerun(node: Operation, value: Tensor, run_values: Mapping[Any, Any]) -> list[Any]:
     if not node.outputs:
         return []
-    return [value_of(made[node.inputs[1]], node.name) if node.record in ASSIGNS else value]
+    return [value_of(run_values[node.inputs[1]], node.name) if node.record in ASSIGNS else value]

@@ -82,18 +82,18 @@ class Changes:
         """Returns what subtracts from elements or slices when it is run."""
         return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
 
-    def _assign_part(self, key: Any, part: str, value: Any, name: str | None = None) -> Any:
+    def _assign_part(self, key: Any, name_of_part: str, value: Any, name: str | None = None) -> Any:
         """Returns what gives a part another value when it is run: what `v[key].assign(value)` does.
 
         Args:
           key: what stands in the brackets.
-          part: the name of the node that cuts the part out.
+          name_of_part: the name of the node that cuts the part out.
           value: of the variable's dtype; it is broadcast to the part.
           name: what the node is to be called.
         """
         begin, end, strides, masks = slice_spec(key)
         attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}
-        return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{part}/_assign/", **attrs)
+        return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{name_of_part}/_assign/", **attrs)
 
     def _change_rows(self, record: Any, delta: Any, use_locking: bool, name: str | None) -> Any:
         if not isinstance(delta, IndexedSlices):
@@ -128,14 +128,14 @@ def changing_node(
             *[_converted(record, target, *pair) for pair in zip(record.tokens[1:], values, strict=True)],
         ]
         check_dtypes(record, arguments)
-        whole = attrs.get("validate_shape", True)
+        takes_whole_value = attrs.get("validate_shape", True)
 
-        def known(node: str) -> list[tuple[TensorShape, DType]]:
-            shape = _shape_after(record, arguments, node, attrs) if whole else arguments[1]._shape
+        def infer_output(node: str) -> list[tuple[TensorShape, DType]]:
+            shape = _shape_after(record, arguments, node, attrs) if takes_whole_value else arguments[1]._shape
             return [(shape, target._dtype)] if target._link == "reference" else []
 
         link = "reference" if target._link == "reference" else None
-        return graph.add_known(record, arguments, attrs, name, known, link)
+        return graph.add_known(record, arguments, attrs, name, infer_output, link)
 
 
 def _converted(record: Op, target: GraphTensor, token: str, value: Any) -> Any:
@@ -172,21 +172,23 @@ def _shape_after(record: Op, arguments: Sequence[GraphTensor], node: str, attrs:
         problem = f"Shapes must be equal rank, but are {len(shape)} and {len(value)}"
     else:
         pairs = enumerate(zip(shape, value, strict=True))
-        axis, (one, other) = next((i, pair) for i, pair in pairs if None not in pair and pair[0] != pair[1])
+        axis, (variable_length, value_length) = next(
+            (i, pair) for i, pair in pairs if None not in pair and pair[0] != pair[1]
+        )
         problem = (
-            f"Dimension {axis} in both shapes must be equal, but are {one} and {other}. "
+            f"Dimension {axis} in both shapes must be equal, but are {variable_length} and {value_length}. "
             f"Shapes are {_text(shape)} and {_text(value)}."
         )
-    kind = "T" if arguments[0]._link == "reference" else "dtype"
-    said = {kind: f"DT_{arguments[0]._dtype.c_name.upper()}"}
-    said.update({key: str(value).lower() for key, value in attrs.items()} if kind == "T" else {})
-    told = ", ".join(f"{key}={said[key]}" for key in sorted(said))
+    dtype_attr = "T" if arguments[0]._link == "reference" else "dtype"
+    attr_texts = {dtype_attr: f"DT_{arguments[0]._dtype.c_name.upper()}"}
+    attr_texts.update({key: str(value).lower() for key, value in attrs.items()} if dtype_attr == "T" else {})
+    attr_list = ", ".join(f"{key}={attr_texts[key]}" for key in sorted(attr_texts))
     inputs = ", ".join(tensor.op.name for tensor in arguments)
     raise ValueError(
-        f"{problem} for '{{{{node {node}}}}} = {record.type}[{told}]({inputs})' with input shapes: "
+        f"{problem} for '{{{{node {node}}}}} = {record.type}[{attr_list}]({inputs})' with input shapes: "
         f"{_text(arguments[0].shape)}, {_text(value)}."
     )
 
 
 def _text(shape: TensorShape) -> str:
-    return f"[{','.join(['?' if one is None else str(one) for one in shape])}]"
+    return f"[{','.join(['?' if length is None else str(length) for length in shape])}]"

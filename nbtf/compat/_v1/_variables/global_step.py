@@ -23,11 +23,11 @@ def get_global_step(graph: Graph | None = None) -> Any:
       TypeError: what has its name is no whole number, or no scalar.
     """
     owner = graph or get_default_graph()
-    found = owner.get_collection(GraphKeys.GLOBAL_STEP)
-    if len(found) > 1:
+    steps = owner.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(steps) > 1:
         return None
-    if found:
-        step = found[0]
+    if steps:
+        step = steps[0]
     else:
         try:
             step = owner.get_tensor_by_name("global_step:0")

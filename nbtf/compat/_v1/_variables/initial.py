@@ -43,18 +43,18 @@ def initial_within(graph: Graph, value: Any, dtype: DType | None, variable: str)
         return initial_tensor(value() if callable(value) else value, dtype)
 
 
-def shape_of(value: GraphTensor, asked: Any, validate: bool) -> TensorShape:
+def shape_of(value: GraphTensor, explicit_shape: Any, validate: bool) -> TensorShape:
     """Returns the shape of a variable with this initial value.
 
     Raises:
       ValueError: it is not known, or does not suit the one asked for.
     """
-    if asked is not None:
-        shape = TensorShape(asked)
+    if explicit_shape is not None:
+        shape = TensorShape(explicit_shape)
         if not shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible with "
-                f"the explicitly supplied `shape` argument ({asked})."
+                f"the explicitly supplied `shape` argument ({explicit_shape})."
             )
         return shape
     if not validate:

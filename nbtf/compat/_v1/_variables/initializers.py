@@ -32,13 +32,13 @@ class Initializer:
           dtype: its dtype; by default that of the initializer.
           partition_info: accepted and ignored.
         """
-        kind = self.dtype if dtype is None else as_dtype(dtype)
+        value_dtype = self.dtype if dtype is None else as_dtype(dtype)
         graph = building()
         with nullcontext() if graph is None else graph.inside():
             lengths: list[Any] = TensorShape(shape).as_list()
-            return self._made([int(one) for one in lengths], kind)
+            return self._build_value([int(length) for length in lengths], value_dtype)
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -65,14 +65,14 @@ def _full(name: str, fill: Callable[..., Any], shape: list[int], dtype: DType) -
 class Zeros(Initializer):
     """Zeros; empty texts."""
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return _full("zeros", zeros, shape, dtype)
 
 
 class Ones(Initializer):
     """Ones."""
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return _full("ones", ones, shape, dtype)
 
 
@@ -96,10 +96,10 @@ class Constant(Initializer):
         self.value: Any = value
         self._verify_shape = verify_shape
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
-        given = np.shape(self.value)
-        if self._verify_shape and given != tuple(shape):
-            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {given}.")
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
+        value_shape = np.shape(self.value)
+        if self._verify_shape and value_shape != tuple(shape):
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {value_shape}.")
         return constant(self.value, dtype, shape)
 
     def get_config(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class RandomUniform(_Random):
         super().__init__(seed, dtype)
         self.minval, self.maxval = minval, maxval
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return random_uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class RandomNormal(_Random):
         super().__init__(seed, dtype)
         self.mean, self.stddev = mean, stddev
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class VarianceScaling(_Random):
         self._rule = keras.VarianceScaling(scale, mode, distribution)
         self.scale, self.mode, self.distribution = self._rule.scale, self._rule.mode, self._rule.distribution
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         width = self._rule.width(shape)
         if self.distribution == "uniform":
             return random_uniform(shape, -width, width, dtype, self.seed)
@@ -281,7 +281,7 @@ class UniformUnitScaling(_Random):
         super().__init__(seed, dtype)
         self.factor = factor
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         limit = math.sqrt(3 / max(1.0, math.prod(shape[:-1]))) * self.factor
         return random_uniform(shape, -limit, limit, dtype, self.seed)
 
@@ -304,7 +304,7 @@ class Orthogonal(_Random):
         super().__init__(seed, dtype)
         self.gain = gain
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return keras.Orthogonal(self.gain, self.seed)(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -325,7 +325,7 @@ class Identity(Initializer):
         super().__init__(dtype)
         self.gain = gain
 
-    def _made(self, shape: list[int], dtype: DType) -> Any:
+    def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return keras.Identity(self.gain)(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:

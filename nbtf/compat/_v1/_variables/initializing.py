@@ -108,7 +108,7 @@ def is_variable_initialized(variable: Variable | EagerVariable) -> GraphTensor:
     """Returns a tensor that tells whether a variable has a value in the session that runs it."""
     if isinstance(variable, EagerVariable):
         return constant(True)
-    with variable._here().inside():
+    with variable._graph_for_nodes().inside():
         return variable._is_initialized()
 
 
@@ -126,11 +126,11 @@ def report_uninitialized_variables(
     variables = [*global_variables(), *local_variables()] if var_list is None else var_list
     graph = get_default_graph()
     with graph.inside(), graph.name_scope(name), graph.device("/cpu:0"):
-        names: Any = constant([one.op.name for one in variables], string, shape=[len(variables)])
+        names: Any = constant([variable.op.name for variable in variables], string, shape=[len(variables)])
         if not variables:
             return names
-        there: Any = stack([one._is_initialized() for one in variables])
-        missing: Any = boolean_mask(names, logical_not(there))
+        are_initialized: Any = stack([variable._is_initialized() for variable in variables])
+        missing: Any = boolean_mask(names, logical_not(are_initialized))
         return missing
 
 

@@ -25,7 +25,7 @@ from nbtf._shapes import TensorShape
 from nbtf._types import ALL, NUMBERS, DType, as_dtype, bool_, int32, int64, string
 
 
-def _first(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
+def _first(resource: Spec, *operands: Spec, **attrs: Any) -> Spec:
     return resource
 
 

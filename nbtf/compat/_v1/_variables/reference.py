@@ -11,7 +11,7 @@ from nbtf._types import DType
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.compat._v1._variables.initial import initial_tensor, initial_within, shape_of
-from nbtf.compat._v1._variables.variable import Variable, set_reference_kind
+from nbtf.compat._v1._variables.variable import Variable, set_reference_class
 
 
 class RefVariable(Variable):
@@ -23,14 +23,14 @@ class RefVariable(Variable):
     def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
         graph = self._graph
         with graph.name_scope(name or "Variable") as scope:
-            own = scope.removesuffix("/")
+            own_name = scope.removesuffix("/")
             if callable(value):
-                initial = initial_within(graph, value, dtype, own)
+                initial = initial_within(graph, value, dtype, own_name)
             else:
                 initial = initial_tensor(value, dtype)
-            known = [(shape_of(initial, shape, validate_shape), initial._dtype)]
-            attrs = {"dtype": initial._dtype, "shape": known[0][0], "container": "", "shared_name": ""}
-            self._op = graph.add_known(ops.VARIABLE, [], attrs, scope, lambda node: known, "reference")
+            shapes_and_dtypes = [(shape_of(initial, shape, validate_shape), initial._dtype)]
+            attrs = {"dtype": initial._dtype, "shape": shapes_and_dtypes[0][0], "container": "", "shared_name": ""}
+            self._op = graph.add_known(ops.VARIABLE, [], attrs, scope, lambda node: shapes_and_dtypes, "reference")
             self._dtype = initial._dtype
             self._initial_value = initial
             self._initializer = self.assign(initial, use_locking=True, validate_shape=validate_shape, name="Assign").op
@@ -57,21 +57,21 @@ class RefVariable(Variable):
 
     def read_value(self) -> GraphTensor:
         """Returns a new tensor with the value, which waits for what the open blocks wait for."""
-        with self._here().inside():
+        with self._graph_for_nodes().inside():
             return self._read("read")
 
     def _as_graph_element(self) -> GraphTensor:
         return self._ref()
 
     def _is_initialized(self, name: str | None = None) -> GraphTensor:
-        node = self._here().add_known(
+        node = self._graph_for_nodes().add_known(
             ops.IS_INITIALIZED, [self._ref()], {}, name or "IsVariableInitialized", lambda node: ops.TRUTH
         )
         return node.outputs[0]
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
-        node = changing_node(self._here(), record, self._ref(), values, name or record.type, attrs)
+        node = changing_node(self._graph_for_nodes(), record, self._ref(), values, name or record.type, attrs)
         return node.outputs[0] if read_value else node
 
 
-set_reference_kind(RefVariable)
+set_reference_class(RefVariable)

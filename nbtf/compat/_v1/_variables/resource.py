@@ -17,7 +17,7 @@ from nbtf._types import DType
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.compat._v1._variables.initial import initial_within, shape_of
-from nbtf.compat._v1._variables.variable import Variable, set_resource_kind
+from nbtf.compat._v1._variables.variable import Variable, set_resource_class
 
 
 class ResourceVariable(Variable):
@@ -32,12 +32,17 @@ class ResourceVariable(Variable):
     def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
         graph = self._graph
         with graph.name_scope(name or "Variable") as scope:
-            own = scope.removesuffix("/")
-            initial = initial_within(graph, value, dtype, own)
-            known = [(shape_of(initial, shape, validate_shape), initial._dtype)]
-            attrs = {"dtype": initial._dtype, "shape": known[0][0], "container": "", "shared_name": own}
-            with graph.grouped_with(own):
-                self._op = graph.add_known(VarHandleOp, [], attrs, scope, lambda node: known, "handle")
+            own_name = scope.removesuffix("/")
+            initial = initial_within(graph, value, dtype, own_name)
+            shapes_and_dtypes = [(shape_of(initial, shape, validate_shape), initial._dtype)]
+            attrs = {
+                "dtype": initial._dtype,
+                "shape": shapes_and_dtypes[0][0],
+                "container": "",
+                "shared_name": own_name,
+            }
+            with graph.grouped_with(own_name):
+                self._op = graph.add_known(VarHandleOp, [], attrs, scope, lambda node: shapes_and_dtypes, "handle")
             self._dtype = initial._dtype
             self._initial_value = initial
             with graph.name_scope("IsInitialized"):
@@ -65,18 +70,18 @@ class ResourceVariable(Variable):
 
     def is_initialized(self, name: str | None = None) -> GraphTensor:
         """Returns a tensor that tells whether it has a value."""
-        with self._here().inside():
+        with self._graph_for_nodes().inside():
             return self._is_initialized(name)
 
     def value(self) -> GraphTensor:
         """Returns a new tensor with the value of the moment when it is run."""
-        with self._here().inside():
+        with self._graph_for_nodes().inside():
             tensor: Any = read_variable(self.handle)  # pyright: ignore[reportArgumentType]
             return tensor
 
     def read_value(self) -> GraphTensor:
         """Returns a new tensor with the value of the moment when it is run, on the device of the open blocks."""
-        graph = self._here()
+        graph = self._graph_for_nodes()
         with graph.inside():
             with graph.name_scope("Read"):
                 value: Any = self.value()
@@ -86,24 +91,24 @@ class ResourceVariable(Variable):
         return self._element
 
     def _is_initialized(self, name: str | None = None) -> GraphTensor:
-        node = self._here().add_known(
+        node = self._graph_for_nodes().add_known(
             ops.HANDLE_IS_INITIALIZED, [self.handle], {}, name or "VarIsInitializedOp", lambda node: ops.TRUTH
         )
         return node.outputs[0]
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
-        with self._here().inside():
+        with self._graph_for_nodes().inside():
             value: Any = as_tensor(values[-1], self._dtype)
-            self._here().settle()  # a constant is called `Const`, not after the node that takes it
+            self._graph_for_nodes().settle()  # a constant is called `Const`, not after the node that takes it
         if record is ops.ASSIGN and not self.shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape {self.shape}, "
                 f"and the assigned value shape {value.shape} are incompatible."
             )
         record = ops.RESOURCE_OPS[record]
-        kept = {"validate_shape": True} if record in ops.ASSIGNS else {name: attrs[name] for name in record.attrs}
-        others = [*values[:-1], value]
-        node = changing_node(self._here(), record, self.handle, others, name or record.type, kept)
+        kept_attrs = {"validate_shape": True} if record in ops.ASSIGNS else {name: attrs[name] for name in record.attrs}
+        operands = [*values[:-1], value]
+        node = changing_node(self._graph_for_nodes(), record, self.handle, operands, name or record.type, kept_attrs)
         return UnreadVariable(self, node) if read_value else node
 
     def numpy(self) -> NoReturn:
@@ -141,15 +146,15 @@ _ASSIGN = ops.RESOURCE_OPS[ops.ASSIGN]
 class UnreadVariable(ResourceVariable):
     """What assigning to a resource returns: the same variable, read only after the assigning node."""
 
-    def __init__(self, variable: ResourceVariable, after: Operation) -> None:
+    def __init__(self, variable: ResourceVariable, assigner: Operation) -> None:
         """Takes the variable and the assigning node, and adds one that reads."""
-        self._of, self._after = variable, after
+        self._of, self._after = variable, assigner
         self._graph, self._dtype = variable._graph, variable._dtype
         self._initial_value, self._initializer = variable._initial_value, variable._initializer
         self._trainable, self._constraint = variable._trainable, variable._constraint
         self._synchronization, self._aggregation = variable._synchronization, variable._aggregation
-        self._op = after
-        with self._here().inside():
+        self._op = assigner
+        with self._graph_for_nodes().inside():
             self._element = self.value()
 
     @property
@@ -169,13 +174,13 @@ class UnreadVariable(ResourceVariable):
 
     def value(self) -> GraphTensor:
         """Returns a new tensor with the value after the assigning node."""
-        with self._here().control_dependencies([self._after]):
+        with self._graph_for_nodes().control_dependencies([self._after]):
             return super().value()
 
     def read_value(self) -> GraphTensor:
         """Returns a new tensor with the value after the assigning node, on the device of the open blocks."""
-        with self._here().control_dependencies([self._after]):
+        with self._graph_for_nodes().control_dependencies([self._after]):
             return super().read_value()
 
 
-set_resource_kind(ResourceVariable)
+set_resource_class(ResourceVariable)

@@ -73,9 +73,9 @@ class SessionVariable(Variable):
             text = "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}"
             if self.node.record is not VARIABLE:
                 text = "Trying to assign to variable with tensor with wrong shape. Expected {} got {}"
-            known = bracketed(tuple(shape))
+            known_shape = bracketed(tuple(shape))
             raise InvalidArgumentError(
-                None, None, f"{text.format(known, bracketed(new))}\n\t [[{{{{node {assigner.name}}}}}]]"
+                None, None, f"{text.format(known_shape, bracketed(new))}\n\t [[{{{{node {assigner.name}}}}}]]"
             )
         self._take(execute(assigner.record, [self, value], {}, assigner.name))
         self.initialized = True
@@ -98,12 +98,12 @@ class SessionVariable(Variable):
         Raises:
           OutOfRangeError: the limit is reached.
         """
-        before, limit = self.tensor(counter.name), counter.attrs["limit"]
-        if int(before.numpy()) >= limit:
+        old_value, limit = self.tensor(counter.name), counter.attrs["limit"]
+        if int(old_value.numpy()) >= limit:
             text = f"Reached limit of {limit}\n\t [[{{{{node {counter.name}}}}}]]"
             raise OutOfRangeError(None, None, text)
         self._update(counter.record, constant_of(host_array(1, self._dtype)[0], self._dtype), name=counter.name)
-        return before
+        return old_value
 
 
 def _missing(name: str) -> str:
@@ -116,66 +116,66 @@ def _fits(shape: Any, new: tuple[int, ...]) -> bool:
     return shape.is_compatible_with(new)
 
 
-def value_of(made: Any, reader: str) -> Tensor:
+def value_of(run_value: Any, reader: str) -> Tensor:
     """Returns a tensor of what a run has made: that of a variable, of this moment."""
-    return made.tensor(reader) if made.__class__ is SessionVariable else made
+    return run_value.tensor(reader) if run_value.__class__ is SessionVariable else run_value
 
 
-def outputs_on_variables(node: Operation, made: Mapping[Any, Any], values: Values) -> list[Any]:
+def outputs_on_variables(node: Operation, run_values: Mapping[Any, Any], values: Values) -> list[Any]:
     """Returns what a node makes that stands for a variable or takes one, in the scope that says where it runs.
 
     Args:
       node: the node.
-      made: what the run has made, by tensor of the graph.
+      run_values: what the run has made, by tensor of the graph.
       values: the session's variables; one that is not there yet is added.
     """
     record = node.record
     if record in MAKES:
         return [values[node] if node in values else _variable(node, values)]
     if record is Identity or not node.reference_inputs:
-        return _read(node, made)
-    variable = made[node.inputs[0]]
+        return _read(node, run_values)
+    variable = run_values[node.inputs[0]]
     if variable.__class__ is not SessionVariable:  # fed
         raise InvalidArgumentError(None, None, _not_a_variable(node))
     if record in ASKS:
         return [constant_of(host_array(variable.initialized, bool_)[0], bool_)]
     if record is INITIALIZED_VALUE:
-        return [variable.tensor(node.name) if variable.initialized else value_of(made[node.inputs[1]], node.name)]
+        return [variable.tensor(node.name) if variable.initialized else value_of(run_values[node.inputs[1]], node.name)]
     if isinstance(record, ApplyOp):
-        kept = [made[one] for one in node.inputs[: record.refs]]
-        others = [value_of(made[one], node.name) for one in node.inputs[record.refs :]]
-        alone(partial(_apply, record, kept, others, node), *kept)
+        variables = [run_values[tensor] for tensor in node.inputs[: record.refs]]
+        operands = [value_of(run_values[tensor], node.name) for tensor in node.inputs[record.refs :]]
+        alone(partial(_apply, record, variables, operands, node), *variables)
     elif record in ASSIGNS:
-        alone(partial(variable.assign_value, value_of(made[node.inputs[1]], node.name), node), variable)
+        alone(partial(variable.assign_value, value_of(run_values[node.inputs[1]], node.name), node), variable)
     elif record is COUNT_UP_TO:
         return [alone(partial(variable.count, node), variable)]
     elif record in UPDATES:
-        changes = [value_of(made[one], node.name) for one in node.inputs[1:]]
+        changes = [value_of(run_values[tensor], node.name) for tensor in node.inputs[1:]]
         alone(partial(variable.update_value, changes, node), variable)
     else:
         variable.tensor(node.name)
-        others = [value_of(made[one], node.name) for one in node.inputs[1:]]
-        return [execute(record, [variable, *others], node.attrs, node.name)]
+        operands = [value_of(run_values[tensor], node.name) for tensor in node.inputs[1:]]
+        return [execute(record, [variable, *operands], node.attrs, node.name)]
     return [variable] if node.outputs else []
 
 
-def _apply(record: ApplyOp, variables: list[SessionVariable], others: list[Tensor], node: Operation) -> None:
-    values = [one.tensor(node.name) for one in variables]
-    record.apply(variables, values, others, node.attrs, node.name)
+def _apply(record: ApplyOp, variables: list[SessionVariable], operands: list[Tensor], node: Operation) -> None:
+    values = [variable.tensor(node.name) for variable in variables]
+    record.apply(variables, values, operands, node.attrs, node.name)
 
 
-def inputs_of_deferred(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+def inputs_of_deferred(node: Operation, run_values: Mapping[Any, Any]) -> list[Any]:
     """Returns what a node takes whose function is run: variables themselves where it asks for them."""
     if node.record.takes_variables:
-        return [made[one] for one in node.inputs]
-    return [value_of(made[one], node.name) for one in node.inputs]
+        return [run_values[tensor] for tensor in node.inputs]
+    return [value_of(run_values[tensor], node.name) for tensor in node.inputs]
 
 
 def _not_a_variable(node: Operation) -> str:
-    source, kind = node.inputs[0], node.inputs[0]._dtype.c_name
+    source, dtype_name = node.inputs[0], node.inputs[0]._dtype.c_name
     return (
-        f"Input 0 of node {node.name} was passed {kind} from _arg_{source.op.name}_0_{source.value_index}:0 "
-        f"incompatible with expected {kind}_ref."
+        f"Input 0 of node {node.name} was passed {dtype_name} from _arg_{source.op.name}_0_{source.value_index}:0 "
+        f"incompatible with expected {dtype_name}_ref."
     )
 
 
@@ -189,18 +189,20 @@ def _variable(node: Operation, values: Values) -> SessionVariable:
     return values.setdefault(node, variable)  # that of another run, if it came first
 
 
-def _read(node: Operation, made: Mapping[Any, Any]) -> list[Any]:
+def _read(node: Operation, run_values: Mapping[Any, Any]) -> list[Any]:
     """Returns what an op makes of values, some of which are those of variables."""
     name, record = node.name, node.record
     if isinstance(record, Deferred):
-        return record.run(name, inputs_of_deferred(node, made))
+        return record.run(name, inputs_of_deferred(node, run_values))
     inputs = [
-        [value_of(made[one], name) for one in value] if value.__class__ is list else value_of(made[value], name)
+        [value_of(run_values[tensor], name) for tensor in value]
+        if value.__class__ is list
+        else value_of(run_values[value], name)
         for value in node.arguments
     ]
     result = execute(record, inputs, node.attrs, name)
     if record is Identity and node.outputs[0]._link == "alias":
-        variable = made[node.arguments[0]]
+        variable = run_values[node.arguments[0]]
         if variable.__class__ is SessionVariable and variable._device is result._device:
             return [variable]
     return result if record.many else [result]

@@ -170,15 +170,15 @@ class VariableScope:
         arguments.update({key: value for key, value in defaults.items() if arguments.get(key) is None})
         if arguments.get("dtype") is None:
             arguments["dtype"] = self._dtype
-        whole = f"{self._name}/{name}" if self._name else name
+        full_name = f"{self._name}/{name}" if self._name else name
         with get_default_graph().name_scope(None):  # names of variables know nothing of name scopes
-            return var_store.get_variable(whole, **arguments)
+            return var_store.get_variable(full_name, **arguments)
 
 
 def _check_dtype(initializer: Any, dtype: Any) -> None:
     if dtype is None or initializer is None or callable(initializer):
         return
-    found = getattr(initializer, "dtype", None)
-    known = as_dtype(found) if found is not None else host_array(initializer, None)[1]
-    if known != as_dtype(dtype):
-        raise ValueError(f"Initializer type '{known}' and explicit dtype '{as_dtype(dtype)}' don't match.")
+    initializer_dtype = getattr(initializer, "dtype", None)
+    known_dtype = as_dtype(initializer_dtype) if initializer_dtype is not None else host_array(initializer, None)[1]
+    if known_dtype != as_dtype(dtype):
+        raise ValueError(f"Initializer type '{known_dtype}' and explicit dtype '{as_dtype(dtype)}' don't match.")

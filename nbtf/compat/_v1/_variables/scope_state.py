@@ -23,29 +23,31 @@ class OpenScopes:
 
     def close_below(self, name: str) -> None:
         """Forgets the scopes below one: there, names start again."""
-        for other in self.counts:
-            if not name or other.startswith(f"{name}/"):
-                self.counts[other] = 0
+        for opened_name in self.counts:
+            if not name or opened_name.startswith(f"{name}/"):
+                self.counts[opened_name] = 0
 
     def unique(self, prefix: str) -> str:
         """Returns a name, with a number if a scope of that name was opened inside the current one."""
-        whole = f"{self.current.name}/{prefix}" if self.current is not None and self.current.name else prefix
-        number, found, chosen = 0, whole, prefix
-        while self.counts.get(found):
+        full_name = f"{self.current.name}/{prefix}" if self.current is not None and self.current.name else prefix
+        number, counted_name, chosen = 0, full_name, prefix
+        while self.counts.get(counted_name):
             number += 1
-            found, chosen = f"{whole}_{number}", f"{prefix}_{number}"
+            counted_name, chosen = f"{full_name}_{number}", f"{prefix}_{number}"
         return chosen
 
 
 def open_scopes(graph: Graph) -> OpenScopes:
     """Returns what a graph knows of its variable scopes."""
-    kept = graph.get_collection_ref(_SCOPES)
-    if not kept:
-        kept.append(OpenScopes())
-    return kept[0]
+    open_collection = graph.get_collection_ref(_SCOPES)
+    if not open_collection:
+        open_collection.append(OpenScopes())
+    return open_collection[0]
 
 
 def scope_uses_resources(graph: Graph) -> bool | None:
     """Returns which kind of variables the open scope makes; None where it does not say."""
-    kept = graph.get_collection(_SCOPES)
-    return kept[0].current.use_resource if kept and kept[0].current is not None else None
+    open_collection = graph.get_collection(_SCOPES)
+    return (
+        open_collection[0].current.use_resource if open_collection and open_collection[0].current is not None else None
+    )

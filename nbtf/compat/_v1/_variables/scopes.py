@@ -177,18 +177,20 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
     def _name_scope(self, graph: Graph, name: str) -> Change[str]:
         if self._auxiliary:
             return graph.name_scope(name).plan()
-        here = graph.get_name_scope()
-        return graph.name_scope(f"{here}/" if here else None).plan()
+        name_scope = graph.get_name_scope()
+        return graph.name_scope(f"{name_scope}/" if name_scope else None).plan()
 
     def _pure(self, graph: Graph, scope: str | VariableScope, name_scope: str) -> Change[VariableScope]:
         """Makes a scope the current one of the graph, without a name scope."""
         scopes = open_scopes_of(graph)
         outer = _current(scopes)
-        again = isinstance(scope, VariableScope)
+        reopens = isinstance(scope, VariableScope)
         base = scope if isinstance(scope, VariableScope) else outer
-        name = base.name if again else f"{outer.name}/{scope}" if outer.name else str(scope)
-        kept: dict[str, Any] = {key: getattr(base, key) if own is None else own for key, own in self._own.items()}
-        inner = VariableScope(self._reuse or base.reuse, name, name_scope=name_scope, **kept)
+        name = base.name if reopens else f"{outer.name}/{scope}" if outer.name else str(scope)
+        defaults: dict[str, Any] = {
+            key: getattr(base, key) if setting is None else setting for key, setting in self._own.items()
+        }
+        inner = VariableScope(self._reuse or base.reuse, name, name_scope=name_scope, **defaults)
         inner.set_custom_getter(_wrapped(self._custom_getter, base.custom_getter))
         scopes.opened(name)
         counts = dict(scopes.counts)
@@ -196,7 +198,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         def write(current: VariableScope) -> None:
             if current is outer:
                 scopes.close_below(name)
-                if again:
+                if reopens:
                     scopes.counts = dict(counts)
             scopes.current = current
 

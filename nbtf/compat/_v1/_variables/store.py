@@ -56,8 +56,10 @@ class VariableStore:
         if custom_getter is None:
             return self._get(name, **arguments)
         takes = signature(custom_getter).parameters
-        known = "constraint" in takes or any([one.kind is Parameter.VAR_KEYWORD for one in takes.values()])
-        if not known:
+        takes_constraint = "constraint" in takes or any(
+            [parameter.kind is Parameter.VAR_KEYWORD for parameter in takes.values()]
+        )
+        if not takes_constraint:
             arguments.pop("constraint", None)
         return custom_getter(getter=self._get, name=name, **arguments)
 
@@ -82,18 +84,18 @@ class VariableStore:
         """Returns the variable of a name, found or made."""
         if partitioner is not None:
             raise NotImplementedError(f"nbtf has no partitioned variables: make {name} without `partitioner`.")
-        kind = as_dtype("float32" if dtype is None else dtype)
-        known = None if shape is None else TensorShape(shape)
-        if known is not None and initializer is not None and not callable(initializer):
+        variable_dtype = as_dtype("float32" if dtype is None else dtype)
+        known_shape = None if shape is None else TensorShape(shape)
+        if known_shape is not None and initializer is not None and not callable(initializer):
             raise ValueError("If initializer is a constant, do not specify shape.")
         if name in self._made:
-            return self._found(name, known, kind, reuse)
+            return self._find_shared(name, known_shape, variable_dtype, reuse)
         if reuse is True and building() is not None:
             raise ValueError(
                 f"Variable {name} does not exist, or was not created with tf.get_variable(). "
                 "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
             )
-        value, kind_of_value = _first_value(name, known, kind, initializer)
+        value, kind_of_value = _first_value(name, known_shape, variable_dtype, initializer)
         variable: Any = Variable(
             initial_value=value,
             name=name,
@@ -113,31 +115,32 @@ class VariableStore:
             _regularize(variable, name, regularizer)
         return variable
 
-    def _found(self, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> Any:
-        found = self._made[name]
+    def _find_shared(self, name: str, shape: TensorShape | None, dtype: DType, reuse: Any) -> Any:
+        shared = self._made[name]
         if reuse is False:
             raise ValueError(
                 f"Variable {name} already exists, disallowed. "
                 "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope? "
                 f"Originally defined at: {WORDING.told(site_of(self._places[name]))}"
             )
-        if shape is not None and not shape.is_compatible_with(found.shape):
+        if shape is not None and not shape.is_compatible_with(shared.shape):
             raise ValueError(
-                f"Trying to share variable {name}, but specified shape {shape} and found shape {found.shape}."
+                f"Trying to share variable {name}, but specified shape {shape} and found shape {shared.shape}."
             )
-        if not dtype.is_compatible_with(found.dtype):
+        if not dtype.is_compatible_with(shared.dtype):
             raise ValueError(
-                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype {found.dtype.name}."
+                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+                f"{shared.dtype.name}."
             )
-        return found
+        return shared
 
 
 def store_of(graph: Graph) -> VariableStore:
     """Returns the variables of a graph by name."""
-    kept = graph.get_collection_ref(_STORE)
-    if not kept:
-        kept.append(VariableStore())
-    return kept[0]
+    stores = graph.get_collection_ref(_STORE)
+    if not stores:
+        stores.append(VariableStore())
+    return stores[0]
 
 
 def _first_value(name: str, shape: TensorShape | None, dtype: DType, initializer: Any) -> tuple[Any, DType | None]:
@@ -153,7 +156,7 @@ def _first_value(name: str, shape: TensorShape | None, dtype: DType, initializer
         if "partition_info" in signature(initializer).parameters:
             return partial(initializer, lengths, dtype=dtype, partition_info=None), dtype
         return partial(initializer, lengths, dtype=dtype), dtype
-    if all([one.default is not Parameter.empty for one in signature(initializer).parameters.values()]):
+    if all([parameter.default is not Parameter.empty for parameter in signature(initializer).parameters.values()]):
         return initializer, None
     raise ValueError(
         "The initializer passed is not valid. It should be a callable with no arguments and the shape should not be "

@@ -41,12 +41,12 @@ class Template:
                 result = self._func(*args, **kwargs)
         else:
             with variable_scope(self._scope, reuse=self._called):
-                before = len(self._trainable())
+                count_before = len(self._trainable())
                 result = self._func(*args, **kwargs)
-                if self._called and len(self._trainable()) > before:
+                if self._called and len(self._trainable()) > count_before:
                     raise ValueError(
                         "Trainable variable created when calling a template after the first time, perhaps you used "
-                        f"tf.Variable when you meant tf.get_variable: {self._trainable()[before:]}"
+                        f"tf.Variable when you meant tf.get_variable: {self._trainable()[count_before:]}"
                     )
         self._called = True
         return result

@@ -228,7 +228,7 @@ class Variable(Changes, metaclass=_Kinds):
     def _shared_name(self) -> str:
         return self._op.name
 
-    def _here(self) -> Graph:
+    def _graph_for_nodes(self) -> Graph:
         """Returns the graph that nodes on it go to: its own, or the open branch of that."""
         current: Any = get_default_graph()
         reaches = getattr(current, "reaches", None)
@@ -278,17 +278,19 @@ class Variable(Changes, metaclass=_Kinds):
 
     def count_up_to(self, limit: int, name: str | None = None) -> GraphTensor:
         """Returns a tensor whose run adds one to it and gives the value before; fails when that is `limit`."""
-        graph, target = self._here(), self._op.outputs[0]
+        graph, target = self._graph_for_nodes(), self._op.outputs[0]
         with graph.inside():
             check_dtypes(ops.COUNT_UP_TO, [target, target])
-            known = [(self.shape, self._dtype)]
+            shapes_and_dtypes = [(self.shape, self._dtype)]
             attrs = {"limit": limit}
-            node = graph.add_known(ops.COUNT_UP_TO, [target], attrs, name or "CountUpTo", lambda name: known)
+            node = graph.add_known(
+                ops.COUNT_UP_TO, [target], attrs, name or "CountUpTo", lambda name: shapes_and_dtypes
+            )
         return node.outputs[0]
 
     def initialized_value(self) -> GraphTensor:
         """Returns a tensor with the value, or with the initial one in a session that has none yet."""
-        graph = self._here()
+        graph = self._graph_for_nodes()
         with graph.inside():
             is_there = self._is_initialized()
             node = graph.add_known(
@@ -308,9 +310,9 @@ class Variable(Changes, metaclass=_Kinds):
     def __getitem__(self, key: Any) -> GraphTensor:
         """Returns a part of the value; its `assign` gives that part of the variable another value when it is run."""
         value: Any = self.value()
-        part = value[key]
-        part.assign = partial(self._assign_part, key, part.op.name)
-        return part
+        slice_of_value = value[key]
+        slice_of_value.assign = partial(self._assign_part, key, slice_of_value.op.name)
+        return slice_of_value
 
     def __iter__(self) -> Any:
         """Refuses: there are no values."""
@@ -356,25 +358,25 @@ class Variable(Changes, metaclass=_Kinds):
 
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-_OPERATORS = (*_BINARY, *(f"r{one}" for one in _BINARY), *"lt le gt ge and or xor neg abs invert".split())
+_OPERATORS = (*_BINARY, *(f"r{name}" for name in _BINARY), *"lt le gt ge and or xor neg abs invert".split())
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    def operate(self: Variable, *others: Any) -> Any:
-        with self._here().inside():
-            return getattr(self.value(), name)(*others)
+    def operate(self: Variable, *operands: Any) -> Any:
+        with self._graph_for_nodes().inside():
+            return getattr(self.value(), name)(*operands)
 
     return operate
 
 
-def set_reference_kind(kind: type[Variable]) -> None:
+def set_reference_class(variable_class: type[Variable]) -> None:
     """Says which class reference variables have; the one that stands above this file."""
-    _Kinds.reference = kind
+    _Kinds.reference = variable_class
 
 
-def set_resource_kind(kind: type[Variable]) -> None:
+def set_resource_class(variable_class: type[Variable]) -> None:
     """Says which class resource variables have; the one that stands above this file."""
-    _Kinds.resource = kind
+    _Kinds.resource = variable_class
 
 
 for operator in _OPERATORS:

@@ -8,10 +8,11 @@ called in it. Texts with {names} are whole sentences, completed in the browser: 
 Python tells reasons, places and cards in English, as it prints them. The browser knows them again by the English text
 (`reasons`, `places`, `cards`), so messages are the same in every language.
 
-A view speaks the language of the page (`lang` of its root element, which JupyterLab sets to that of its menus),
-unless `NBTF_LANG` says another; not the browser's own, since a view is to speak as what surrounds it. It has the
-English words with it and asks for others, which the kernel sends and a notebook saves: nobody else carries them.
-A still, which no page can ask, has the words of `NBTF_LANG`, else English ones.
+A view speaks the language that `NBTF_LANG` says, else that of the translated lesson in which it stands, however that
+was opened, else that of the page (`lang` of its root element, which JupyterLab sets to that of its menus); not the
+browser's own, since a view is to speak as what surrounds it. It has the English words with it and asks for others,
+which the kernel sends and a notebook saves: nobody else carries them. A still, which no page can ask, has the words of
+`NBTF_LANG` or of the lesson, else English ones.
 """
 
 from __future__ import annotations
@@ -22,12 +23,18 @@ import re
 from collections.abc import Iterator, Set
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 ENGLISH = "en"
 LANGUAGES = ("ja", "zh_CN")
 """Others than English; a language is added by its file and its name here."""
 VARIABLE = "NBTF_LANG"
+NOTEBOOK_VARIABLE = "JPY_SESSION_NAME"
+"""Jupyter's server tells a kernel with it the path of its notebook."""
+
+_LARGEST_LESSON = 2**20
+"""Bytes; what is larger is no lesson of ours, and is not read."""
 
 _USED = re.compile(r'\bWORDS\.(\w+)|\b(?:translated|parsed)\("(\w+)"')
 """How a module of the views names a section."""
@@ -36,9 +43,24 @@ _TRADITIONAL = re.compile(r"zh-(?!hans).*\b(?:hant|tw|hk|mo)\b")
 
 
 def asked_for() -> str:
-    """Returns the language that the environment asks for; English for an unknown one, empty where the page decides."""
-    asked = os.environ.get(VARIABLE, "")
+    """Returns the language that the environment or the notebook asks for; English for an unknown one.
+
+    Empty where the page decides.
+    """
+    asked = os.environ.get(VARIABLE, "") or _language_in(os.environ.get(NOTEBOOK_VARIABLE, ""))
     return language_of(asked) if asked else ""
+
+
+@cache
+def _language_in(path: str) -> str:
+    """Returns the language that a translated lesson says it is in; empty for any other file."""
+    try:
+        if not path or Path(path).stat().st_size > _LARGEST_LESSON:
+            return ""
+        language: Any = json.loads(Path(path).read_bytes())["metadata"]["nbtf"]["language"]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return ""
+    return language if isinstance(language, str) else ""
 
 
 def language_of(name: str) -> str:

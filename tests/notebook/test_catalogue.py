@@ -175,6 +175,46 @@ def test_environment_names_the_language(monkeypatch: pytest.MonkeyPatch, asked: 
     assert language == catalogue.asked_for()
 
 
+LESSON = Path(__file__).parents[2] / "notebooks" / "ja" / "01_devices_and_their_names.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("folder", "asked", "language"),
+    [("ja", "", "ja"), ("zh_CN", "", "zh_CN"), (".", "", ""), ("nowhere", "", ""), ("ja", "en", "en")],
+)
+def test_a_lesson_names_the_language_unless_the_environment_does(
+    monkeypatch: pytest.MonkeyPatch, folder: str, asked: str, language: str
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, asked)
+    monkeypatch.setenv(catalogue.NOTEBOOK_VARIABLE, str(LESSON.parents[1] / folder / LESSON.name))
+
+    assert language == catalogue.asked_for()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "no notebook",
+        "[]",
+        '{"metadata": []}',
+        '{"metadata": {"nbtf": {"language": 3}}}',
+        "[" * 100_000,
+        "\x00",
+        f'{{"metadata": {{"nbtf": {{"language": "ja"}}}}, "cells": ["{"x" * 2**20}"]}}',
+    ],
+    ids=["empty", "text", "list", "other metadata", "number", "deep", "zero", "large"],
+)
+def test_any_other_file_leaves_the_language_to_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "file.ipynb").write_text(content)
+    monkeypatch.setenv(catalogue.VARIABLE, "")
+    monkeypatch.setenv(catalogue.NOTEBOOK_VARIABLE, str(tmp_path / "file.ipynb"))
+
+    assert "" == catalogue.asked_for()
+
+
 @pytest.mark.parametrize("name", ["", "en", "en-GB", "fr", "zh-Hant"])
 def test_where_english_will_do_nothing_is_sent(name: str) -> None:
     assert None is catalogue.translation(name, {"frame"})

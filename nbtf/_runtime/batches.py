@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from time import time
 from typing import Any, TypeAlias
 
+from nbtf._devices.base import Label
 from nbtf._devices.journal import ENTRY
 from nbtf._devices.sites import NO_PLACE
 from nbtf._runtime import columns
@@ -26,6 +28,15 @@ class _SceneSubject:
     __slots__ = ()
     memory, lanes, holder = None, WAIT, ""
     sample: Sequence[Event] = ()
+
+    def taken_apart(self) -> tuple[Hashable, Any, Any]:
+        """Returns itself: there is but one."""
+        return None, self, None
+
+    @staticmethod
+    def put_together(subject: _SceneSubject, rest: None) -> _SceneSubject:
+        """Returns it."""
+        return subject
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns nothing."""
@@ -45,8 +56,33 @@ def note_of_scene() -> Note:
 
 Columns: TypeAlias = "list[Column]"
 
+
+def _label_apart(label: Any) -> tuple[Hashable, Any, Any]:
+    """Returns what a label says without the shape, and the shape."""
+    if label.__class__ is not Label:
+        return id(label), label, None
+    op, dtype, shape, site = label
+    return (op, dtype, id(site)), (op, dtype, site), shape
+
+
+def _label_together(shared: Any, shape: Any) -> Any:
+    if shape is None:
+        return shared
+    op, dtype, site = shared
+    return Label(op, dtype, shape, site)
+
+
+def _subject_apart(subject: Any) -> tuple[Hashable, Any, Any]:
+    key, shared, rest = subject.taken_apart()
+    return key, (subject.__class__, shared), rest
+
+
+def _subject_together(shared: Any, rest: Any) -> Any:
+    return shared[0].put_together(shared[1], rest)
+
+
 _NOTE_COLUMNS = (
-    columns.objects,
+    partial(columns.varied_objects, _subject_apart, _subject_together),
     columns.Integers,
     columns.times,
     columns.objects,
@@ -64,7 +100,7 @@ _ENTRY_COLUMNS = (
     columns.Integers,
     columns.Integers,
     columns.Integers,
-    columns.objects,
+    partial(columns.varied_objects, _label_apart, _label_together),
 )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import marshal
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
 from math import isnan, nan
 from operator import is_not
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -92,6 +93,47 @@ class _Beside:
 
 def _shifted(more: Any, by: int) -> Any:
     return more and tuple([numbers and tuple([number + by for number in numbers]) for numbers in more])
+
+
+class _Apart:
+    """Objects of which most occur once: what some of them share, and bytes of what each has alone."""
+
+    __slots__ = ("_positions", "_put_together", "_rests", "_shared", "_shared_by")
+
+    def __init__(self, values: list[Any], take_apart: TakeApart, put_together: PutTogether) -> None:
+        distinct = {id(value): value for value in values}
+        keys, shared, rests = zip(*map(take_apart, distinct.values()), strict=True)
+        order = dict.fromkeys(keys)
+        self._shared = [*dict(zip(keys, shared, strict=True)).values()]
+        numbers = dict(zip(order, range(len(order)), strict=True))
+        self._shared_by, self._rests = Integers([numbers[key] for key in keys]), marshal.dumps(rests)
+        positions = dict(zip(distinct, range(len(distinct)), strict=True))
+        self._positions, self._put_together = Integers([positions[id(value)] for value in values]), put_together
+
+    def __getitem__(self, part: slice) -> list[Any]:
+        everything = slice(None)
+        shared = map(self._shared.__getitem__, self._shared_by[everything])
+        values = [*map(self._put_together, shared, marshal.loads(self._rests))]
+        return [values[position] for position in self._positions[part]]
+
+
+TakeApart: TypeAlias = Callable[[Any], tuple[Hashable, Any, Any]]
+"""Returns a key of what an object shares with others, that, and what it has alone: numbers and tuples of them."""
+PutTogether: TypeAlias = Callable[[Any, Any], Any]
+
+_LOOKS, _VARIED = 64, 8
+"""Values that are looked at to see whether they vary, and how many times each must occur at least if they do not."""
+
+
+def varied_objects(take_apart: TakeApart, put_together: PutTogether, values: list[Any]) -> Column:
+    """Returns the column of objects, which keeps nothing of them but what they are made of if most occur but once."""
+    seen = set(map(id, values[:: 1 + len(values) // _LOOKS]))
+    if len(seen) <= _LOOKS // _VARIED or len(set(map(id, values))) * _VARIED <= len(values):
+        return objects(values)
+    try:
+        return _Apart(values, take_apart, put_together)
+    except ValueError:  # not numbers alone
+        return values
 
 
 def objects(values: list[Any]) -> Column:

@@ -24,13 +24,14 @@ from nbtf._runtime.constants import Constants
 from nbtf._runtime.events import Reason
 from nbtf._runtime.gpus import GPUs, LogicalGPU
 from nbtf._runtime.log_styles import CURRENT_STYLE
-from nbtf._runtime.notes import Begun, events_of_begin, next_number, note_of_failure
+from nbtf._runtime.notes import next_number, note_of_failure
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.pieces import journal_of
 from nbtf._runtime.placement import Machine, Placeable, place
 from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
+from nbtf._runtime.subjects import Begun, events_of_begin
 from nbtf._types import DType
 from nbtf.errors import NotFoundError
 

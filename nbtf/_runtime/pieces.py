@@ -9,7 +9,8 @@ from nbtf._devices.base import Device, Label, told
 from nbtf._devices.journal import ENTRY, Entry, Journal
 from nbtf._devices.sites import NOWHERE, Part, Site
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
-from nbtf._runtime.notes import next_number, place_of
+from nbtf._runtime.notes import next_number
+from nbtf._runtime.subjects import place_of
 
 SCRATCH = "scratch"
 

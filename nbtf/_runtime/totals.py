@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.journal import ENTRY, Box
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
-from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT, Subject
+from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
+from nbtf._runtime.subjects import Subject
 
 SMALL_COPY = 4096
 """Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""

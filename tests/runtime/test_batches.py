@@ -224,6 +224,37 @@ def test_a_packed_event_takes_less_than_48_bytes(program: Callable[[], None]) ->
     assert taken < 48 * heard
 
 
+@pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
+@pytest.mark.parametrize("seed", range(2))
+def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int) -> None:
+    dice = random.Random(seed)
+
+    def run(ops: int) -> None:
+        with tf.device(device):
+            for _ in range(ops):
+                shape = [dice.randrange(1, 40) for _ in range(dice.randrange(1, 4))]
+                x = tf.zeros(shape)
+                tf.reduce_sum(x + x, axis=0) if dice.random() < 0.5 else tf.concat([x, x], 0)
+
+    with machine(1):
+        run(1500)  # what is remembered in any case
+        recorder = Recorder()
+        tf.runtime.start_recorder(recorder)
+        recorder.snapshot(0)
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        heard = recorder.snapshot(0).heard
+        run(1500)
+        pack(recorder)
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        heard = recorder.snapshot(0).heard - heard
+
+    assert heard > 6000
+    assert taken - before < 100 * heard
+
+
 def test_a_million_events_are_kept() -> None:
     assert 1_000_000 == CAPACITY == Recorder()._capacity
 

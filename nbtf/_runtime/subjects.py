@@ -1,0 +1,231 @@
+"""What are notes about? Ops, copies, and events of others, without the numbers and times of each round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeAlias, cast
+
+from nbtf._devices.base import Device, Made, Memory, Runnable, nbytes_of
+from nbtf._devices.sites import NO_PLACE, Site, Where, site_of
+from nbtf._runtime.clock import Lanes, lanes_of
+from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
+
+Note: TypeAlias = "tuple[Any, ...]"
+"""See `notes.py`."""
+
+Begun: TypeAlias = "tuple[Where, int, float, Sequence[int] | None]"
+"""Of an op that is about to run: place, number, time, numbers of the events of its constants."""
+
+
+class Subject(Protocol):
+    """What a note is about."""
+
+    memory: Memory | None
+    """The account that memory was taken from."""
+    holder: str
+    """The name of the device that keeps it."""
+
+    lanes: Lanes | None
+    """Which devices it keeps busy on the modelled clock, and for how long."""
+
+    @property
+    def sample(self) -> Sequence[Event]:
+        """What every note of it stands for, but for numbers, times and places."""
+        ...
+
+    def taken_apart(self) -> tuple[Hashable, Any, Any]:
+        """Returns what it shares with others: a key and the values; and what it has alone: shapes, a number."""
+        ...
+
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns what the note stands for, in order; `start` is when that began on the modelled clock."""
+        ...
+
+    def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns what is told when the note is taken; of an op, all but that it began."""
+        ...
+
+
+def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int = 1) -> list[Event]:
+    more = [0] * constants, [0] * results
+    return subject.events((subject, 0, 0.0, NO_PLACE, 0, 0.0, 0.0, (0, 0), more))
+
+
+# Ops
+
+_placed: Callable[[Any], OpPlaced] = partial(cast("Any", tuple).__new__, OpPlaced)
+_executed: Callable[[Any], OpExecuted] = partial(cast("Any", tuple).__new__, OpExecuted)
+"""Make an event of a tuple in a third of the time: there may be a million."""
+
+
+def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
+    """Returns what is told before an op runs: its constants, and where it will be."""
+    where, seq, now, numbers = start
+    place = place_of(where)
+    events: list[Event] = []
+    for number in numbers or ():  # the host has the value: nothing is made
+        events.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *place))
+        events.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *place))
+    events.append(_placed((op.type, device.name, reason, seq, now, *place)))
+    return events
+
+
+class OpSubject:
+    """An op that ran on a device, on inputs of certain shapes; `runner` is None if it has failed."""
+
+    __slots__ = ("_outputs", "_rest", "_shared", "holder", "lanes", "memory")
+
+    def __init__(
+        self,
+        op: Runnable,
+        device: Device,
+        reason: Reason,
+        constants: int | None = None,
+        runner: Device | None = None,
+        shapes: Any = (),
+        dtypes: Any = (),
+        input_shapes: Sequence[tuple[int, ...]] | None = None,
+        input_dtypes: Sequence[Any] = (),
+    ) -> None:
+        """Takes shapes and dtypes of the results as `take_note_of_op` has them: bare if there is but one."""
+        self._shared = op, device, reason, constants, runner, dtypes, input_dtypes
+        self._rest = shapes, input_shapes
+        self.memory = None if runner is None or op.shares_memory or runner.tells_pieces else runner.memory
+        self.holder = "" if runner is None else runner.name
+        made: list[Made] = list(zip(shapes, dtypes, strict=True)) if dtypes.__class__ is tuple else [(shapes, dtypes)]
+        self._outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in made])
+        self.lanes: Lanes | None = None
+        if input_shapes is not None and runner is not None and runner.models_time:
+            inputs = list(zip(input_shapes, input_dtypes, strict=False))  # what takes nothing is placed by its result
+            self.lanes = (device.name,), runner.time_of(op, inputs, made, 0.0)[0]
+
+    @property
+    def sample(self) -> Sequence[Event]:
+        """What every note of it stands for, but for numbers, times and places."""
+        return _sample(self, self._shared[3] or 0, len(self._outputs))
+
+    def taken_apart(self) -> tuple[Hashable, Any, Any]:
+        """Returns what the op is, without shapes, and the shapes."""
+        op, device, reason, *more = self._shared
+        return (op, device, id(reason), *more), self._shared, self._rest
+
+    @classmethod
+    def put_together(cls, shared: tuple[Any, ...], rest: tuple[Any, ...]) -> OpSubject:
+        """Returns the op that was taken apart."""
+        (op, device, reason, constants, runner, dtypes, input_dtypes), (shapes, input_shapes) = shared, rest
+        return cls(op, device, reason, constants, runner, shapes, dtypes, input_shapes, input_dtypes)
+
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns what the note stands for, in order."""
+        _, _, _, where, first, began, _, _, more = note
+        op, device, reason, *_ = self._shared
+        events = events_of_begin(op, device, reason, (where, first, began, more and more[0]))
+        return [*events, *self.events_afterwards(note, start)]
+
+    def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns what is told when the op has run."""
+        op, device, _, _, runner, *_ = self._shared
+        if runner is None:
+            return []
+        _, last, now, where, _, _, seconds, level, more = note
+        place = place_of(where)
+        events: list[Event] = []
+        if self.memory is not None:
+            numbers = [last - 1] if len(self._outputs) == 1 else more[1]
+            in_use, pool = level
+            for spec, number in zip(self._outputs, numbers, strict=True):
+                if spec.nbytes:
+                    events.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *place))
+        timed = runner.time_of(op, (), (), seconds) if self.lanes is None else (self.lanes[1], "modelled")
+        events.append(_executed((op.type, device.name, self._outputs, *timed, last, now, *place, start)))
+        return events
+
+
+# Copies, and what others tell
+
+
+class CopySubject:
+    """Bytes that go from one device to another."""
+
+    __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "lanes", "memory")
+
+    def __init__(self, source: Device, target: Device, kind: CopyKind, nbytes: int) -> None:
+        """Says what goes where."""
+        self._source, self._target, self._nbytes = source, target, nbytes
+        self._kind: CopyKind = kind
+        self.memory = target.memory if nbytes and kind != "read" and not target.tells_pieces else None
+        self.holder = target.name
+        self.lanes = lanes_of(self.sample)
+
+    @property
+    def sample(self) -> Sequence[Event]:
+        """What every note of it stands for, but for numbers, times and places."""
+        return _sample(self)
+
+    def taken_apart(self) -> tuple[Hashable, Any, Any]:
+        """Returns the way, and the bytes."""
+        way = self._source, self._target, self._kind
+        return way, way, self._nbytes
+
+    @classmethod
+    def put_together(cls, way: tuple[Device, Device, CopyKind], nbytes: int) -> CopySubject:
+        """Returns the copy that was taken apart."""
+        return cls(*way, nbytes)
+
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns the copy, and the memory that it took."""
+        _, last, now, where, _, _, measured, level, _ = note
+        place = place_of(where)
+        source, target, nbytes = self._source, self._target, self._nbytes
+        link = source if target.on_host else target  # a GPU's link is the slow one
+        seconds, modelled = link.copy_time_of(nbytes, measured)
+        copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place, start)
+        if self.memory is None:
+            return [copied]
+        in_use, pool = level
+        return [copied, Allocated(target.name, nbytes, in_use, pool, last, now, *place)]
+
+    events_afterwards = events
+
+
+class EventSubject:
+    """An event that was made elsewhere."""
+
+    __slots__ = ("lanes", "sample")
+    memory, holder = None, ""
+
+    def __init__(self, event: Event) -> None:
+        """Keeps the event."""
+        self.sample = [event]
+        self.lanes = lanes_of(self.sample)
+
+    def taken_apart(self) -> tuple[Hashable, Any, Any]:
+        """Returns the event: it has nothing more."""
+        return id(self), self.sample[0], None
+
+    @classmethod
+    def put_together(cls, event: Event, rest: None) -> EventSubject:
+        """Returns the subject of an event."""
+        return cls(event)
+
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns the event."""
+        return self.sample if start is None else [cast("Any", event)._replace(start=start) for event in self.sample]
+
+    events_afterwards = events
+
+
+Place: TypeAlias = "tuple[Site, str | None, int | None, str, str]"
+_PLACES: dict[int, tuple[Where, Place]] = {}
+_REMEMBERED = 4096
+
+
+def place_of(where: Where) -> Place:
+    """Returns what stands last in every event: site, graph node, replica, phase, layer."""
+    entry = _PLACES.get(id(where))
+    if entry is None or entry[0] is not where:
+        if len(_PLACES) >= _REMEMBERED:
+            _PLACES.clear()
+        entry = _PLACES[id(where)] = where, (site_of(where), *where[2][:4])
+    return entry[1]

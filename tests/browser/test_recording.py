@@ -179,6 +179,40 @@ def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_l
     assert "タイムライン" == lab.page.locator(f"{VIEW} [role=tab]").first.inner_text()
 
 
+def by_key(lab: Lab) -> None:
+    lab.page.locator(".nbtf-row[data-device='GPU:1']").focus()
+    lab.page.keyboard.press("Enter")
+
+
+def by_column(lab: Lab) -> None:
+    row = lab.page.locator(".nbtf-row[data-device='GPU:1'] .nbtf-beats")
+    sides = row.bounding_box()
+    assert sides is not None
+    row.dblclick(position={"x": sides["width"] - 2, "y": 8})
+
+
+def by_button(lab: Lab) -> None:
+    lab.page.locator(".nbtf-open").click()
+
+
+@pytest.mark.parametrize("choose", [by_key, by_column, by_button], ids=["Enter", "column", "button"])
+def test_docked_view_opens_the_recording_of_the_cell(
+    new_lab: Callable[..., Lab], choose: Callable[[Lab], None]
+) -> None:
+    lab = new_lab(viewport={"width": 1366, "height": 900})
+    lab.open(START, "%devices --live", STEP.replace("\nrecord", ""))
+    lab.run(0, 1, 2)
+    lab.page.locator(".nbtf-panel .nbtf-open:enabled").wait_for()
+
+    choose(lab)
+    wait_for_view(lab)
+
+    title = lab.page.locator(".lm-DockPanel-tabBar .lm-mod-current .lm-TabBar-tabLabel")
+    assert "Timeline: cell 3" == title.first.inner_text()
+    assert (choose is by_button) == ("GPU:1" != lab.page.evaluate("() => document.activeElement.ariaLabel"))
+    assert [] == lab.axe(".nbtf-opened")
+
+
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_axe_finds_nothing(new_lab: Callable[..., Lab], theme: str) -> None:
     lab = new_lab()

@@ -31,13 +31,13 @@ export function makeDeviceRows(ui) {
 function beat(self, state) {
   const now = new Map((state.devices || []).map((device) => [device.name, { work: device.work || 0, phases: device.phases || [], copied: copiedBy(state, device.name) }]));
   const before = self.before;
-  self.before = { rev: state.rev, heard: state.heard, now };
+  self.before = { rev: state.rev, heard: state.heard, wall: state.wall, now };
   if (!before || state.heard < before.heard) return void self.beats.clear(); // a new kernel counts anew
   if (state.heard === before.heard && !state.busy) return;
   for (const [name, { work, phases, copied }] of now) {
     const last = before.now.get(name) || { work: 0, copied: 0 };
     const columns = self.beats.get(name) || [];
-    columns.push([byPhase(Math.max(0, work - last.work), phases), copied - last.copied >= SMALL_COPY ? 1 : 0]);
+    columns.push([byPhase(Math.max(0, work - last.work), phases), copied - last.copied >= SMALL_COPY ? 1 : 0, [before.wall, state.wall]]);
     self.beats.set(name, columns.slice(-MOST_COLUMNS));
   }
 }
@@ -92,8 +92,10 @@ function makeDeviceRow(self, { name, device }) {
     self.chosen = name;
     self.ui.changed();
   };
-  const beats = s("svg", { class: "nbtf-beats", height: BEAT_HEIGHT, "aria-hidden": "true" }, ...parts.phases, parts.copies);
-  const row = h("div", { class: "nbtf-row", role: "option", tabindex: "-1", "data-device": name, "data-kind": device.kind, onclick: choose, onfocus: choose },
+  const open = (event) => event.key === "Enter" && self.ui.open(name);
+  const openColumn = ({ offsetX }) => self.ui.open(name, columnAt(self.beats.get(name) || [], beats.clientWidth, offsetX)?.[2]);
+  const beats = s("svg", { ondblclick: openColumn, class: "nbtf-beats", height: BEAT_HEIGHT, "aria-hidden": "true" }, ...parts.phases, parts.copies);
+  const row = h("div", { class: "nbtf-row", role: "option", tabindex: "-1", "data-device": name, "data-kind": device.kind, onclick: choose, onfocus: choose, onkeydown: open },
     h("span", { class: "nbtf-row-name" }, name), parts.op, parts.amount, beats,
     h("span", { class: "nbtf-row-bar" }, parts.pool, parts.used), parts.share, parts.traffic);
   return Object.assign(row, { nbtf: parts });
@@ -146,6 +148,11 @@ function drawBeats(parts, columns, show) {
     });
   });
   [...parts.phases, parts.copies].forEach((path, at) => attr(path, "d", paths[at] || null));
+}
+
+// The column at some pixels from the left.
+function columnAt(columns, width, x) {
+  return columns.at(-1 - Math.floor((width - x) / COLUMN_WIDTH));
 }
 
 function traffic(copies, name) {

@@ -33,7 +33,7 @@ async function move(self) {
 }
 
 // {shell, Widget: the class of all its widgets, notebook: the one that holds the view}; null where there is no shell.
-async function findShell(model, el) {
+export async function findShell(model, el) {
   try {
     const { views } = await model.widget_manager.get_model(model.get("ident"));
     for (const promise of Object.values(views || {})) {

@@ -9,9 +9,10 @@
 //    say?(state, position, kind, badge), the sentence of the status line; kind is that of the badge, badge its text
 //    dispose?()}               stops what create started
 // Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
-// `ui` is {chosen, changed(), docked(), go(i), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
+// `ui` is {chosen, changed(), docked(), go(i), open(), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
 // asks for a redraw; `docked()` tells whether the view stands in a panel; `go(i)` shows step i; `still()` is true with reduced motion; `width()` is
 // "narrow" (below 640 px), "medium" or "wide" (from 880 px), `narrow()` tells whether it is the first.
+// `open(device, times)` opens the recording of a cell, at what a device did between two times in seconds; both may be left out.
 // The root element carries `data-width`, `data-mode` ("live" or "replay") and `data-dock` ("right" or "down", in a panel) for CSS.
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
@@ -27,6 +28,7 @@
 
 import { dock } from "./dock.js";
 import { attr, clock, h, keepKey, put } from "./dom.js";
+import { openRecording } from "./opened.js";
 import { replay } from "./replay.js";
 import { table } from "./table.js";
 import { WORDS, fill, translated, useWords } from "./words.js";
@@ -72,7 +74,7 @@ function askForWords(model, words) {
 function start({ model, el }, kind, words) {
   useWords(words);
   const view = Object.create(kind);
-  const self = { model, view, held: null, tables: false, raf: 0, said: 0, tabled: 0, heardFrom: 0 };
+  const self = { model, el, view, held: null, tables: false, raf: 0, said: 0, tabled: 0, heardFrom: 0 };
   const motion = matchMedia("(prefers-reduced-motion: reduce)");
   self.latest = () => self.held || model.get("state") || {};
   self.dirty = () => (self.raf ||= requestAnimationFrame(() => draw(self)));
@@ -82,6 +84,7 @@ function start({ model, el }, kind, words) {
   el.replaceChildren(self.parts.root);
   view.create(self.parts.body, {
     chosen: {}, changed: self.dirty, docked: () => Boolean(self.parts.root.dataset.dock), go: (i) => (self.player.stop(), self.player.go(i)), still: () => motion.matches,
+    open: (device, times) => send(model, { kind: "open", device, times }),
     width: () => self.parts.root.dataset.width, narrow: () => self.parts.root.dataset.width === "narrow",
   });
   self.dock = dock({ model, el, root: self.parts.root, changed: () => (titled(self), self.dirty()) });
@@ -116,14 +119,15 @@ function build(self) {
     self.scope = scope.value;
     send(self.model, { kind: "scope", name: scope.value });
   } }, Object.entries(names).map(([value, name]) => h("option", { value }, name)));
+  const open = h("button", { type: "button", class: "nbtf-open", title: WORDS.recording.openHint, onclick: () => send(self.model, { kind: "open" }) }, WORDS.recording.open);
   const body = h("div", { class: "nbtf-body" });
   const tables = h("div", { class: "nbtf-tables" });
   const status = h("span", { class: "nbtf-status", role: "status" });
   const title = h("span", { class: "nbtf-title" }, view.title);
-  const head = h("div", { class: "nbtf-head" }, title, badge, total, scope, pause, tabular);
+  const head = h("div", { class: "nbtf-head" }, title, badge, total, scope, pause, tabular, open);
   const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
     head, player.bar, player.line, body, tables, status);
-  return { root, title, badge, total, scope, pause, tabular, body, tables, status };
+  return { root, title, badge, total, scope, pause, tabular, open, body, tables, status };
 }
 
 function watch(self, motion) {
@@ -134,6 +138,7 @@ function watch(self, motion) {
     self.dock.heard();
     self.dirty();
   };
+  const opened = (content) => content.kind === "opened" && openRecording({ model, el: self.el, root: parts.root }, content);
   // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
   self.heardFrom = Math.min(Date.now(), (model.get("state")?.wall || 0) * 1000);
   const width = new ResizeObserver(() => {
@@ -148,6 +153,7 @@ function watch(self, motion) {
   width.observe(parts.root);
   model.on("change:state", fresh);
   model.on("msg:custom", self.dock.heard);
+  model.on("msg:custom", opened);
   document.addEventListener("visibilitychange", self.dirty);
   motion.addEventListener("change", self.dirty);
   const counted = countFrames();
@@ -162,6 +168,7 @@ function watch(self, motion) {
     cancelAnimationFrame(self.raf);
     model.off("change:state", fresh);
     model.off("msg:custom", self.dock.heard);
+    model.off("msg:custom", opened);
     document.removeEventListener("visibilitychange", self.dirty);
     motion.removeEventListener("change", self.dirty);
     counted();
@@ -227,6 +234,7 @@ function showBadge(self) {
   attr(parts.badge, "data-state", kind);
   parts.root.classList.toggle("nbtf-stale", stale && player.position === null);
   parts.scope.disabled = stale || Boolean(newest.ended) || player.position !== null;
+  parts.open.disabled = stale || !newest.ops;
   speak(self, kind);
 }
 

@@ -75,7 +75,7 @@ async function programFor(model, asker) {
       sheet.textContent = style;
       document.head.append(sheet);
       RECORDINGS.programs.set(name, program);
-      program.speak(words);
+      program.speakIn(words);
     }
   }
   return RECORDINGS.programs.get(name);

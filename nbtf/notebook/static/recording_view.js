@@ -9,7 +9,7 @@ const LOOK_EVERY = 1000; // milliseconds between two looks whether the kernel is
 let language = "en";
 
 // Takes the words of a language, or the English ones.
-export function speak(words) {
+export function speakIn(words) {
   language = words?.lang ?? "en";
   useWords(words);
 }
@@ -17,10 +17,11 @@ export function speak(words) {
 // `asker` asks the kernel, and knows whether it is there (see recording_loader.js).
 export function showRecording(still, scene, asker) {
   const taken = Date.now() / 1000;
+  const focus = JSON.parse(still.dataset.nbtfFocus || "null");
   const note = h("p", { class: "nbtf-note", role: "status" });
   const root = h("div", { class: "nbtf-recording", lang: language, onkeydown: keepKey });
   const say = () => put(note, asker.live() ? "" : fill(WORDS.recording.asOf, { time: clock(taken) }));
   still.replaceWith(root);
-  showScene(root, scene).append(note);
+  showScene(root, scene, focus).append(note);
   const watch = setInterval(() => (say(), asker.live() || clearInterval(watch)), LOOK_EVERY);
 }

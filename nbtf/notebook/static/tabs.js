@@ -1,7 +1,8 @@
 // Which views of a scene does a reader see, in a saved page or in a notebook? A tab for each; to add one, add it to the list.
 //
 // A view is {name, title(), create(root, data, ui)}: `name` is that of its data in the scene; `create` builds it in `root` and
-// returns {draw(width)}, which brings it up to date. `ui.changed()` asks for that, before the next frame.
+// returns {draw(width), focus?(what)}: `draw` brings it up to date, `focus` shows {device, span} of the clock. `ui.changed()` asks
+// for a `draw`, before the next frame.
 
 import { attr, h, newName, rove } from "./dom.js";
 import { planeView } from "./plane_view.js";
@@ -10,7 +11,7 @@ import { timelineView } from "./timeline_view.js";
 const SCENE_VIEWS = [timelineView, planeView];
 
 // Shows a scene's views in an element, instead of what was there; returns theirs.
-export function showScene(main, scene) {
+export function showScene(main, scene, focus = null) {
   const ui = { changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
   const views = SCENE_VIEWS.filter(({ name }) => scene[name]);
   const panels = views.map((view) => tabPanel(view, scene[view.name], ui));
@@ -33,6 +34,7 @@ export function showScene(main, scene) {
   main.replaceChildren(root);
   rove(row, '[role="tab"]')();
   show(0);
+  if (focus) panels[0].view.focus?.(focus);
   new ResizeObserver(ui.changed).observe(root);
   return root;
 }

@@ -177,6 +177,13 @@ class TimelineView {
     this.setWindow(0, this.scene.seconds);
   }
 
+  // Shows what a device did in a part of the time, or in all of it, and goes to its lane.
+  focus({ device, span }) {
+    const lane = this.scene.lanes.find(({ name }) => name === device);
+    if (span) this.setWindow(span[0] - PAN * (span[1] - span[0]), span[1] + PAN * (span[1] - span[0]));
+    if (lane) this.lanes[lane.number].focus();
+  }
+
   // A window as wide as it is asked for, moved into the scene.
   setWindow(from, to) {
     const wide = Math.min(to - from, this.scene.seconds);

@@ -25,6 +25,9 @@ from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.treemap import treemap
 
 VIEWS = "plane", "stacked", "treemap"
+MOST_EVENTS = 300_000
+"""Of a session that is gone through for what was where before a cell: three seconds of work."""
+
 _SECONDS = 1.0
 """How long a search for names may take."""
 
@@ -201,6 +204,32 @@ def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
         return []
     histories = [_history_of(session, name) for name, _ in steps_by_device(session).most_common()]
     return [memory_data(history, fits, code_line=session.code_line) for history, fits in histories]
+
+
+def memory_scenes_of_run(session: Session, run: runtime.Scene) -> list[dict[str, Any]]:
+    """Returns what a page needs to draw the memory of each device in a run of a cell, as `memory_scenes` does.
+
+    Where the first events of the session are no longer kept there is none: nobody knows what was where.
+
+    Args:
+      session: that heard it.
+      run: on the machine of today.
+    """
+    if session.recorder.snapshot(0).heard > MOST_EVENTS:
+        return []
+    events, is_first = _events(session)
+    earlier = [event for event in events if event.seq < run.first]
+    here = tuple(event for event in events if run.has(event))
+    scenes: list[dict[str, Any]] = []
+    for name, _ in _devices(here).most_common():
+        short = runtime.short_name(name)
+        replay = runtime.MemoryReplay(name, session.recording.regions_before(short) if is_first else ())
+        for event in earlier:
+            replay.take(event)
+        names = _names_on(session, short) if run == session.recorder.scenes[-1] else None
+        history = MemoryHistory(name, _limit(events, name), here, replay.regions(), names)
+        scenes.append(memory_data(history, code_line=session.code_line))
+    return scenes
 
 
 def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None]:

@@ -62,7 +62,7 @@ class RecordingAnswers:
 def program_data(language: str) -> Scene:
     """Returns the program of the view, its style, and its words for a page in some language."""
     modules = esm.in_order(PROGRAM, PROGRAM)
-    script = f"{esm.joined(modules)}\nexport {{ showRecording, speak }};\n"
+    script = f"{esm.joined(modules)}\nexport {{ showRecording, speakIn }};\n"
     words = catalogue.translation(catalogue.asked_for() or language, catalogue.sections_in(script))
     return {"script": script, "style": esm.joined_styles(["frame", *modules]), "words": words}
 

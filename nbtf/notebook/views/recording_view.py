@@ -20,6 +20,7 @@ from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm, widgets
+from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
 from nbtf.notebook.views.page import CodeLine
 from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, parts_of, program_data
 
@@ -27,6 +28,9 @@ MOST_VIEWS = 32
 """Recordings of a session that are answered about; older ones stay as their pages have them."""
 
 LOADER = "recording_loader"
+
+Record = runtime.Recording | runtime.Snapshot | CellRecording
+"""What has ops and copies, and knows of memory."""
 
 
 class RecordingView(widgets.anywidget.AnyWidget):
@@ -57,7 +61,7 @@ class RecordingView(widgets.anywidget.AnyWidget):
     about: Any = widgets.traitlets.Unicode().tag(sync=True)
     """What the picture says, in words."""
 
-    def __init__(self, record: runtime.Recording | runtime.Snapshot) -> None:
+    def __init__(self, record: Record) -> None:
         """Shows what was recorded until now."""
         self.record = record
         code_line = _code_line()
@@ -76,10 +80,10 @@ class RecordingView(widgets.anywidget.AnyWidget):
         """Returns how much was taken down."""
         return in_words(self._answers.snapshot)
 
-    def shows(self, record: runtime.Recording | runtime.Snapshot) -> bool:
+    def shows(self, record: Record) -> bool:
         """Tells whether this is the view of a recording, all of it, and answers."""
-        heard = record.heard if isinstance(record, runtime.Snapshot) else record.snapshot(0).heard
-        return self.record is record and heard == self._answers.snapshot.heard and self.comm is not None
+        is_same = record is self.record or (isinstance(record, CellRecording) and record == self.record)
+        return is_same and self.comm is not None and _heard(record) == self._answers.snapshot.heard
 
     def _address(self) -> str:
         """Returns the picture as an address, where an output is a document of its own and has no other."""
@@ -117,7 +121,7 @@ _VIEWS: WeakKeyDictionary[Session, list[RecordingView]] = WeakKeyDictionary()
 """What each session has shown of late, the newest last."""
 
 
-def view_of(record: runtime.Recording | runtime.Snapshot, session: Session) -> RecordingView:
+def view_of(record: Record, session: Session) -> RecordingView:
     """Returns the view of a recording, the same one while its session has not shown many others since.
 
     Raises:
@@ -131,17 +135,45 @@ def view_of(record: runtime.Recording | runtime.Snapshot, session: Session) -> R
     return shown
 
 
+def open_cell(session: Session, device: str = "", times: Span | None = None) -> dict[str, Any] | None:
+    """Makes the view of a run of a cell, for a page that opens it.
+
+    Args:
+      session: that heard it.
+      device: that the reader has chosen, a short name; empty for none.
+      times: of which the reader wants to see more, in seconds since the epoch.
+
+    Returns:
+      What a live view tells its page (see `View._hear`); None where nothing ran.
+    """
+    record = cell_recording(session, times)
+    if record is None:
+        return None
+    view = view_of(record, session)
+    span = record.span(device, times) if times is not None else None
+    return {"kind": "opened", "ident": view.ident, "cell": record.run.cell, "device": device, "span": span}
+
+
 def bundle_of(picture: Picture, name: str) -> dict[str, str]:
     """Returns a still picture for front ends; as HTML it has a name, by which the page's program finds it."""
     named = to_html(picture).replace("<img ", f"<img data-nbtf-recording='{name}' ", 1)
     return {"image/svg+xml": to_svg(picture), "text/html": named}
 
 
-def _facts(record: runtime.Recording | runtime.Snapshot, code_line: CodeLine) -> tuple[runtime.Snapshot, Memory]:
+def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memory]:
     """Returns the events of a recording, and what tells the memory of its devices."""
+    if isinstance(record, runtime.Snapshot):
+        return record, list
+    if isinstance(record, CellRecording):
+        return record.snapshot(), record.memory
+    return record.snapshot(), partial(memory_scenes, record, code_line)
+
+
+def _heard(record: Record) -> int:
+    """Returns how many events a recording has by now."""
     if isinstance(record, runtime.Recording):
-        return record.snapshot(), partial(memory_scenes, record, code_line)
-    return record, list
+        return record.snapshot(0).heard
+    return (record if isinstance(record, runtime.Snapshot) else record.snapshot()).heard
 
 
 def in_words(snapshot: runtime.Snapshot) -> str:

@@ -114,7 +114,13 @@ class View(anywidget.AnyWidget):
         say(MISSING)
 
     def _heard(self, _: Any, content: Any, __: Any) -> None:
-        """Takes a message of a front end; it comes late, or on another thread."""
+        """Takes a message of a front end; it comes late, or on another thread.
+
+        `{kind: "open", device, times}` asks for the recording of a cell: of the last that ran something, or of the one
+        that ran at `times`, two moments of the kernel's clock in seconds (as `wall` of a state), with what `device` did
+        then. Both may be left out. The answer is `{kind: "opened", ident, cell, device, span}`: the page shows the
+        model `ident` (see `static/opened.js`).
+        """
         match content:
             case {"kind": "view", "n": 1 | -1 as more}:
                 self._pump.report(self, more)
@@ -124,8 +130,23 @@ class View(anywidget.AnyWidget):
                 self._speak(name)
             case {"kind": "scope", "name": str(name)} if name in scopes.SCOPES:
                 self._pump.choose(self, name)
+            case {"kind": "open", **place}:
+                self._open(place)
             case _:
                 pass
+
+    def _open(self, place: dict[str, Any]) -> None:
+        """Has the page show the recording of a cell."""
+        from nbtf.notebook.views.recording_view import open_cell  # late: it is a view itself
+
+        match place:
+            case {"times": [int() | float() as begin, int() | float() as end]}:
+                times = float(begin), float(end)
+            case _:
+                times = None
+        opened = open_cell(self.session, str(place.get("device") or ""), times)
+        if opened is not None:
+            getattr(self, "send")(opened)  # noqa: B009  # ipywidgets does not type it
 
     def _speak(self, name: str) -> None:
         """Takes along the words of a language that a front end has asked for."""

@@ -112,7 +112,7 @@ def test_page_is_sent_the_program_and_the_scene(live: Shell, sent: list[Message]
 
     program, scene = ask(view, sent, what="program", language="en"), ask(view, sent, what="scene")
 
-    assert re.search(r"^export \{ showRecording, speak \};$", program["script"], re.MULTILINE)
+    assert re.search(r"^export \{ showRecording, speakIn \};$", program["script"], re.MULTILINE)
     assert ".nbtf-recording" in program["style"]
     assert None is program["words"]
     assert {"timeline", "memory"} <= scene.keys()
@@ -242,6 +242,37 @@ def test_unloading_takes_the_pictures_away(live: Shell) -> None:
     live.run("%unload_ext nbtf")
 
     assert {TEXT} == bundle(live, "record").keys()
+
+
+@pytest.mark.parametrize(
+    ("place", "span"),
+    [({}, False), ({"device": "GPU:1", "times": [0, 1e12]}, True), ({"device": 3, "times": ["x"]}, False)],
+    ids=["cell", "moment", "nonsense"],
+)
+def test_live_view_opens_the_recording_of_a_cell(
+    live: Shell, sent: list[Message], place: dict[str, Any], span: bool
+) -> None:
+    widget = live.run("tf.notebook.DeviceMap()").result
+    sent.clear()
+    widget._handle_custom_msg({"kind": "open", **place}, [])
+
+    (opened,) = [data["content"] for data, _ in sent if data.get("method") == "custom"]
+    view = recording_view._VIEWS[SESSIONS[live.ip]][-1]
+    assert ("opened", view.ident, "cell 1", span) == (
+        opened["kind"],
+        opened["ident"],
+        opened["cell"],
+        opened["span"] is not None,
+    )
+    assert "GPU:1" == ask(view, sent, what="scene")["memory"][0]["name"]
+
+
+def test_live_view_opens_nothing_where_nothing_ran(shell: Shell, sent: list[Message]) -> None:
+    widget = shell.run("tf.notebook.DeviceMap()").result
+    sent.clear()
+    widget._handle_custom_msg({"kind": "open"}, [])
+
+    assert [] == sent
 
 
 @pytest.mark.parametrize("part", ["loader", "program"])

@@ -8,22 +8,16 @@ are called again on the tensors meant; if it asks what they are, the trial fails
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from nbtf._graph.graph import SymbolicGraph
-from nbtf._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
-from nbtf._graph.operation import PLACEHOLDER, Operation, flat
+from nbtf._graph.lengths import LengthsShape
+from nbtf._graph.operation import flat
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.elementwise import AddV2
+from nbtf._graph.trace import Trace, lengths_of
 from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.shape import shape
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.changes import Change, block
-from nbtf._shapes import TensorShape
 from nbtf._types import DType
-
-_ELEMENTWISE = broadcast(AddV2).__code__
-"""The rule that all elementwise ops have for the shape of their result."""
 
 
 class Called(NamedTuple):
@@ -36,15 +30,17 @@ class Called(NamedTuple):
     outputs: list[GraphTensor]
 
 
-class GradientTrace(SymbolicGraph):
-    """A graph that notes the ops called, and in which unknown lengths are told from each other."""
+class GradientTrace(Trace):
+    """A trace that notes the ops called."""
 
     def __init__(self) -> None:
         """Starts with nothing."""
         super().__init__()
         self.calls: list[Called] = []
 
-    def given(self, dims: Sequence[int | None] | None, dtype: DType, like: Sequence[Any] | None = None) -> GraphTensor:
+    def stand_in(
+        self, dims: Sequence[int | None] | None, dtype: DType, like: Sequence[Any] | None = None
+    ) -> GraphTensor:
         """Returns a tensor that stands for one of another graph.
 
         Args:
@@ -52,86 +48,25 @@ class GradientTrace(SymbolicGraph):
           dtype: the type of its elements.
           like: lengths that it shares with others, where that is known.
         """
-        (tensor,) = self.add_source(PLACEHOLDER, "given", {}, [(TensorShape(dims), dtype)]).outputs
-        if like is not None and dims is not None:
-            mine = lengths_of(tensor)
-            assert mine is not None
-            tensor._shape = LengthsShape([a if b is None else b for a, b in zip(mine, like, strict=True)])
+        tensor = self.placeholder(dims, dtype)
+        lengths = lengths_of(tensor)
+        if like is not None and lengths is not None:
+            tensor._shape = LengthsShape([a if b is None else b for a, b in zip(lengths, like, strict=True)])
         return tensor
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Notes a call down, and makes its node."""
         if not all([value.__class__ is GraphTensor for value in flat(inputs)]):
             inputs = op.convert(inputs)
-        attrs = {key: self._handed_on(value) for key, value in attrs.items()}
+        attrs = {key: self._as_tensors(value) for key, value in attrs.items()}
         result = super().add(op, inputs, attrs, name)
-        outputs = result if op.many else [result]
-        if is_elementwise(op):
-            _share(outputs[0], broadcast_lengths([lengths_of(one) for one in flat(inputs)]))
-        self.calls.append(Called(op, inputs, attrs, name, outputs))
+        self.calls.append(Called(op, inputs, attrs, name, result if op.many else [result]))
         return result
 
     @block
     def name_scope(self, name: str | None) -> Change[str]:
         """Gives a name as it came: what is free, and what stands in front, the graph says that the op is added to."""
         return self._changed("tf.name_scope", self._around, name or "")
-
-    def _handed_on(self, value: Any) -> Any:
-        """Returns an attribute with tensors in the place of unknown lengths."""
-        if not isinstance(value, tuple | list | TensorShape):
-            return self._length(value)
-        parts = list(cast("list[Any]", value))
-        unknown = [one for one in parts if isinstance(one, UnknownLength)]
-        if not unknown:
-            return cast("Any", value)
-        owner = unknown[0].tensor
-        if parts == list(lengths_of(owner) or ()):
-            return shape(owner)
-        return [self._length(one) for one in parts]
-
-    def _length(self, value: Any) -> Any:
-        if not isinstance(value, UnknownLength):
-            return value
-        lengths: Any = shape(value.tensor)
-        return lengths[value.axis]
-
-    def constant(self, array: Any, dtype: DType) -> GraphTensor:
-        """Returns a constant."""
-        tensor = super().constant(array, dtype)
-        _tell_apart(tensor)
-        return tensor
-
-    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
-        node = super()._made(record, *arguments, **more)
-        for tensor in node.outputs:
-            _tell_apart(tensor)
-        return node
-
-
-def _tell_apart(tensor: GraphTensor) -> None:
-    dims = tensor._shape.dims
-    if dims is not None:
-        dims = [UnknownLength(tensor, axis) if n is None else n for axis, n in enumerate(dims)]
-    tensor._shape = LengthsShape(dims)
-
-
-def _share(tensor: GraphTensor, lengths: Sequence[Any] | None) -> None:
-    mine = lengths_of(tensor)
-    if lengths is not None and mine is not None:
-        tensor._shape = LengthsShape(
-            [own if known is None else known for own, known in zip(mine, lengths, strict=True)]
-        )
-
-
-def is_elementwise(record: Any) -> bool:
-    """Tells whether the inputs of an op are broadcast against each other."""
-    return getattr(record._infer, "__code__", None) is _ELEMENTWISE
-
-
-def lengths_of(tensor: GraphTensor) -> Sequence[Any] | None:
-    """Returns the lengths of a tensor of a trial; None if not even their number is known."""
-    shape = tensor._shape
-    return shape.lengths if isinstance(shape, LengthsShape) else shape.dims
 
 
 def repeated(calls: Sequence[Called], known: dict[GraphTensor, GraphTensor], graph: SymbolicGraph) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
-from nbtf._graph.gradient_trace import Called, GradientTrace, is_elementwise, lengths_of, meant_by, needed, repeated
+from nbtf._graph.gradient_trace import Called, GradientTrace, meant_by, needed, repeated
 from nbtf._graph.lengths import NotKnownError, broadcast_lengths
 from nbtf._graph.operation import Operation, flat
 from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.trace import is_elementwise, lengths_of
 from nbtf._ops.coordinates import scatter_nd
 from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.op import Op
@@ -104,12 +105,12 @@ def _tried(node: Operation, grads: Sequence[Any], wanted: Sequence[bool]) -> _Kn
     trial = GradientTrace()
     record: Op = node.record
     with trial.as_default():
-        inputs = {one: trial.given(one._shape.dims, one._dtype) for one in _distinct(node)}
+        inputs = {one: trial.stand_in(one._shape.dims, one._dtype) for one in _distinct(node)}
         shared = broadcast_lengths([lengths_of(one) for one in inputs.values()]) if is_elementwise(record) else None
         attrs = {**node.attrs, **{name: inputs[one] for name, one in unknown_attrs(node).items()}}
-        outputs = [trial.given(one._shape.dims, one._dtype, shared) for one in node.outputs]
+        outputs = [trial.stand_in(one._shape.dims, one._dtype, shared) for one in node.outputs]
         arrived = [
-            None if grad is None else trial.given(one._shape.dims, grad._dtype, lengths_of(stands))
+            None if grad is None else trial.stand_in(one._shape.dims, grad._dtype, lengths_of(stands))
             for grad, one, stands in zip(grads, node.outputs, outputs, strict=True)
         ]
         arguments = [

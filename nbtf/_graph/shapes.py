@@ -36,7 +36,7 @@ def outputs_of(op: Op, arguments: Sequence[Any], attrs: dict[str, Any], unknown:
     except InvalidArgumentError as error:
         raise TypeError(_disagreement(op, arguments) or error.message) from None
     known = {name: lengths_of_attr(attrs[name]) if name in unknown else value for name, value in attrs.items()}
-    specs = [_specs(value) if value.__class__ is list else _spec(value) for value in arguments]
+    specs = [list(map(spec_of, value)) if value.__class__ is list else spec_of(value) for value in arguments]
     try:
         shapes = op.shapes(specs, known, bool(unknown))
     except _UNDECIDED:
@@ -73,11 +73,8 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
     return None
 
 
-def _specs(tensors: Sequence[Any]) -> list[Spec]:
-    return [_spec(tensor) for tensor in tensors]
-
-
-def _spec(tensor: GraphTensor) -> Spec:
+def spec_of(tensor: GraphTensor) -> Spec:
+    """Returns what is known of a tensor; its `shape` is None where not even the rank is."""
     dims: Any = tensor._shape._dims  # of a variable's own output those of its value
     return Spec(dims, tensor._dtype)
 

@@ -38,6 +38,9 @@ class GraphTensor:
         "value_index",
     )
 
+    _device: Any = object()
+    """No device, and not None: an express lane that is closed has that."""
+
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__ = 100
 

@@ -11,7 +11,6 @@ from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
 from nbtf._ops.specs import as_asked
-from nbtf._ops.trial import current_trial
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.conversion import as_tensor
@@ -43,10 +42,11 @@ def set_seed(seed: Any) -> None:
 
 
 def seeds() -> Seeds:
-    """Returns the random state of the current context; inside a trial that of the trial."""
-    trial = current_trial()
-    if trial is not None:
-        return trial.seeds
+    """Returns the random state of the current context; where a function is traced or tried those of the trace."""
+    scope = SCOPE()
+    own = None if scope is None else getattr(scope.graph, "seeds", None)
+    if own is not None:
+        return own
     context = CURRENT.context
     if context.seeds is None:
         with Context._lock:

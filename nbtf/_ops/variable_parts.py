@@ -57,7 +57,7 @@ class VariableParts(Buffer):
         array([1, 8, 9], dtype=int32)
         """
         part = getitem(self, key)
-        part.__dict__["assign"] = partial(self._assign_part, key)
+        object.__setattr__(part, "assign", partial(self._assign_part, key))
         return cast("Part", part)
 
     def _assign_part(self, key: Any, value: TensorLike, name: str | None = None) -> Any:

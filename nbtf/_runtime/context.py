@@ -292,7 +292,7 @@ class Context:
           What the note of the op starts with; None when nobody listens.
         """
         observers = self.observers
-        if observers.functions and observers.telling:
+        if (observers.functions and observers.telling) or (scope is not None and scope.silent):
             return None
         node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
         constants: list[int] | None = None

@@ -151,7 +151,7 @@ class Observers:
         if not self.takers or (self.functions and self.telling):
             return False
         scope = SCOPE()
-        return scope is None or not getattr(scope.graph, "silent", False)
+        return scope is None or not (scope.silent or getattr(scope.graph, "silent", False))
 
     def take(self, note: Note) -> None:
         """Has note takers keep a note, and functions told of what happened after the op had begun."""

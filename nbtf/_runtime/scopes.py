@@ -72,6 +72,8 @@ class Scope:
     """Where that node was placed, and why; ops are placed one by one where this is None."""
     at_once: bool = False
     """Whether ops run at once here though elsewhere they are added to the default graph."""
+    silent: bool = False
+    """Whether nobody is told of what ops do here."""
 
     def __init__(
         self,

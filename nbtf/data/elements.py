@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Device
+from nbtf._graph.trial import is_silent
 from nbtf._ops.op import Op
 from nbtf._ops.ragged import RaggedTensor
 from nbtf._ops.sparse import SparseTensor
 from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
-from nbtf._ops.trial import current_trial
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.copying import copied_to
@@ -71,7 +71,7 @@ def on_host(function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function of the user's where TensorFlow runs the functions of datasets."""
     scope = SCOPE()
     try:
-        set_scope(host_scope() if current_trial() is None else scope)
+        set_scope(host_scope() if not is_silent() else scope)
         return function(*args)
     finally:
         set_scope(scope)
@@ -86,7 +86,7 @@ def mapped(function: Callable[..., Any], element: Any) -> Any:
     """Returns what a function of the user's makes of an element, as an element."""
     scope = SCOPE()
     try:
-        set_scope(host_scope() if current_trial() is None else scope)
+        set_scope(host_scope() if not is_silent() else scope)
         result = function(*element) if isinstance(element, tuple) else function(element)
         return result if result.__class__ is Tensor and result._device is host_device() else _convert_result(result)
     finally:
@@ -134,6 +134,8 @@ def as_element(value: Any) -> Any:
         return value
     tensor = as_tensor(value)
     if tensor is value:  # of a graph
+        if is_silent():
+            return tensor
         raise TypeError(
             f"{value!r} has no value before a session runs: make the dataset of arrays, and feed its elements."
         )

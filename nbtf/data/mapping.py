@@ -12,7 +12,7 @@ from nbtf.data.batching import Listed
 from nbtf.data.elements import as_element, called, is_sequence, leaves, mapped, on_host, wrapped
 from nbtf.data.specs import DatasetSpec, spec_of
 from nbtf.data.stage import Maker, Stage
-from nbtf.data.trying import tried
+from nbtf.data.tracing import result_spec
 from nbtf.errors import InvalidArgumentError, OpError
 
 DEFAULT_CYCLE = 2
@@ -47,7 +47,7 @@ class Mapped(Stage):
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the function returns, found out when somebody asks."""
         if self._spec is None:
-            self._spec = tried(partial(mapped, self._function), self.inputs[0])
+            self._spec = result_spec(partial(mapped, self._function), self.inputs[0])
         return self._spec
 
     def cardinality(self) -> int:
@@ -89,7 +89,7 @@ class _Inner(Stage):
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the inner datasets hold."""
         if self._spec is None:
-            found = tried(partial(dataset_of, self._function), self.inputs[0])
+            found = result_spec(partial(dataset_of, self._function), self.inputs[0])
             self._spec = found.element_spec if isinstance(found, DatasetSpec) else found
         return self._spec
 
@@ -174,7 +174,7 @@ class Scanned(Stage):
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the function returns, found out when somebody asks."""
         if self._spec is None:
-            self._spec = tried(self._first_made, self.inputs[0])
+            self._spec = result_spec(self._first_made, self.inputs[0])
         return self._spec
 
     def cardinality(self) -> int:
@@ -271,7 +271,7 @@ class Grouped(Stage):
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the reduced datasets hold."""
         if self._spec is None:
-            self._spec = tried(self._reduced_alone, self.inputs[0]).element_spec
+            self._spec = result_spec(self._reduced_alone, self.inputs[0]).element_spec
         return self._spec
 
     def _reduced_alone(self, element: Any) -> Any:

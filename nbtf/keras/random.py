@@ -5,12 +5,12 @@ from __future__ import annotations
 import random as _random
 from typing import Any
 
+from nbtf._graph.trial import is_silent
 from nbtf._locks import new_lock
 from nbtf._ops import stateless_random
 from nbtf._ops.comparison import greater_equal, where
 from nbtf._ops.creation import constant, convert_to_tensor
 from nbtf._ops.elementwise import cast
-from nbtf._ops.trial import current_trial
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_whole
 from nbtf.keras.dtypes import standardized
@@ -53,7 +53,7 @@ class SeedGenerator:
         """Returns a seed that was not there before."""
         with _DRAWING:
             state = self.state
-            self._count += current_trial() is None
+            self._count += not is_silent()
         return state
 
     def get_config(self) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from nbtf import nest
+from nbtf._graph.tracing import traced
+from nbtf._graph.trial import host_tensor, trying, uniform_array
 from nbtf._runtime.conversion import NotYetError
 from nbtf._types import as_dtype
-from nbtf.keras import trial
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.naming import auto_name
-from nbtf.keras.operation import History, Node, Operator
+from nbtf.keras.operation import History, Node, Operator, replaced, symbolic_in
 
 _NO_FUNCTION = (
     "A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a "
@@ -129,9 +132,57 @@ class KerasTensor:
     __hash__ = object.__hash__
 
 
+_LENGTHS = ((2, 16), (3, 32))
+"""What stands for an unknown batch and other unknown lengths, twice: what differs then stays unknown."""
+
+
+def outputs_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns what a function gives for symbolic arguments, as symbolic tensors.
+
+    It is traced; where it needs values it is tried with some.
+
+    Args:
+      function: takes tensors.
+      args: arguments, with symbolic tensors in them.
+      kwargs: arguments by name.
+    """
+
+    def call(make: Callable[..., Any]) -> tuple[Any, list[tuple[Any, ...]]]:
+        def argument(tensor: KerasTensor) -> Any:
+            return make(tensor.shape, as_dtype(str(tensor.dtype)))
+
+        outputs = function(*replaced(args, argument), **replaced(kwargs, argument))
+        return outputs, [(tuple(x.shape), as_dtype(x.dtype).name) for x in nest.flatten(outputs)]
+
+    structure, specs = traced(call) or _tried(call, any(None in x.shape for x in symbolic_in((args, kwargs))))
+    return nest.pack_sequence_as(structure, [KerasTensor(shape, dtype) for shape, dtype in specs])
+
+
+def _tried(call: Callable[..., Any], has_unknown: bool) -> tuple[Any, list[tuple[Any, ...]]]:
+    """Returns what a function gives for tensors that have values, and what is known of the results."""
+    with trying():
+        structure, specs = call(_maker(*_LENGTHS[0]))
+    if has_unknown:
+        with trying():
+            _, others = call(_maker(*_LENGTHS[1]))
+        specs = [
+            (tuple([n if n == m else None for n, m in zip(shape, other, strict=True)]), dtype)
+            for (shape, dtype), (other, _) in zip(specs, others, strict=True)
+        ]
+    return structure, specs
+
+
+def _maker(batch: int, length: int) -> Callable[..., Any]:
+    def make(shape: tuple[int | None, ...], dtype: Any) -> Any:
+        lengths = [(length if axis else batch) if n is None else n for axis, n in enumerate(shape)]
+        return host_tensor(uniform_array(dtype, lengths), dtype)
+
+    return make
+
+
 def applied(step: Operator, *args: Any, **kwargs: Any) -> Any:
     """Returns what an operator makes of symbolic tensors."""
-    outputs = trial.outputs_of(step.function, args, kwargs, KerasTensor)
+    outputs = outputs_of(step.function, args, kwargs)
     Node(step, args, kwargs, outputs)
     return outputs
 

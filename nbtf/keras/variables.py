@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbtf._graph.trial import in_earnest
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.creation import convert_to_tensor
 from nbtf._ops.elementwise import cast
-from nbtf._ops.trial import in_earnest
 from nbtf._ops.variable import Variable as TensorVariable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._runtime.scopes import SCOPE

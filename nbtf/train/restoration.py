@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._graph.trial import in_earnest
 from nbtf._ops.trackable import Trackable
-from nbtf._ops.trial import in_earnest
 from nbtf._ops.variable import Variable
 from nbtf._runtime.logger import get_logger
 from nbtf.data.iterators import Iterator

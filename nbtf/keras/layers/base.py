@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from typing import Any
 
 from nbtf import nest
+from nbtf._graph.trial import in_earnest
 from nbtf._ops.trackable import restore_parts
-from nbtf._ops.trial import in_earnest
 from nbtf._runtime.phases import in_layer
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
-from nbtf.keras import naming, regularizers, trial
+from nbtf.keras import naming, regularizers
 from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
 from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
 from nbtf.keras.layers.described import Described
@@ -22,7 +22,7 @@ from nbtf.keras.layers.input_spec import check_inputs, shape_of
 from nbtf.keras.layers.tracking import belongs, changed, tracked
 from nbtf.keras.layers.weights import Weights
 from nbtf.keras.operation import Node
-from nbtf.keras.symbolic import KerasTensor
+from nbtf.keras.symbolic import KerasTensor, outputs_of
 from nbtf.keras.type_guards import is_dict, is_list
 
 _TRAINING = frozenset({"training"})
@@ -156,7 +156,7 @@ class Layer(Described, Weights):
             if _is_shape(shape):
                 return KerasTensor(shape, self.compute_dtype)
             return [KerasTensor(output_shape, self.compute_dtype) for output_shape in shape]
-        return trial.outputs_of(self._run, args, kwargs, KerasTensor)
+        return outputs_of(self._run, args, kwargs)
 
     # Calling
 

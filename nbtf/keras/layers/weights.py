@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._graph.trial import in_earnest
 from nbtf._ops.trackable import Trackable
-from nbtf._ops.trial import in_earnest
 from nbtf.keras import naming
 from nbtf.keras.dtypes import DTypePolicy, standardized
 from nbtf.keras.initializers import get as initializer_of

@@ -9,7 +9,7 @@ from nbtf._ops.elementwise import cast
 from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
-from nbtf.keras import naming, trial
+from nbtf.keras import naming
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -17,7 +17,7 @@ from nbtf.keras.models.functional_config import functional_config, functional_fr
 from nbtf.keras.models.graph import between
 from nbtf.keras.models.model import Model, Trainer
 from nbtf.keras.operation import Node, node_of, replace_symbols
-from nbtf.keras.symbolic import KerasTensor
+from nbtf.keras.symbolic import KerasTensor, outputs_of
 from nbtf.keras.type_guards import is_dict, is_list
 
 __all__ = ["Functional", "functional_from_config"]
@@ -239,7 +239,7 @@ class Functional(Model):
         if all(one.shape == symbol.shape for one, symbol in zip(given, self._inputs, strict=True)):
             made = [KerasTensor(one.shape, one.dtype) for one in self._outputs]
             return nest.pack_sequence_as(self._outputs_structure, made)
-        return trial.outputs_of(self._run, args, kwargs, KerasTensor)
+        return outputs_of(self._run, args, kwargs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results for that of the inputs."""

@@ -1,4 +1,4 @@
-"""Does a function that is only tried leave everything as it was, and do other threads notice nothing?"""
+"""Does a function that is only traced or tried leave everything as it was, and do other threads notice nothing?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
-from nbtf._ops.trial import Trial, trying
+from nbtf._graph.trial import trying
 from nbtf._runtime.context import Context, use_context
 from tests.ops.updates import ROWS, UPDATES
 
@@ -75,7 +75,7 @@ def test_what_a_function_assigns_it_reads_again() -> None:
 
 
 def test_a_variable_that_is_made_in_a_trial_has_its_value() -> None:
-    with trying(Trial()):
+    with trying():
         variable = tf.Variable([1.0, 2.0])
         variable.assign_add([1.0, 1.0])
 
@@ -103,7 +103,7 @@ def test_nobody_hears_of_a_trial_and_no_gpu_holds_anything_of_it() -> None:
         level = memory.level()
         undo = tf.runtime.observe(events.append)
 
-        with trying(Trial()):
+        with trying():
             print(variable.assign_add([1.0, 1.0]).numpy(), value.numpy(), next(iter(dataset)))
 
         undo()

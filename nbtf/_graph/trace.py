@@ -1,0 +1,103 @@
+"""A graph for functions written for tensors that have values: unknown lengths are told from each other in it.
+
+A function may hand a length on to an op, whether it is known or not: it becomes a part of `tf.shape`. If it asks what
+the length is, `NotKnownError` is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
+from nbtf._graph.operation import PLACEHOLDER, Operation, flat
+from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.elementwise import AddV2
+from nbtf._ops.shape import shape
+from nbtf._ops.specs import broadcast
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+
+_ELEMENTWISE = broadcast(AddV2).__code__
+"""The rule that all elementwise ops have for the shape of their result."""
+
+
+class Trace(SymbolicGraph):
+    """A graph in which unknown lengths are told from each other."""
+
+    def placeholder(self, dims: Sequence[int | None] | None, dtype: DType) -> GraphTensor:
+        """Returns a tensor that stands for an argument.
+
+        Args:
+          dims: its lengths, None for each that is not known; None if not even their number is.
+          dtype: the type of its elements.
+        """
+        return self.add_source(PLACEHOLDER, "args", {}, [(TensorShape(dims), dtype)]).outputs[0]
+
+    def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Notes an op down; unknown lengths among its attributes become tensors."""
+        if not all([value.__class__ is GraphTensor for value in flat(inputs)]):
+            inputs = op.convert(inputs)
+        result = super().add(op, inputs, {key: self._as_tensors(value) for key, value in attrs.items()}, name)
+        if is_elementwise(op):
+            operands = [self._own(value) for value in flat(inputs)]
+            _share(result, broadcast_lengths([lengths_of(tensor) for tensor in operands]))
+        return result
+
+    def _as_tensors(self, value: Any) -> Any:
+        """Returns an attribute with tensors in the place of unknown lengths."""
+        if not isinstance(value, tuple | list | TensorShape):
+            return self._length(value)
+        lengths = list(cast("list[Any]", value))
+        unknown = [length for length in lengths if isinstance(length, UnknownLength)]
+        if not unknown:
+            return cast("Any", value)
+        owner = unknown[0].tensor
+        if lengths == list(lengths_of(owner) or ()):
+            return shape(owner)
+        return [self._length(length) for length in lengths]
+
+    def _length(self, value: Any) -> Any:
+        if not isinstance(value, UnknownLength):
+            return value
+        lengths: Any = shape(value.tensor)
+        return lengths[value.axis]
+
+    def constant(self, array: Any, dtype: DType) -> GraphTensor:
+        """Returns a constant."""
+        tensor = super().constant(array, dtype)
+        _tell_apart(tensor)
+        return tensor
+
+    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
+        node = super()._made(record, *arguments, **more)
+        for tensor in node.outputs:
+            _tell_apart(tensor)
+        return node
+
+
+def _tell_apart(tensor: GraphTensor) -> None:
+    dims = tensor._shape.dims
+    if dims is not None:
+        dims = [UnknownLength(tensor, axis) if n is None else n for axis, n in enumerate(dims)]
+    tensor._shape = LengthsShape(dims)
+
+
+def _share(tensor: GraphTensor, lengths: Sequence[Any] | None) -> None:
+    """Gives a tensor the unknown lengths of another one, where they are the same."""
+    before = lengths_of(tensor)
+    if lengths is not None and before is not None:
+        pairs = zip(before, lengths, strict=True)
+        tensor._shape = LengthsShape([length if shared is None else shared for length, shared in pairs])
+
+
+def is_elementwise(record: Any) -> bool:
+    """Tells whether the inputs of an op are broadcast against each other."""
+    return getattr(record._infer, "__code__", None) is _ELEMENTWISE
+
+
+def lengths_of(tensor: GraphTensor) -> Sequence[Any] | None:
+    """Returns the lengths of a tensor of a trace; None if not even their number is known."""
+    shape = tensor._shape
+    return shape.lengths if isinstance(shape, LengthsShape) else shape.dims

@@ -1,0 +1,94 @@
+"""How a function is traced: it is called once with symbolic tensors, nothing runs, and only its own thread notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._graph.operation import PLACEHOLDER
+from nbtf._graph.shapes import spec_of
+from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.trace import Trace
+from nbtf._ops.op import Op
+from nbtf._ops.resource import VarHandleOp
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, set_scope
+from nbtf._runtime.seeds import Seeds
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+
+
+class FunctionTrace(Trace):
+    """A trace of a function of tensors: variables and generators stay as they are, whatever it does to them."""
+
+    silent = True
+    """Whether observers are told of nothing that happens in the scope."""
+
+    def __init__(self) -> None:
+        """Starts with random numbers of its own."""
+        super().__init__()
+        self.seeds = Seeds()
+        self._captures: dict[int, tuple[Tensor, GraphTensor]] = {}
+
+    def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Notes an op down; one on a variable leaves it alone, and gives what has the shape of its result."""
+        if op is VarHandleOp:
+            raise ValueError(
+                "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable "
+                "is only created once or created outside tf.function."
+            )
+        if not op.resource:
+            read = {key: _as_read(value) for key, value in attrs.items()}
+            return super().add(op, inputs, read, name)
+        variable: Any = inputs[0]
+        if op.updates:
+            return variable
+        specs = [Spec(variable.shape._dims, variable.dtype), *[spec_of(self._own(x)) for x in op.convert(inputs)[1:]]]
+        dtypes = op.output_dtypes([spec.dtype for spec in specs], attrs, 1)
+        (dims,) = op.shapes(specs, op.normalised(attrs))
+        return self.placeholder(dims, dtypes[0])
+
+    def _own(self, value: Any) -> Any:
+        """Returns an input as a tensor of this graph; one that has a value already stays where it is."""
+        if value.__class__ is not Tensor:
+            return super()._own(value)
+        if id(value) not in self._captures:
+            node = self.add_source(PLACEHOLDER, "captured", {}, [(value.shape, value.dtype)])
+            self._captures[id(value)] = value, node.outputs[0]
+        return self._captures[id(value)][1]
+
+    def shown_shape(self, shape: TensorShape) -> TensorShape:
+        """Returns a shape as programs know it: None for a length that is not known."""
+        return TensorShape(shape._dims)
+
+
+def _as_read(value: Any) -> Any:
+    """Returns an attribute; of a variable its value, which is not known."""
+    return as_tensor(value) if hasattr(value, "assign_add") else value
+
+
+def traced(call: Callable[[Callable[..., GraphTensor]], Any], scope: Scope | None = None) -> Any:
+    """Returns what can be told of the results of a function without values; None where it needs some.
+
+    Args:
+      call: calls the function, and describes its results; takes what makes an argument of a shape and a dtype.
+      scope: what is open while it is traced.
+    """
+    try:
+        with tracing(scope) as trace:
+            return call(trace.placeholder)
+    except Exception:  # whatever it does with values that are not there
+        return None
+
+
+@contextmanager
+def tracing(scope: Scope | None = None) -> Generator[FunctionTrace]:
+    """Has the ops of a block noted down instead of run, in the scope that is open or in another one."""
+    outer, trace = SCOPE(), FunctionTrace()
+    try:
+        set_scope((scope or outer or EMPTY).with_(graph=trace, tapes=()))
+        yield trace
+    finally:
+        set_scope(outer)

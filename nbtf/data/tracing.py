@@ -1,0 +1,62 @@
+"""What does a function make of elements? It is traced, or tried where it needs values, without leaving a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nbtf._graph.tracing import traced
+from nbtf._graph.trial import trying
+from nbtf._ops.structure import flatten
+from nbtf._shapes import TensorSpec
+from nbtf._types import string
+from nbtf.data.batching import Listed
+from nbtf.data.elements import BARE_HOST
+from nbtf.data.specs import each, of_tries, spec_of, stand_in
+from nbtf.data.stage import Maker, Stage
+
+TRIES = ((2, 0, b"0"), (3, 1, b"1"))
+"""Lengths, numbers and texts of the made-up elements: what differs afterwards is not known before."""
+
+SEVERAL_WORDS = (2, 0, b"1 1,1;1\t1")
+"""The same once more for texts, which a function may cut into any number of pieces."""
+
+
+def result_spec(function: Callable[..., Any], source: Stage) -> Any:
+    """Returns the spec of what a function makes of elements.
+
+    TensorFlow traces the function, and so does this. Where the function needs values it is called with made-up
+    elements, and where it does not like those, with the first real one.
+    """
+    spec = source.spec
+    if all([isinstance(part, TensorSpec) for part in flatten(spec)]):
+        traced_spec = traced(partial(_call, function, spec), BARE_HOST)
+        if traced_spec is not None:
+            return traced_spec
+    with trying(BARE_HOST):
+        return of_tries([spec_of(result) for result in _tries(function, source)])
+
+
+def _call(function: Callable[..., Any], spec: Any, make: Callable[..., Any]) -> Any:
+    def argument(part: Any) -> Any:
+        return make(part.shape._dims, part.dtype)
+
+    return spec_of(function(each(argument, spec)))
+
+
+def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
+    spec = source.spec
+    texts = any(getattr(part, "dtype", None) is string for part in flatten(spec))
+    results: list[Any] = []
+    for number, values in enumerate((*TRIES, SEVERAL_WORDS) if texts else TRIES):
+        try:
+            results.append(function(stand_in(spec, *values, lambda element: Maker.dataset(Listed([element])))))
+        except Exception:
+            if number == 0:
+                return [function(element) for element in source.sample()] or [_refuse()]
+    return results
+
+
+def _refuse() -> Any:
+    raise ValueError("What a function returns can only be told from an element, and the dataset has none.")

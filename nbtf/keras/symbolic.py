@@ -12,7 +12,7 @@ from nbtf._runtime.conversion import NotYetError
 from nbtf._types import as_dtype
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.naming import auto_name
-from nbtf.keras.operation import History, Node, Operator, replaced, symbolic_in
+from nbtf.keras.operation import History, Node, Operator, replace_symbols, symbolic_in
 
 _NO_FUNCTION = (
     "A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a "
@@ -151,7 +151,7 @@ def outputs_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         def argument(tensor: KerasTensor) -> Any:
             return make(tensor.shape, as_dtype(str(tensor.dtype)))
 
-        outputs = function(*replaced(args, argument), **replaced(kwargs, argument))
+        outputs = function(*replace_symbols(args, argument), **replace_symbols(kwargs, argument))
         return outputs, [(tuple(x.shape), as_dtype(x.dtype).name) for x in nest.flatten(outputs)]
 
     structure, specs = traced(call) or _tried(call, any(None in x.shape for x in symbolic_in((args, kwargs))))

@@ -9,14 +9,17 @@
 //   {mark: "group", marks, title}
 // and a picture is {width, height, title, marks}. A `data` of a mark becomes data-* attributes of its element.
 
-import { newName, s } from "./dom.js";
+import { attr, newName, s } from "./dom.js";
 import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 const HEAD = 6;
+const MOST_MARKS = 2000; // of which each has an element of its own
 const MONO_LETTER = 0.6;
 const BOLD_LETTERS = 1.05;
+
+const DRAWN = new WeakMap(); // svg -> its marks, with their elements
 
 const MARKS = { rectangle: rectangleElements, boxes: boxesElements, line: lineElements, path: pathElements, text: textElements, group: groupElements };
 
@@ -78,13 +81,41 @@ export function drawing() {
   return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": newName() });
 }
 
-// Draws a picture into what `drawing` made, instead of what was there; a `clear` one lies over another.
+// Draws a picture into what `drawing` made; a `clear` one lies over another. Marks that were in the picture before keep
+// their elements.
 export function drawPicture(svg, picture) {
   const { width, height, marks } = picture;
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, value);
-  const hatch = svg.dataset.hatch;
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) attr(svg, name, value);
+  const { hatch } = svg.dataset;
+  if (!DRAWN.has(svg)) svg.append(hatchOf(hatch));
   const paper = picture.clear ? [] : [rectangle(0, 0, width, height, "paper")];
-  svg.replaceChildren(hatchOf(hatch), ...[...paper, ...marks].flatMap((mark) => elementsOf(mark, hatch)));
+  const before = DRAWN.get(svg) ?? new Map();
+  const now = new Map();
+  for (const mark of [...paper, ...(marks.length > MOST_MARKS && !picture.clear ? bundled(marks) : marks)]) {
+    now.set(mark, before.get(mark) ?? elementsOf(mark, hatch));
+  }
+  for (const [mark, elements] of before) if (!now.has(mark)) for (const element of elements) element.remove();
+  let next = svg.firstChild.nextSibling;
+  for (const element of [...now.values()].flat()) {
+    if (element === next) next = next.nextSibling;
+    else svg.insertBefore(element, next);
+  }
+  DRAWN.set(svg, now);
+}
+
+// Marks of which areas that look the same, and that nothing asks for one by one, are a single one: a page is slow with
+// many elements, not with long ones. Such areas do not overlap by more than an edge.
+function bundled(marks) {
+  const areas = new Map();
+  return marks.flatMap((mark) => {
+    if (mark.mark !== "rectangle" || mark.stroke || mark.data || mark.fill === "hatch") return [mark];
+    const key = `${mark.fill} ${mark.opacity ?? 1}`;
+    const { x, y, width, height } = mark;
+    const before = areas.get(key);
+    if (before) return void before.sides.push([x, y, width, height]) ?? [];
+    areas.set(key, { mark: "boxes", sides: [[x, y, width, height]], fill: mark.fill, opacity: mark.opacity });
+    return [areas.get(key)];
+  });
 }
 
 function hatchOf(id) {

@@ -8,8 +8,9 @@ const REFUSAL_WIDTH = 112;
 const PHASE_FILLS = { forward: "fwd", backward: "bwd", update: "upd", input: "py" };
 const PIECE = ["start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate"];
 const EXTENT = ["region", "start", "size", "birth", "death"];
+const KEYFRAME = 4096; // steps between two lists of all pieces
 
-// The data of stills/memory_data.py as objects, with what is in use after each step.
+// The data of stills/memory_data.py as objects, with what is in use after each step, and all pieces of some steps.
 export function historyOf(data) {
   const rows = (names, list) => list.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
   const pieces = rows(PIECE, data.pieces);
@@ -18,23 +19,57 @@ export function historyOf(data) {
   for (const { size, birth, death } of pieces) ((inUse[birth] += size), (inUse[death] -= size));
   for (let step = 1; step <= data.steps; step++) inUse[step] += inUse[step - 1];
   const peak = inUse.slice(0, data.steps).reduce((best, used, step) => (used > inUse[best] ? step : best), 0);
-  return { ...data, pieces, extents: rows(EXTENT, data.extents), inUse, peak };
+  return { ...data, pieces, extents: rows(EXTENT, data.extents), inUse, peak, ...keyframesOf(pieces, data.steps), moment: null };
 }
 
+// The pieces that come and go at each step, and those that are there when every so many steps begin.
+function keyframesOf(pieces, steps) {
+  const changes = Array.from({ length: steps + 1 }, () => []);
+  for (const piece of pieces) (changes[piece.birth].push(piece), changes[piece.death].push(piece));
+  const keyframes = [];
+  const alive = new Set();
+  for (let step = 0; step < steps; step++) {
+    if (step % KEYFRAME === 0) keyframes.push([...alive]);
+    change(alive, changes[step], step);
+  }
+  return { changes, keyframes };
+}
+
+function change(alive, pieces, step) {
+  for (const piece of pieces) {
+    if (piece.birth <= step && step < piece.death) alive.add(piece);
+    else alive.delete(piece);
+  }
+}
+
+// The pieces and chunks of a step, kept until another one is asked for.
+function momentAt(history, step) {
+  if (history.moment?.step === step) return history.moment;
+  const number = Math.floor(step / KEYFRAME);
+  const alive = new Set(history.keyframes[number]);
+  for (let at = number * KEYFRAME; at <= step; at++) change(alive, history.changes[at], at);
+  const pieces = [...alive].sort((a, b) => a.start - b.start);
+  history.moment = { step, pieces, chunks: chunksOf(history, step, pieces) };
+  return history.moment;
+}
+
+// What is in use after a step, by address.
 export function piecesAt(history, step) {
-  return history.pieces.filter((piece) => piece.birth <= step && step < piece.death).sort((a, b) => a.start - b.start);
+  return momentAt(history, step).pieces;
 }
 
 // The allocator's chunks of a step, by region and address: pieces, and the holes between them.
 export function chunksAt(history, step) {
-  const pieces = piecesAt(history, step);
+  return momentAt(history, step).chunks;
+}
+
+function chunksOf(history, step, pieces) {
   const chunks = [];
-  let at = 0;
   const regions = history.extents.filter(({ birth, death }) => birth <= step && step < death);
   for (const { region, start, size } of regions.sort((a, b) => a.region - b.region)) {
     let end = start;
     const hole = (until) => until > end && chunks.push({ region, offset: end - start, start: end, size: until - end, piece: null });
-    at = pieces.findIndex((piece) => piece.start >= start);
+    let at = pieces.findIndex((piece) => piece.start >= start);
     for (; at >= 0 && at < pieces.length && pieces[at].start < start + size; at++) {
       const piece = pieces[at];
       hole(piece.start);

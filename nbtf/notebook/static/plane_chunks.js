@@ -7,33 +7,43 @@ import { WORDS, fill, grouped } from "./words.js";
 
 export const PLANE = { least: 560, height: 330, curve: 40, side: 176, bar: 46, left: 66, margin: 16, widest: "1021.5 MiB" };
 export const GROUP_FILLS = { weights: "wgt", "optimizer slots": "upd", "Python names": "py", activations: "fwd", gradients: "bwd", temporary: "tmp" };
+const MOST_KEPT = 20000;
 export const SMALL = { fill: "soft", size: 11 };
 
 // Every chunk of a step, and the names of those that have room for it.
 export function crossSection(layout, step) {
-  const { history, side, top: highest, y } = layout;
-  const chunks = chunksAt(history, step);
-  const marks = [];
-  const labels = [];
-  for (const chunk of chunks.filter((one) => !one.piece)) {
-    const [top, low] = [Math.max(y(chunk.start + chunk.size), highest), y(chunk.start)];
-    const title = `${WORDS.memoryPicture.free}: ${grouped(chunk.size)} B`;
-    marks.push(rectangle(side, top, PLANE.bar, low - top, "hatch", { opacity: 0.45, title, data: dataOf(chunk) }));
-    labels.push([(top + low) / 2, low - top, WORDS.memoryPicture.free, sizeInWords(chunk.size), "soft"]);
-  }
-  for (const chunk of chunks.filter((one) => one.piece).sort((a, b) => a.start - b.start)) {
-    const { piece } = chunk;
-    const [top, middle, low] = bandSides(layout, piece);
-    const token = GROUP_FILLS[piece.group];
-    const title = `${aboutPiece(piece)}: ${grouped(piece.size)} B`;
-    marks.push(rectangle(side, top, PLANE.bar, low - top, "paper", { title, data: dataOf(chunk) }));
-    if (middle - top >= 1) marks.push(rectangle(side, top, PLANE.bar, middle - top, token, { opacity: 0.35 }));
-    const gap = low - middle > 2 ? 0.4 : 0;
-    marks.push(rectangle(side, middle + gap, PLANE.bar, low - middle - 2 * gap, token));
-    labels.push([(middle + low) / 2, low - middle, piece.title, sizeInWords(piece.requested), "ink"]);
-  }
-  marks.push(rectangle(side, highest, PLANE.bar, PLANE.height, "", { stroke: "line" }));
-  return [...marks, ...chunkNames(labels, side + PLANE.bar + 7, layout.end)];
+  const chunks = chunksAt(layout.history, step);
+  const used = chunks.filter((chunk) => chunk.piece).sort((a, b) => a.start - b.start);
+  const drawn = [...chunks.filter((chunk) => !chunk.piece), ...used].map((chunk) => drawnChunk(layout, chunk));
+  const edge = rectangle(layout.side, layout.top, PLANE.bar, PLANE.height, "", { stroke: "line" });
+  return [...drawn.flatMap(({ marks }) => marks), edge, ...chunkNames(drawn.map(({ label }) => label), layout.side + PLANE.bar + 7, layout.end)];
+}
+
+// The marks of a chunk, the same as long as it is there, and its label.
+function drawnChunk(layout, chunk) {
+  const key = `${chunk.start} ${chunk.size} ${chunk.piece?.birth ?? ""}`;
+  if (layout.chunks.size > MOST_KEPT) layout.chunks.clear();
+  if (!layout.chunks.has(key)) layout.chunks.set(key, chunk.piece ? drawnPiece(layout, chunk) : drawnHole(layout, chunk));
+  return layout.chunks.get(key);
+}
+
+function drawnHole({ side, top: highest, y }, chunk) {
+  const [top, low] = [Math.max(y(chunk.start + chunk.size), highest), y(chunk.start)];
+  const title = `${WORDS.memoryPicture.free}: ${grouped(chunk.size)} B`;
+  const marks = [rectangle(side, top, PLANE.bar, low - top, "hatch", { opacity: 0.45, title, data: dataOf(chunk) })];
+  return { marks, label: [(top + low) / 2, low - top, WORDS.memoryPicture.free, sizeInWords(chunk.size), "soft"] };
+}
+
+function drawnPiece(layout, chunk) {
+  const { piece } = chunk;
+  const [top, middle, low] = bandSides(layout, piece);
+  const token = GROUP_FILLS[piece.group];
+  const title = `${aboutPiece(piece)}: ${grouped(piece.size)} B`;
+  const marks = [rectangle(layout.side, top, PLANE.bar, low - top, "paper", { title, data: dataOf(chunk) })];
+  if (middle - top >= 1) marks.push(rectangle(layout.side, top, PLANE.bar, middle - top, token, { opacity: 0.35 }));
+  const gap = low - middle > 2 ? 0.4 : 0;
+  marks.push(rectangle(layout.side, middle + gap, PLANE.bar, low - middle - 2 * gap, token));
+  return { marks, label: [(middle + low) / 2, low - middle, piece.title, sizeInWords(piece.requested), "ink"] };
 }
 
 function dataOf({ region, offset, size, piece }) {

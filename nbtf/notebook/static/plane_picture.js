@@ -18,7 +18,7 @@ export function planeLayout(history, asked) {
   const used = history.pieces.reduce((most, piece) => Math.max(most, piece.start + piece.size), 0);
   const high = history.refusals.length || used * 2 > limit ? limit : roundedUp(used);
   const axis = new StepColumns(history, PLANE.left, side - 28, high / PLANE.height);
-  const layout = { history, width, side, right: side - 28, end: width - PLANE.margin, limit, high, axis, least: high / PLANE.height };
+  const layout = { history, width, side, right: side - 28, end: width - PLANE.margin, limit, high, axis, least: high / PLANE.height, chunks: new Map() };
   layout.head = headOfPlane(layout);
   layout.curveTop = layout.head.y + 24;
   const [, y] = planeFacts(layout, 0);

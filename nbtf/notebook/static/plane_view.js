@@ -99,7 +99,7 @@ class PlaneView {
   }
 
   chunks() {
-    return chunksAt(this.history, this.step).sort((a, b) => a.start - b.start);
+    return chunksAt(this.history, this.step).toSorted((a, b) => a.start - b.start);
   }
 
   chooseBeside(way) {

@@ -19,7 +19,7 @@ export function columnWidth(columns, width) {
   return columns <= MOST_BUSY_COLUMNS ? 1 : Math.max(1, Math.ceil(width / MOST_BUSY_COLUMNS));
 }
 
-// Adds up how busy each column of a lane was, by token: `add` pieces, then ask for the `boxes`.
+// Adds up how busy each column of a lane was, by token: `add` pieces, or sums of many; then ask for the `boxes`.
 export function stack(scale, y, height, step, tokens) {
   const columns = Math.ceil(scale.width / step) + 1;
   const busy = new Float64Array(columns * tokens.length);
@@ -32,7 +32,16 @@ export function stack(scale, y, height, step, tokens) {
       busy[column * tokens.length + token] += Math.max(0, Math.min(stop, column + 1) - Math.max(begin, column));
     }
   };
-  return { add, boxes: () => boxesOf(busy, scale, y, height, step, tokens) };
+  // Takes a function that says how many seconds of a token were over at a moment; it is asked in order of time.
+  const addSums = (secondsUntil, token) => {
+    let before = secondsUntil(scale.from);
+    for (let column = 0; column < columns; column++) {
+      const after = secondsUntil(scale.from + (column + 1) / rate);
+      busy[column * tokens.length + token] += (after - before) * rate;
+      before = after;
+    }
+  };
+  return { columns, add, addSums, boxes: () => boxesOf(busy, scale, y, height, step, tokens) };
 }
 
 // Neighbours that are the same are a box.

@@ -4,6 +4,7 @@ import { flowed } from "./flow.js";
 import { beginOfText, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
+import { addGroup, groupsOf } from "./timeline_index.js";
 import { BUSY_TOKENS, COPY_TOKEN, copyShare, factOf, opShare } from "./timeline_scene.js";
 import { fill, grouped } from "./words.js";
 
@@ -110,8 +111,7 @@ function overviewMarks({ scene, whole }, top) {
   const height = (OVERVIEW_HEIGHT - 8) / Math.max(rows.length, 1);
   return rows.flatMap((lane, number) => {
     const busy = stack(whole, top + 4 + number * height, Math.max(height - 1, 1), step, BUSY_TOKENS);
-    const { start, seconds, fact } = scene.ops;
-    for (let op = lane.first; op < lane.last; op++) busy.add(start[op], start[op] + seconds[op], scene.facts[fact[op]].busy);
+    for (const group of groupsOf(scene, lane)) addGroup(scene, busy, group, [0, group.ops.length]);
     for (const copy of lane.copies) busy.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN);
     return busy.boxes();
   });

@@ -2,6 +2,7 @@
 
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { MOST_BUSY_COLUMNS, columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
+import { CLASSES, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
 import { BUSY_TOKENS, COPY_TOKEN, copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
 import { fill } from "./words.js";
 
@@ -41,11 +42,11 @@ export function densityWidth(scene, lanes, scale) {
       const x = Math.trunc(scale.inside(moment));
       if (!seen[x]) (columns++, (seen[x] = 1));
     };
-    let next = 0; // the moment when the column ends that was seen last
     for (let op = lane.first; op < lane.last && columns <= MOST_BUSY_COLUMNS; op++) {
-      if (start[op] < next || !seconds[op] || opHasBlock(scene, op, scale)) continue;
+      if (!seconds[op] || opHasBlock(scene, op, scale)) continue;
       see(start[op]);
-      next = scale.moment(Math.trunc(scale.inside(start[op])) + 0.9);
+      const end = scale.moment(Math.trunc(scale.inside(start[op])) + 0.9); // of the column that was just seen
+      if (start[op + 1] < end) op = search(op + 1, lane.last, (other) => start[other] >= end) - 1;
     }
     for (const copy of lane.copies) {
       if (scene.copies.seconds[copy] && !copyHasBlock(scene, copy, scale)) see(scene.copies.start[copy]);
@@ -56,23 +57,28 @@ export function densityWidth(scene, lanes, scale) {
 
 // A block for each op that is wide enough, and how busy the lane was besides, copies included; and how many ops have no block.
 export function opMarks(scene, lane, scale, step) {
-  const { start, seconds, fact } = scene.ops;
+  const { start, seconds } = scene.ops;
   const short = stack(scale, lane.y, lane.height, step, BUSY_TOKENS);
-  const marks = [];
+  const blocks = [];
   let dense = 0;
   for (const copy of lane.copies) {
     if (copyHasBlock(scene, copy, scale)) continue;
     short.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN);
   }
-  for (let op = lane.first; op < lane.last; op++) {
-    if (opHasBlock(scene, op, scale)) {
-      marks.push(...blockMarks(scene, op, lane, scale));
+  for (const group of groupsOf(scene, lane)) {
+    const [first, last] = rangeIn(scene, group, scale);
+    dense += group.folded ? 0 : last - first;
+    if (group.folded || group.longest * scale.rate < OWN_BLOCK - 0.2) {
+      addGroup(scene, short, group, [first, last]);
       continue;
     }
-    dense += scene.isFolded[op] ? 0 : 1;
-    if (seconds[op]) short.add(start[op], start[op] + seconds[op], scene.facts[fact[op]].busy);
+    for (const op of group.ops.subarray(first, last)) {
+      if (opHasBlock(scene, op, scale)) blocks.push(op);
+      else short.add(start[op], start[op] + seconds[op], group.token);
+    }
   }
-  return { marks: [...marks, ...short.boxes()], dense };
+  const marks = blocks.sort((a, b) => a - b).flatMap((op) => blockMarks(scene, op, lane, scale));
+  return { marks: [...marks, ...short.boxes()], dense: dense - blocks.length };
 }
 
 function blockMarks(scene, op, lane, scale) {
@@ -105,34 +111,50 @@ export function groupMarks(scene, lane, scale, words) {
   });
 }
 
-// The groups that are long enough to be drawn, each with the start of the one behind it. Of a million there may be as many.
+// The groups that a window has something of and that are long enough to be drawn, each with the start of the one behind it.
 function spansOf(scene, lane, scale) {
+  const whole = scene.lanes[lane.number];
+  whole.spans ??= allSpans(scene, whole);
+  const { start, end, following, first, bySize } = whole.spans;
+  const seen = [];
+  for (const [longest, members] of bySize) {
+    if (longest * scale.rate < 4.8) continue;
+    const begin = search(0, members.length, (at) => end[members[at]] >= scale.from);
+    const stop = search(begin, members.length, (at) => start[members[at]] > scale.to);
+    seen.push(...members.subarray(begin, stop));
+  }
+  return seen.sort((a, b) => a - b).map((span) => {
+    const next = following[span];
+    return { start: start[span], end: end[span], following: next > scale.to || next < 0 ? null : next, fact: factOf(scene, first[span]) };
+  });
+}
+
+// All groups of a lane in order of time, as columns, and their numbers by size: of a million ops there may be as many.
+function allSpans(scene, lane) {
   const groups = scene.facts.map(({ phase, site }) => (scene.byPhase ? UNDERLINED.indexOf(phase) : site));
   const { start, seconds, fact } = scene.ops;
-  const gap = GROUP_GAP * scale.seconds;
-  const least = 4.8 / scale.rate;
-  const spans = [];
-  let [first, end, waits] = [-1, 0, null];
-  const close = () => {
-    if (first < 0 || end - start[first] < least) return;
-    spans.push((waits = { start: start[first], end, following: null, fact: factOf(scene, first) }));
-  };
+  const gap = GROUP_GAP * scene.seconds;
+  const most = lane.last - lane.first;
+  const spans = { start: new Float64Array(most), end: new Float64Array(most), following: new Float64Array(most).fill(-1), first: new Uint32Array(most) };
+  let [count, current, waits] = [-1, -1, false];
   for (let op = lane.first; op < lane.last; op++) {
     if (scene.isFolded[op]) continue;
     const group = groups[fact[op]];
-    if (first >= 0 && group === groups[fact[first]] && start[op] - end < gap) {
-      end = start[op] + seconds[op];
-      continue;
+    if (group !== current || start[op] - spans.end[count] >= gap) {
+      current = group;
+      if (group < 0) continue;
+      if (waits) spans.following[count] = start[op];
+      waits = true;
+      spans.start[++count] = start[op];
+      spans.first[count] = op;
     }
-    close();
-    first = group < 0 ? -1 : op;
-    end = start[op] + seconds[op];
-    if (first < 0 || !waits) continue;
-    waits.following = start[op];
-    waits = null;
+    if (group >= 0) spans.end[count] = start[op] + seconds[op];
   }
-  close();
-  return spans;
+  const lengths = new Float64Array(count + 1);
+  for (let at = 0; at <= count; at++) lengths[at] = spans.end[at] - spans.start[at];
+  const sizes = classesOf(lengths);
+  const bySize = byKey(count + 1, CLASSES, (at) => sizes[at]);
+  return { ...spans, bySize: bySize.map(([size, members]) => [longestOfClass(size), members]) };
 }
 
 // A ribbon for each copy, from lane to lane and as wide as it lasts, and a box at both of its ends.

@@ -1,5 +1,7 @@
 // What ran in a scene, and what of it lies in a window? Columns of numbers, which Python packed (see views/timeline_data.py).
 
+import { search } from "./timeline_index.js";
+
 const CONSTANT_OP = "_EagerConst";
 
 // The order of tokens in a column of a lane, from below.
@@ -26,15 +28,19 @@ export function timelineScene(data) {
   scene.facts = data.facts.map(([op, phase, layer, token, shape, output, why, site]) => (
     { op, phase, layer, token, busy: BUSY_TOKENS.indexOf(token), shape, output, why, site, constant: op === CONSTANT_OP }
   ));
-  scene.isFolded = ops.fact.map((fact, op) => ops.seconds[op] < data.shortestOp || scene.facts[fact].constant);
+  scene.isFolded = new Uint8Array(ops.fact.length);
   ops.before = runningSum(ops.seconds);
-  scene.folded = foldedOf(scene);
+  scene.folded = foldOps(scene);
   scene.longest = longestOf(scene);
   return scene;
 }
 
 function decoded(packed, Numbers) {
-  return new Numbers((Uint8Array.fromBase64?.(packed) ?? Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0))).buffer);
+  if (Uint8Array.fromBase64) return new Numbers(Uint8Array.fromBase64(packed).buffer);
+  const letters = atob(packed);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = letters.charCodeAt(at);
+  return new Numbers(bytes.buffer);
 }
 
 export function factOf(scene, op) {
@@ -51,12 +57,17 @@ export function copyIsFolded(scene, copy) {
   return scene.copies.nbytes[copy] < scene.smallestCopy;
 }
 
-function foldedOf(scene) {
+// Says which ops have no mark of their own; returns how many of which kind.
+function foldOps(scene) {
+  const { ops, isFolded } = scene;
+  const constants = Uint8Array.from(scene.facts, ({ constant }) => constant);
   const folded = { constants: 0, ops: 0, copies: 0 };
-  scene.ops.fact.forEach((_, op) => {
-    if (factOf(scene, op).constant) folded.constants++;
-    else if (opIsFolded(scene, op)) folded.ops++;
-  });
+  for (let op = 0; op < isFolded.length; op++) {
+    const constant = constants[ops.fact[op]];
+    isFolded[op] = constant || ops.seconds[op] < scene.shortestOp ? 1 : 0;
+    folded.constants += constant;
+    folded.ops += isFolded[op] - constant;
+  }
   scene.copies.start.forEach((_, copy) => (folded.copies += copyIsFolded(scene, copy)));
   return folded;
 }
@@ -85,17 +96,6 @@ export function copiesIn(scene, lane, { from, to }) {
   const { start, seconds } = scene.copies;
   const last = search(0, lane.copies.length, (at) => start[lane.copies[at]] > to);
   return lane.copies.slice(0, last).filter((copy) => start[copy] + seconds[copy] >= from);
-}
-
-// The first number for which something is true that is true for all behind it.
-function search(first, last, isTrue) {
-  let [low, high] = [first, last];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isTrue(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 // The sums of all numbers before each, and of all.

@@ -194,6 +194,28 @@ def test_page_draws_any_schedule_as_python_does(
         assert_same(timeline(schedule, 960, code_line=line_of), shown.evaluate(FROM_DATA, [data, 960]))
 
 
+def test_page_draws_thousands_of_ops_as_python_does(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    """So many that columns are read off sums, and not added up op by op."""
+    file = tmp_path / "page.html"
+    file.write_text(exposing(page.page(records["host"].snapshot())), encoding="utf-8")
+    draw = random.Random(0)
+    ops: list[Work] = []
+    for lane in ("CPU:0", "GPU:0"):
+        start = 0.0
+        for _ in range(20_000):
+            seconds, phase = draw.choice([1e-9, 1e-6, 2e-6, 7e-5]), draw.choice(["", "forward", "backward"])
+            ops.append(Work(lane, start, seconds, "MatMul", phase, "", None, None, None))
+            start += seconds + draw.choice([0.0, 1e-6])
+    by_start = tuple(sorted(ops, key=lambda work: work.start))
+    schedule = Schedule("modelled", ("CPU:0", "GPU:0"), by_start, (), (), len(ops), 0)
+
+    answer = opened(file).evaluate(FROM_DATA, [timeline_data(schedule, line_of), 960])
+
+    assert_same(timeline(schedule, 960, code_line=line_of), answer)
+
+
 def line_of(site: tf.runtime.Site) -> str:
     return f"{site[0]}, line {site[1]}: loss = model(x)" if site else ""
 

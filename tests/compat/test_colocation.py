@@ -10,7 +10,7 @@ from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
 from nbtf.compat._v1._graph.defaults import constant
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._session.colocation import Colocation, ConflictError, Types, is_generator, merged, order_of
+from nbtf.compat._v1._session.colocation import Colocation, ConflictError, Types, is_generator, merge_requests, order_of
 from nbtf.compat._v1._variables.reference import RefVariable
 
 
@@ -43,7 +43,7 @@ def beside(other: GraphTensor, name: str, device: str = "") -> GraphTensor:
     ],
 )
 def test_requests_that_agree_are_joined(mine: str, theirs: str, both: str) -> None:
-    assert both == merged(parse(mine), parse(theirs), soft=False).to_string()
+    assert both == merge_requests(parse(mine), parse(theirs), soft=False).to_string()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_requests_that_agree_are_joined(mine: str, theirs: str, both: str) -> No
 )
 def test_requests_that_contradict_are_refused(mine: str, theirs: str, told: str) -> None:
     with pytest.raises(ConflictError) as caught:
-        merged(parse(mine), parse(theirs), soft=False)
+        merge_requests(parse(mine), parse(theirs), soft=False)
 
     assert f"Cannot merge devices with {told}" == str(caught.value)
 
@@ -72,12 +72,12 @@ def test_requests_that_contradict_are_refused(mine: str, theirs: str, told: str)
     ],
 )
 def test_with_soft_placement_types_and_numbers_cancel_out(mine: str, theirs: str, left: str) -> None:
-    assert left == merged(parse(mine), parse(theirs), soft=True).to_string()
+    assert left == merge_requests(parse(mine), parse(theirs), soft=True).to_string()
 
 
 def test_soft_placement_does_not_reconcile_jobs() -> None:
     with pytest.raises(ConflictError):
-        merged(parse("/job:ps"), parse("/job:worker"), soft=True)
+        merge_requests(parse("/job:ps"), parse("/job:worker"), soft=True)
 
 
 def test_a_node_alone_is_a_group(graph: Graph) -> None:
@@ -185,7 +185,7 @@ def test_with_soft_placement_nodes_that_cannot_stand_together_stand_apart(graph:
 
 def test_an_error_shows_what_was_joined_so_far(graph: Graph) -> None:
     with pytest.raises(ConflictError, match="'/job:localhost/device:CPU:9' and '/job:localhost/device:CPU:2'"):
-        merged(parse("/cpu:9"), parse("/job:localhost/cpu:2"), soft=False)
+        merge_requests(parse("/cpu:9"), parse("/job:localhost/cpu:2"), soft=False)
 
 
 def test_constants_come_last(graph: Graph) -> None:

@@ -258,7 +258,7 @@ def test_a_variable_with_a_value_stays_when_the_graph_grows(graph: Graph) -> Non
     v = RefVariable(1.0, name="v")
     made = devices(2)
     v.op.ask_for_device("/gpu:1")  # after it got its value
-    placed = place_nodes(graph.get_operations(), made, kept={v.op: made.by_name[f"{LOCAL}GPU:0"]})
+    placed = place_nodes(graph.get_operations(), made, fixed={v.op: made.by_name[f"{LOCAL}GPU:0"]})
 
     assert "GPU:0" == placed[v.op].device.short_name
 

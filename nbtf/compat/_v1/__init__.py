@@ -449,7 +449,7 @@ def forget() -> None:
     _KEPT.clear()
 
 
-def _found(name: str) -> _Any:
+def _find(name: str) -> _Any:
     import nbtf
     from nbtf.compat._v1._graph.process import process
 
@@ -507,7 +507,7 @@ def __getattr__(name: str) -> _Any:
         return nbtf.__version__
     if name.startswith("_"):
         raise AttributeError(f"module 'nbtf.compat.v1' has no attribute '{name}'")
-    value = _found(name)
+    value = _find(name)
     if name in _SWITCHED:
         return value
     _KEPT.add(name)

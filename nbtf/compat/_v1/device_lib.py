@@ -68,9 +68,9 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
     """
     context = CURRENT.context
     machine = machine_of(config_of(context) if session_config is None else session_config, context)
-    found: list[DeviceAttributes] = []
+    devices: list[DeviceAttributes] = []
     for device in machine.by_name.values():
-        one = DeviceAttributes(
+        attributes = DeviceAttributes(
             name=f"/device:{device.short_name}",
             device_type=device.type,
             memory_limit=memory_limit_of(device),
@@ -78,10 +78,10 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
             incarnation=incarnation_of(device),
         )
         if device.type == "GPU":
-            one.locality.bus_id = 1
-            one.locality.links.SetInParent()
-            one.physical_device_desc = card_in_words(device, context)
+            attributes.locality.bus_id = 1
+            attributes.locality.links.SetInParent()
+            attributes.physical_device_desc = card_in_words(device, context)
         else:
-            one.xla_global_id = -1
-        found.append(one)
-    return found
+            attributes.xla_global_id = -1
+        devices.append(attributes)
+    return devices

@@ -58,13 +58,13 @@ class FlagValues:
           ValueError: a value does not suit its flag.
         """
         self.__dict__["_read"] = True
-        left, words = list(argv[:1]), list(argv[1:])
+        unread, words = list(argv[:1]), list(argv[1:])
         while words:
             word = words.pop(0)
             name, equals, text = word.lstrip("-").partition("=")
             if not word.startswith("-") or not self._take(name, text if equals else None, words):
-                left.append(word)
-        return left
+                unread.append(word)
+        return unread
 
     def _take(self, name: str, text: str | None, words: list[str]) -> bool:
         """Takes a flag's value from the words; tells whether there is such a flag."""

@@ -143,10 +143,10 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 def Glob(filename: Any) -> list[str]:
     """Returns the paths that a pattern such as `*.txt` stands for; of a list of patterns, those of each."""
     patterns: Any = filename if filename.__class__ is list else [filename]
-    found: list[str] = []
-    for one in patterns:
-        found += sorted(glob.glob(one))
-    return found
+    paths: list[str] = []
+    for pattern in patterns:
+        paths += sorted(glob.glob(pattern))
+    return paths
 
 
 def Stat(filename: Any) -> os.stat_result:

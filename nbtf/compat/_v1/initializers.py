@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from nbtf.compat._v1._variables import initializers as _kinds
+from nbtf.compat._v1._variables import initializers as _initializers
 from nbtf.compat._v1._variables.initializing import global_variables_initializer as global_variables
 from nbtf.compat._v1._variables.initializing import local_variables_initializer as local_variables
 from nbtf.compat._v1._variables.initializing import tables_initializer as tables_initializer
 from nbtf.compat._v1._variables.initializing import variables_initializer as variables
 
-constant = _kinds.Constant
-glorot_normal = _kinds.GlorotNormal
-glorot_uniform = _kinds.GlorotUniform
-he_normal = _kinds.HeNormal
-he_uniform = _kinds.HeUniform
-identity = _kinds.Identity
-lecun_normal = _kinds.LecunNormal
-lecun_uniform = _kinds.LecunUniform
-ones = _kinds.Ones
-orthogonal = _kinds.Orthogonal
-random_normal = _kinds.RandomNormal
-random_uniform = _kinds.RandomUniform
-truncated_normal = _kinds.TruncatedNormal
-uniform_unit_scaling = _kinds.UniformUnitScaling
-variance_scaling = _kinds.VarianceScaling
-zeros = _kinds.Zeros
+constant = _initializers.Constant
+glorot_normal = _initializers.GlorotNormal
+glorot_uniform = _initializers.GlorotUniform
+he_normal = _initializers.HeNormal
+he_uniform = _initializers.HeUniform
+identity = _initializers.Identity
+lecun_normal = _initializers.LecunNormal
+lecun_uniform = _initializers.LecunUniform
+ones = _initializers.Ones
+orthogonal = _initializers.Orthogonal
+random_normal = _initializers.RandomNormal
+random_uniform = _initializers.RandomUniform
+truncated_normal = _initializers.TruncatedNormal
+uniform_unit_scaling = _initializers.UniformUnitScaling
+variance_scaling = _initializers.VarianceScaling
+zeros = _initializers.Zeros
 
 __all__ = [
     "constant",

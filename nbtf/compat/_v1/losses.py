@@ -95,9 +95,9 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
       scope: what their names begin with.
       name: what the node is to be called.
     """
-    found = get_regularization_losses(scope)
+    regularization_losses = get_regularization_losses(scope)
     with inside():
-        return _summed(found, name) if found else as_tensor(0.0, float32)
+        return _summed(regularization_losses, name) if regularization_losses else as_tensor(0.0, float32)
 
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Any:
@@ -108,15 +108,15 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
       name: what the node is to be called.
       scope: what their names begin with.
     """
-    found = get_losses(scope)
+    losses = get_losses(scope)
     if add_regularization_losses:
-        found = [*found, *get_regularization_losses(scope)]
-    if not found:
+        losses = [*losses, *get_regularization_losses(scope)]
+    if not losses:
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
         )
     with inside():
-        return _summed(found, name)
+        return _summed(losses, name)
 
 
 def _summed(losses: list[Any], name: str) -> Any:
@@ -147,27 +147,27 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     with opened("weighted_loss", scope):
-        given: Any = as_tensor(losses)
-        precise: Any = cast(given, float32)
+        loss_values: Any = as_tensor(losses)
+        precise: Any = cast(loss_values, float32)
         weight: Any = cast(weights, float32)
         _check_weights(precise, weight)
         loss: Any = _reduced(multiply(precise, weight), precise, weight, reduction)
-        loss = cast(loss, given._dtype)
+        loss = cast(loss, loss_values._dtype)
         add_loss(loss, loss_collection)
         return loss
 
 
 def _check_weights(values: Any, weights: Any) -> None:
     """Refuses weights that would have to be broadcast otherwise than along lengths of 1."""
-    mine: Any = weights.shape.dims
-    theirs: Any = values.shape.dims
-    if not mine or theirs is None:
+    weight_dims: Any = weights.shape.dims
+    value_dims: Any = values.shape.dims
+    if not weight_dims or value_dims is None:
         return
     text = "weights can not be broadcast to values. "
-    shapes = f"values.shape={tuple(theirs)}. weights.shape={tuple(mine)}."
-    if len(mine) != len(theirs):
-        raise ValueError(f"{text}values.rank={len(theirs)}. weights.rank={len(mine)}. {shapes}")
-    for axis, (weight, value) in enumerate(zip(mine, theirs, strict=True)):
+    shapes = f"values.shape={tuple(value_dims)}. weights.shape={tuple(weight_dims)}."
+    if len(weight_dims) != len(value_dims):
+        raise ValueError(f"{text}values.rank={len(value_dims)}. weights.rank={len(weight_dims)}. {shapes}")
+    for axis, (weight, value) in enumerate(zip(weight_dims, value_dims, strict=True)):
         if weight not in (1, None, value) and value is not None:
             raise ValueError(f"{text}Mismatch at dim {axis}. {shapes}")
 
@@ -198,10 +198,10 @@ def _check_given(**values: Any) -> None:
 
 def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
     """Returns labels and predictions as float32 tensors of one shape."""
-    found: Any = cast(predictions, float32)
-    wanted: Any = cast(labels, float32)
-    found.shape.assert_is_compatible_with(wanted.shape)
-    return wanted, found
+    predicted: Any = cast(predictions, float32)
+    expected: Any = cast(labels, float32)
+    predicted.shape.assert_is_compatible_with(expected.shape)
+    return expected, predicted
 
 
 def absolute_difference(
@@ -215,8 +215,8 @@ def absolute_difference(
     """Returns the mean distance of predictions from labels; see `compute_weighted_loss`."""
     _check_given(labels=labels, predictions=predictions)
     with opened("absolute_difference", scope) as name:
-        wanted, found = _pair(labels, predictions)
-        return compute_weighted_loss(absolute(subtract(found, wanted)), weights, name, loss_collection, reduction)
+        expected, predicted = _pair(labels, predictions)
+        return compute_weighted_loss(absolute(subtract(predicted, expected)), weights, name, loss_collection, reduction)
 
 
 def mean_squared_error(
@@ -230,8 +230,8 @@ def mean_squared_error(
     """Returns the mean squared distance of predictions from labels; see `compute_weighted_loss`."""
     _check_given(labels=labels, predictions=predictions)
     with opened("mean_squared_error", scope) as name:
-        wanted, found = _pair(labels, predictions)
-        return compute_weighted_loss(squared_difference(found, wanted), weights, name, loss_collection, reduction)
+        expected, predicted = _pair(labels, predictions)
+        return compute_weighted_loss(squared_difference(predicted, expected), weights, name, loss_collection, reduction)
 
 
 def log_loss(
@@ -246,9 +246,9 @@ def log_loss(
     """Returns the mean cross entropy of predictions, which are probabilities; `epsilon` keeps logarithms finite."""
     _check_given(labels=labels, predictions=predictions)
     with opened("log_loss", scope) as name:
-        wanted, found = _pair(labels, predictions)
-        hits = negative(multiply(wanted, log(add(found, epsilon))))
-        misses = multiply(subtract(1.0, wanted), log(add(subtract(1.0, found), epsilon)))
+        expected, predicted = _pair(labels, predictions)
+        hits = negative(multiply(expected, log(add(predicted, epsilon))))
+        misses = multiply(subtract(1.0, expected), log(add(subtract(1.0, predicted), epsilon)))
         return compute_weighted_loss(subtract(hits, misses), weights, name, loss_collection, reduction)
 
 
@@ -263,10 +263,10 @@ def hinge_loss(
     """Returns the mean of `max(0, 1 - logits)` for labels of 1, `max(0, 1 + logits)` for labels of 0."""
     _check_given(labels=labels, logits=logits)
     with opened("hinge_loss", scope) as name:
-        wanted, found = _pair(labels, logits)
-        sign = subtract(multiply(wanted, 2.0), 1.0)
+        expected, predicted = _pair(labels, logits)
+        sign = subtract(multiply(expected, 2.0), 1.0)
         return compute_weighted_loss(
-            nbtf.nn.relu(subtract(1.0, multiply(sign, found))), weights, name, loss_collection, reduction
+            nbtf.nn.relu(subtract(1.0, multiply(sign, predicted))), weights, name, loss_collection, reduction
         )
 
 
@@ -282,8 +282,8 @@ def huber_loss(
     """Returns the mean of half the squared distance, which goes on as a straight line from `delta` on."""
     _check_given(labels=labels, predictions=predictions)
     with opened("huber_loss", scope) as name:
-        wanted, found = _pair(labels, predictions)
-        distance = absolute(subtract(found, wanted))
+        expected, predicted = _pair(labels, predictions)
+        distance = absolute(subtract(predicted, expected))
         near = minimum(distance, delta)
         far = subtract(distance, near)
         losses = add(multiply(multiply(near, near), 0.5), multiply(far, delta))
@@ -312,13 +312,13 @@ def softmax_cross_entropy(
     """
     _check_given(onehot_labels=onehot_labels, logits=logits)
     with opened("softmax_cross_entropy_loss", scope) as name:
-        found: Any = as_tensor(logits)
-        wanted: Any = cast(onehot_labels, found._dtype)
+        predicted: Any = as_tensor(logits)
+        expected: Any = cast(onehot_labels, predicted._dtype)
         if label_smoothing > 0:
-            classes = nbtf.cast(nbtf.shape(wanted)[1], found._dtype)
-            wanted = add(multiply(wanted, 1.0 - label_smoothing), nbtf.divide(label_smoothing, classes))
-        fixed = nbtf.stop_gradient(wanted)
-        losses = neural_losses.softmax_cross_entropy_with_logits_v2(fixed, found, name="xentropy")
+            classes = nbtf.cast(nbtf.shape(expected)[1], predicted._dtype)
+            expected = add(multiply(expected, 1.0 - label_smoothing), nbtf.divide(label_smoothing, classes))
+        fixed = nbtf.stop_gradient(expected)
+        losses = neural_losses.softmax_cross_entropy_with_logits_v2(fixed, predicted, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
@@ -333,11 +333,13 @@ def sparse_softmax_cross_entropy(
     """Returns the mean cross entropy of the softmax of logits, for numbers of classes; see `compute_weighted_loss`."""
     _check_given(labels=labels, logits=logits)
     with opened("sparse_softmax_cross_entropy_loss", scope) as name:
-        found: Any = as_tensor(logits)
-        wanted: Any = as_tensor(labels)
-        if wanted.shape.rank is not None and wanted.shape.rank == found.shape.rank and wanted.shape[-1] == 1:
-            wanted = nbtf.squeeze(wanted, [-1])
-        losses = neural_losses.sparse_softmax_cross_entropy_with_logits(labels=wanted, logits=found, name="xentropy")
+        predicted: Any = as_tensor(logits)
+        expected: Any = as_tensor(labels)
+        if expected.shape.rank is not None and expected.shape.rank == predicted.shape.rank and expected.shape[-1] == 1:
+            expected = nbtf.squeeze(expected, [-1])
+        losses = neural_losses.sparse_softmax_cross_entropy_with_logits(
+            labels=expected, logits=predicted, name="xentropy"
+        )
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
@@ -353,11 +355,11 @@ def sigmoid_cross_entropy(
     """Returns the mean cross entropy of the sigmoid of logits; see `softmax_cross_entropy`."""
     _check_given(multi_class_labels=multi_class_labels, logits=logits)
     with opened("sigmoid_cross_entropy_loss", scope) as name:
-        found: Any = as_tensor(logits)
-        wanted: Any = cast(multi_class_labels, found._dtype)
+        predicted: Any = as_tensor(logits)
+        expected: Any = cast(multi_class_labels, predicted._dtype)
         if label_smoothing > 0:
-            wanted = add(multiply(wanted, 1.0 - label_smoothing), 0.5 * label_smoothing)
-        losses = neural_losses.sigmoid_cross_entropy_with_logits(labels=wanted, logits=found, name="xentropy")
+            expected = add(multiply(expected, 1.0 - label_smoothing), 0.5 * label_smoothing)
+        losses = neural_losses.sigmoid_cross_entropy_with_logits(labels=expected, logits=predicted, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
@@ -372,11 +374,11 @@ def cosine_distance(
     dim: Any = None,
 ) -> Any:
     """Returns the mean of 1 minus the product of unit vectors along `axis`, which `dim` is an older name of."""
-    place = axis if dim is None else dim
-    if place is None:
+    vector_axis = axis if dim is None else dim
+    if vector_axis is None:
         raise ValueError("You must specify argument `axis`.")
     _check_given(labels=labels, predictions=predictions)
     with opened("cosine_distance_loss", scope) as name:
-        wanted, found = _pair(labels, predictions)
-        losses = subtract(1.0, nbtf.reduce_sum(multiply(found, wanted), place, keepdims=True))
+        expected, predicted = _pair(labels, predictions)
+        losses = subtract(1.0, nbtf.reduce_sum(multiply(predicted, expected), vector_axis, keepdims=True))
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)

@@ -42,17 +42,17 @@ def mean(
         raise RuntimeError("tf.metrics.mean is not supported when eager execution is enabled.")
     with graph.inside(), variable_scope(name, default_name="mean"):
         total, count = _zero("total"), _zero("count")
-        given: Any = nbtf.cast(values, float32)
-        counted: Any = nbtf.cast(nbtf.size(given), float32)
+        counted_values: Any = nbtf.cast(values, float32)
+        counted: Any = nbtf.cast(nbtf.size(counted_values), float32)
         if weights is not None:
             weight: Any = nbtf.cast(weights, float32)
-            spread: Any = nbtf.broadcast_to(weight, nbtf.shape(given))
-            given, counted = given * spread, nbtf.reduce_sum(spread)
-        more = total.assign_add(nbtf.reduce_sum(given))
-        with graph.control_dependencies([given]):
+            spread: Any = nbtf.broadcast_to(weight, nbtf.shape(counted_values))
+            counted_values, counted = counted_values * spread, nbtf.reduce_sum(spread)
+        new_total = total.assign_add(nbtf.reduce_sum(counted_values))
+        with graph.control_dependencies([counted_values]):
             further = count.assign_add(counted)
         value = divide_no_nan(total.value(), count.value(), name="value")
-        update = divide_no_nan(more, further, name="update_op")
+        update = divide_no_nan(new_total, further, name="update_op")
         graph.add_to_collections(metrics_collections or (), value)
         graph.add_to_collections(updates_collections or (), update)
         return value, update
@@ -90,9 +90,9 @@ def accuracy(
     if graph is None:
         raise RuntimeError("tf.metrics.accuracy is not supported when eager execution is enabled.")
     with graph.inside():
-        found: Any = nbtf.convert_to_tensor(predictions)
-        wanted: Any = nbtf.cast(labels, found.dtype)
-        right = nbtf.cast(nbtf.equal(found, wanted), float32)
+        predicted: Any = nbtf.convert_to_tensor(predictions)
+        expected: Any = nbtf.cast(labels, predicted.dtype)
+        right = nbtf.cast(nbtf.equal(predicted, expected), float32)
         return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
 
 

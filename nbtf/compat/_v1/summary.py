@@ -31,11 +31,11 @@ def _node(type: str, inputs: Sequence[Any], name: str, message: Message) -> Grap
         return [as_tensor(message([value.numpy() for value in values]), string)]
 
     with graph.inside():
-        given = [as_tensor(one) for one in inputs]
+        tensors = [as_tensor(value) for value in inputs]
         graph.settle()
-        known = [(TensorShape(()), string)]
+        shapes_and_dtypes = [(TensorShape(()), string)]
         record = Deferred(type, written, own_gradient=lambda grads: [])
-        return graph.add_known(record, given, {}, name, lambda node: known).outputs[0]
+        return graph.add_known(record, tensors, {}, name, lambda node: shapes_and_dtypes).outputs[0]
 
 
 def _noted(type: str, name: str, value: Any, collections: Any, family: str | None, message: Any = None) -> Any:
@@ -45,10 +45,10 @@ def _noted(type: str, name: str, value: Any, collections: Any, family: str | Non
     tag = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name).lstrip("/")
     tag = f"{family}/{tag}" if family else tag
     scope = graph.get_name_scope()
-    whole = f"{scope}/{tag}" if scope else tag
-    made = _node(type, [value], tag, lambda values: message(whole, *values) if message else b"")
-    graph.add_to_collections([GraphKeys.SUMMARIES] if collections is None else collections, made)
-    return made
+    full_tag = f"{scope}/{tag}" if scope else tag
+    summary = _node(type, [value], tag, lambda values: message(full_tag, *values) if message else b"")
+    graph.add_to_collections([GraphKeys.SUMMARIES] if collections is None else collections, summary)
+    return summary
 
 
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
@@ -114,9 +114,9 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
     graph = building()
     if graph is None:
         raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary.")
-    made = _node("MergeSummary", list(inputs), name or "Merge/MergeSummary", b"".join)
-    graph.add_to_collections(collections or (), made)
-    return made
+    merged = _node("MergeSummary", list(inputs), name or "Merge/MergeSummary", b"".join)
+    graph.add_to_collections(collections or (), merged)
+    return merged
 
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Any:
@@ -130,8 +130,8 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
     graph = building()
     if graph is None:
         raise RuntimeError("Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary.")
-    found = graph.get_collection(key, scope)
-    return merge(found, name=name) if found else None
+    summaries = graph.get_collection(key, scope)
+    return merge(summaries, name=name) if summaries else None
 
 
 class FileWriter(nbtf.summary.SummaryWriter):

@@ -15,7 +15,7 @@ WireType = Literal[0, 1, 2, 5]
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
 
 
-class Kind:
+class FieldType:
     """A kind of value; `default` is what a field holds that nobody has set."""
 
     name: str
@@ -40,7 +40,7 @@ class Kind:
         return value == self.default
 
 
-class Truth(Kind):
+class Truth(FieldType):
     """`bool`."""
 
     name = "bool"
@@ -55,7 +55,7 @@ class Truth(Kind):
         return "true" if value else "false"
 
 
-class Whole(Kind):
+class Whole(FieldType):
     """A whole number of some bits."""
 
     default = 0
@@ -78,7 +78,7 @@ class Whole(Kind):
         return number
 
 
-class Number(Kind):
+class Number(FieldType):
     """A floating point number of four or eight bytes."""
 
     default = 0.0
@@ -104,15 +104,15 @@ class Number(Kind):
 
     def text(self, value: Any) -> str:
         """Returns the shorter of two forms that still means the number."""
-        few, all_digits = (f"{value:.{count}g}" for count in self._digits)
-        return few if self._rounded(float(few)) == value else all_digits
+        short_text, all_digits = (f"{value:.{count}g}" for count in self._digits)
+        return short_text if self._rounded(float(short_text)) == value else all_digits
 
     def is_default(self, value: Any) -> bool:
         """Tells whether it is zero, and not minus zero."""
         return value == 0 and not str(value).startswith("-")
 
 
-class Text(Kind):
+class Text(FieldType):
     """A text."""
 
     name = "string"
@@ -138,7 +138,7 @@ def _escaped(character: str) -> str:
     return f"\\{ord(character):03o}" if character < " " or character == "\x7f" else character
 
 
-class Enum(Kind):
+class Enum(FieldType):
     """Whole numbers with names. In Python they are numbers."""
 
     default = 0

@@ -6,37 +6,37 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Mutabl
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from nbtf.compat._v1._config.field_types import Kind
+from nbtf.compat._v1._config.field_types import FieldType
 
 if TYPE_CHECKING:
     from nbtf.compat._v1._config.messages import Message
 
 
 class Field(NamedTuple):
-    """A field. `kind` is that of its value, or a class of messages; a map has the kind of its keys as well."""
+    """A field. `value_type` is that of its value, or a class of messages; a map has the kind of its keys as well."""
 
     name: str
     number: int
     full_name: str
-    kind: Any
-    many: bool = False
-    key: Kind | None = None
+    value_type: Any
+    repeated: bool = False
+    key: FieldType | None = None
 
     @property
     def of_messages(self) -> bool:
         """Whether its values are messages."""
-        return not isinstance(self.kind, Kind)
+        return not isinstance(self.value_type, FieldType)
 
 
-def field_of(name: str, number: int, owner: str, kind: Any) -> Field:
+def field_of(name: str, number: int, owner: str, declared: Any) -> Field:
     """Returns a field from its line in a table: a kind, `[kind]` for many, `{key: kind}` for a map."""
     full_name = f"{owner}.{name}"
-    if isinstance(kind, list):
-        return Field(name, number, full_name, kind[0], many=True)
-    if isinstance(kind, dict):
-        ((key, value),) = kind.items()  # pyright: ignore[reportUnknownVariableType]
-        return Field(name, number, full_name, value, many=True, key=key)  # pyright: ignore[reportUnknownArgumentType]
-    return Field(name, number, full_name, kind)
+    if isinstance(declared, list):
+        return Field(name, number, full_name, declared[0], repeated=True)
+    if isinstance(declared, dict):
+        ((key, value),) = declared.items()  # pyright: ignore[reportUnknownVariableType]
+        return Field(name, number, full_name, value, repeated=True, key=key)  # pyright: ignore[reportUnknownArgumentType]
+    return Field(name, number, full_name, declared)
 
 
 class Repeated(MutableSequence[Any]):
@@ -51,7 +51,7 @@ class Repeated(MutableSequence[Any]):
         self._items: list[Any] = []
 
     def _checked(self, value: Any) -> Any:
-        return self._field.kind.checked(value, self._field.full_name)
+        return self._field.value_type.checked(value, self._field.full_name)
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -63,7 +63,9 @@ class Repeated(MutableSequence[Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Replaces a value, or several."""
-        self._items[index] = [self._checked(one) for one in value] if isinstance(index, slice) else self._checked(value)
+        self._items[index] = (
+            [self._checked(item) for item in value] if isinstance(index, slice) else self._checked(value)
+        )
         self._changed()
 
     def __delitem__(self, index: Any) -> None:
@@ -86,13 +88,13 @@ class Repeated(MutableSequence[Any]):
         for value in [*values]:
             self.append(value)
 
-    def sort(self, **how: Any) -> None:
+    def sort(self, **options: Any) -> None:
         """Sorts them, as a list does."""
-        self._items.sort(**how)
+        self._items.sort(**options)
 
-    def MergeFrom(self, other: Iterable[Any]) -> None:  # noqa: N802  # the name of protocol buffers
+    def MergeFrom(self, items: Iterable[Any]) -> None:  # noqa: N802  # the name of protocol buffers
         """Appends the values of another such field."""
-        self.extend(other)
+        self.extend(items)
 
     def __eq__(self, other: object) -> bool:
         """Tells whether a list or another such field has the same values."""
@@ -108,14 +110,14 @@ class RepeatedMessages(Repeated):
 
     def _checked(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return self._field.kind(**value)
-        if not isinstance(value, self._field.kind):
+            return self._field.value_type(**value)
+        if not isinstance(value, self._field.value_type):
             raise TypeError(f"Expected a message object, but got {value!r}.")
         return deepcopy(value)
 
     def add(self, **fields: Any) -> Any:
         """Appends a new message and returns it."""
-        message: Message = self._field.kind(**fields)
+        message: Message = self._field.value_type(**fields)
         self._items.append(message)
         self._changed()
         return message
@@ -140,13 +142,13 @@ class Map(MutableMapping[Any, Any]):
         """Returns the value of a key, which is there from now on."""
         key = self._key(key)
         if key not in self._items:
-            self._items[key] = self._field.kind.default
+            self._items[key] = self._field.value_type.default
             self._changed()
         return self._items[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Sets the value of a key."""
-        self._items[self._key(key)] = self._field.kind.checked(value, self._field.full_name)
+        self._items[self._key(key)] = self._field.value_type.checked(value, self._field.full_name)
         self._changed()
 
     def __delitem__(self, key: Any) -> None:
@@ -181,9 +183,9 @@ class Map(MutableMapping[Any, Any]):
         """Returns how many entries there are."""
         return len(self._items)
 
-    def MergeFrom(self, other: Any) -> None:  # noqa: N802  # the name of protocol buffers
+    def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name of protocol buffers
         """Takes over the entries of another map."""
-        self.update(other)
+        self.update(entries)
 
     def __eq__(self, other: object) -> bool:
         """Tells whether a dictionary or another map has the same entries."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 from nbtf.compat._v1._config import wire
-from nbtf.compat._v1._config.field_types import Enum, Kind
+from nbtf.compat._v1._config.field_types import Enum, FieldType
 from nbtf.compat._v1._config.fields import Field, Map, Repeated, RepeatedMessages, field_of
 
 
@@ -38,7 +38,7 @@ class Message:
     def __init_subclass__(cls) -> None:
         """Makes fields of the table, and constants of enums."""
         full_name = f"tensorflow.{cls.__qualname__}"
-        fields = [field_of(name, number, full_name, kind) for name, (number, kind) in cls.FIELDS.items()]
+        fields = [field_of(name, number, full_name, declared) for name, (number, declared) in cls.FIELDS.items()]
         ordered = tuple(sorted(fields, key=lambda field: field.number))
         cls.DESCRIPTOR = Descriptor(cls.__name__, full_name, ordered)  # pyright: ignore[reportConstantRedefinition]
         cls._by_name = {field.name: field for field in ordered}
@@ -59,8 +59,8 @@ class Message:
                 self._fill(field, value)
 
     def _begin(self, owner: Message | None) -> None:
-        own = self.__dict__
-        own["_values"], own["_owner"], own["_there"] = {}, owner, owner is None
+        attributes = self.__dict__
+        attributes["_values"], attributes["_owner"], attributes["_there"] = {}, owner, owner is None
 
     @classmethod
     def _field(cls, name: Any) -> Field:
@@ -74,41 +74,41 @@ class Message:
         """Sets a field from an argument of the constructor."""
         if field.key is not None:
             self._of(field).update(value)
-        elif field.many:
+        elif field.repeated:
             self._of(field).extend(value)
         elif not field.of_messages:
             setattr(self, field.name, value)
         elif isinstance(value, dict):
             inner = self._of(field)
-            inner.CopyFrom(field.kind(**value))
+            inner.CopyFrom(field.value_type(**value))
             inner.SetInParent()
-        elif isinstance(value, field.kind):
+        elif isinstance(value, field.value_type):
             inner = self._of(field)
             inner.CopyFrom(value)
             inner.SetInParent()
         else:
             raise TypeError(
                 "Parameter to initialize message field must be dict or instance of same class: "
-                f"expected {field.kind} got {type(value)}."
+                f"expected {field.value_type} got {type(value)}."
             )
 
     def _of(self, field: Field) -> Any:
         """Returns what a field holds; a container or a message that is kept from now on, and of which all know."""
         values = self._values
-        found = values.get(field.name)
-        if found is not None:
-            return found
+        content = values.get(field.name)
+        if content is not None:
+            return content
         if field.key is not None:
-            found = Map(field, self.SetInParent)
-        elif field.many:
-            found = (RepeatedMessages if field.of_messages else Repeated)(field, self.SetInParent)
+            content = Map(field, self.SetInParent)
+        elif field.repeated:
+            content = (RepeatedMessages if field.of_messages else Repeated)(field, self.SetInParent)
         elif field.of_messages:
-            found = field.kind.__new__(field.kind)
-            found._begin(self)
+            content = field.value_type.__new__(field.value_type)
+            content._begin(self)
         else:
-            return field.kind.default
-        values[field.name] = found
-        return found
+            return field.value_type.default
+        values[field.name] = content
+        return content
 
     def __getattr__(self, name: str) -> Any:
         """Returns a field."""
@@ -122,13 +122,13 @@ class Message:
         field = self._by_name.get(name)
         if field is None:
             raise AttributeError(f'Protocol message {type(self).__name__} has no "{name}" field.')
-        if field.many or field.of_messages:
-            what = "map, or repeated" if field.many else "message"
-            raise AttributeError(f'Assignment not allowed to {what} field "{name}" in protocol message object.')
+        if field.repeated or field.of_messages:
+            noun = "map, or repeated" if field.repeated else "message"
+            raise AttributeError(f'Assignment not allowed to {noun} field "{name}" in protocol message object.')
         try:
-            self._values[name] = field.kind.checked(value, field.full_name)
+            self._values[name] = field.value_type.checked(value, field.full_name)
         except (TypeError, ValueError) as error:
-            error.add_note(f"{name} of {type(self).__name__} takes {field.kind.name}. Got {value!r}")
+            error.add_note(f"{name} of {type(self).__name__} takes {field.value_type.name}. Got {value!r}")
             raise
         self.SetInParent()
 
@@ -145,10 +145,10 @@ class Message:
 
     def SetInParent(self) -> None:  # noqa: N802
         """Makes the message be there in the one around it, even if it says nothing."""
-        own = self.__dict__
-        if not own["_there"]:
-            own["_there"] = True
-            own["_owner"].SetInParent()
+        attributes = self.__dict__
+        if not attributes["_there"]:
+            attributes["_there"] = True
+            attributes["_owner"].SetInParent()
 
     def HasField(self, name: str) -> bool:  # noqa: N802
         """Tells whether a message field is there.
@@ -157,7 +157,7 @@ class Message:
           ValueError: there is no such field, or it is no message: other fields have a value always.
         """
         field = self._field(name)
-        if field.many or not field.of_messages:
+        if field.repeated or not field.of_messages:
             raise ValueError(f"Field {field.full_name} does not have presence.")
         return self._is_there(field)
 
@@ -165,9 +165,9 @@ class Message:
         value = self._values.get(field.name)
         if value is None:
             return False
-        if field.many:
+        if field.repeated:
             return bool(value)
-        return value.__dict__["_there"] if field.of_messages else not field.kind.is_default(value)
+        return value.__dict__["_there"] if field.of_messages else not field.value_type.is_default(value)
 
     def ListFields(self) -> list[tuple[Field, Any]]:  # noqa: N802
         """Returns the fields that say anything, with their values, in the order of their numbers."""
@@ -179,9 +179,9 @@ class Message:
         Raises:
           ValueError: there is no such field.
         """
-        found = self._values.pop(self._field(name).name, None)
-        if isinstance(found, Message):
-            found.__dict__["_owner"], found.__dict__["_there"] = None, True
+        content = self._values.pop(self._field(name).name, None)
+        if isinstance(content, Message):
+            content.__dict__["_owner"], content.__dict__["_there"] = None, True
         self.SetInParent()
 
     def Clear(self) -> None:  # noqa: N802
@@ -189,27 +189,27 @@ class Message:
         for name in self._by_name:
             self.ClearField(name)
 
-    def CopyFrom(self, other: Self) -> None:  # noqa: N802
+    def CopyFrom(self, message: Self) -> None:  # noqa: N802
         """Becomes the same as another message of its class."""
-        self._check_same_class("CopyFrom", other)
-        if other is not self:
+        self._check_same_class("CopyFrom", message)
+        if message is not self:
             self.Clear()
-            self.MergeFrom(other)
+            self.MergeFrom(message)
 
-    def MergeFrom(self, other: Self) -> None:  # noqa: N802
+    def MergeFrom(self, message: Self) -> None:  # noqa: N802
         """Takes over what another message of its class says; what stands several times is appended."""
-        self._check_same_class("MergeFrom", other)
+        self._check_same_class("MergeFrom", message)
         self.SetInParent()
-        for field, value in other.ListFields():
-            if field.many or field.of_messages:
+        for field, value in message.ListFields():
+            if field.repeated or field.of_messages:
                 self._of(field).MergeFrom(value)
             else:
                 self._values[field.name] = value
 
-    def _check_same_class(self, method: str, other: Any) -> None:
-        if not isinstance(other, type(self)):
+    def _check_same_class(self, method: str, message: Any) -> None:
+        if not isinstance(message, type(self)):
             raise TypeError(
-                f"Parameter to {method}() must be instance of same class: expected {type(self)} got {type(other)}."
+                f"Parameter to {method}() must be instance of same class: expected {type(self)} got {type(message)}."
             )
 
     def SerializeToString(self) -> bytes:  # noqa: N802
@@ -234,8 +234,8 @@ class Message:
             if field.key is not None:
                 self._of(field)[value[0]] = value[1]
             elif field.of_messages:
-                (self._of(field).add() if field.many else self._of(field)).MergeFromString(value)
-            elif field.many:
+                (self._of(field).add() if field.repeated else self._of(field)).MergeFromString(value)
+            elif field.repeated:
                 self._of(field).extend(value)
             else:
                 self._values[field.name] = value
@@ -269,9 +269,9 @@ class Message:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Returns a message that says the same."""
-        made = type(self)()
-        made.MergeFrom(self)
-        return made
+        copied = type(self)()
+        copied.MergeFrom(self)
+        return copied
 
     def __copy__(self) -> Self:
         """Returns a message that says the same; what is inside belongs to one message only."""
@@ -297,15 +297,17 @@ class Message:
 def _text(field: Field, value: Any) -> str:
     if field.key is not None:
         return "".join([_block(field.name, _entry(field, key, value)) for key, value in sorted(value.items())])
-    return "".join([_one(field.name, field.kind, item) for item in (value if field.many else (value,))])
+    return "".join(
+        [_field_text(field.name, field.value_type, item) for item in (value if field.repeated else (value,))]
+    )
 
 
-def _one(name: str, kind: Any, value: Any) -> str:
-    return f"{name}: {kind.text(value)}\n" if isinstance(kind, Kind) else _block(name, str(value))
+def _field_text(name: str, field_type: Any, value: Any) -> str:
+    return f"{name}: {field_type.text(value)}\n" if isinstance(field_type, FieldType) else _block(name, str(value))
 
 
 def _entry(field: Field, key: Any, value: Any) -> str:
-    return _one("key", field.key, key) + _one("value", field.kind, value)
+    return _field_text("key", field.key, key) + _field_text("value", field.value_type, value)
 
 
 def _block(name: str, lines: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbtf._storage.wire import block, tag, varint
-from nbtf.compat._v1._config.field_types import Kind, Number, Text, Truth, Whole
+from nbtf.compat._v1._config.field_types import FieldType, Number, Text, Truth, Whole
 
 if TYPE_CHECKING:
     from nbtf.compat._v1._config.fields import Field
@@ -27,26 +27,32 @@ def encoded(fields: Iterable[tuple[Field, Any]]) -> bytes:
 
 def _field(field: Field, value: Any) -> bytes:
     if field.key is not None:
-        entries = [_one(1, field.key, key) + _one(2, field.kind, item) for key, item in value.items()]
+        entries = [
+            _encode_field(1, field.key, key) + _encode_field(2, field.value_type, item) for key, item in value.items()
+        ]
         return b"".join([block(field.number, entry) for entry in entries])
     if field.of_messages:
-        return b"".join([block(field.number, one.SerializeToString()) for one in (value if field.many else (value,))])
-    if field.many and field.kind.wire != 2:  # numbers stand side by side
-        return block(field.number, b"".join([_value(field.kind, one) for one in value]))
-    return b"".join([_one(field.number, field.kind, one) for one in (value if field.many else (value,))])
+        return b"".join(
+            [block(field.number, item.SerializeToString()) for item in (value if field.repeated else (value,))]
+        )
+    if field.repeated and field.value_type.wire != 2:  # numbers stand side by side
+        return block(field.number, b"".join([_value(field.value_type, item) for item in value]))
+    return b"".join(
+        [_encode_field(field.number, field.value_type, item) for item in (value if field.repeated else (value,))]
+    )
 
 
-def _one(number: int, kind: Kind, value: Any) -> bytes:
-    return tag(number, kind.wire) + _value(kind, value)
+def _encode_field(number: int, field_type: FieldType, value: Any) -> bytes:
+    return tag(number, field_type.wire) + _value(field_type, value)
 
 
-def _value(kind: Kind, value: Any) -> bytes:
-    if isinstance(kind, Text):
+def _value(field_type: FieldType, value: Any) -> bytes:
+    if isinstance(field_type, Text):
         data = value.encode()
         return varint(len(data)) + data
-    if isinstance(kind, Number):
-        return struct.pack(kind.code, value)
-    return struct.pack("<Q", value) if kind.wire == 1 else varint(int(value))
+    if isinstance(field_type, Number):
+        return struct.pack(field_type.code, value)
+    return struct.pack("<Q", value) if field_type.wire == 1 else varint(int(value))
 
 
 def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterator[tuple[Field, Any]]:
@@ -100,30 +106,30 @@ class _Reader:
 
 def _read(field: Field, raw: Any, wire: int) -> Any:
     if field.key is not None:
-        reader, entry = _Reader(raw), [field.key.default, field.kind.default]
+        reader, entry = _Reader(raw), [field.key.default, field.value_type.default]
         while reader.at < len(raw):
             tag = reader.varint()
-            entry[(tag >> 3) - 1] = _scalar((field.key, field.kind)[(tag >> 3) - 1], reader.raw(tag & 7))
+            entry[(tag >> 3) - 1] = _scalar((field.key, field.value_type)[(tag >> 3) - 1], reader.raw(tag & 7))
         return entry
     if field.of_messages:
         return bytes(raw)
-    if not field.many:
-        return _scalar(field.kind, raw)
-    if field.kind.wire == 2 or wire != 2:
-        return [_scalar(field.kind, raw)]
-    reader, found = _Reader(raw), list[Any]()
+    if not field.repeated:
+        return _scalar(field.value_type, raw)
+    if field.value_type.wire == 2 or wire != 2:
+        return [_scalar(field.value_type, raw)]
+    reader, scalars = _Reader(raw), list[Any]()
     while reader.at < len(raw):
-        found.append(_scalar(field.kind, reader.raw(field.kind.wire)))
-    return found
+        scalars.append(_scalar(field.value_type, reader.raw(field.value_type.wire)))
+    return scalars
 
 
-def _scalar(kind: Kind, raw: Any) -> Any:
-    if isinstance(kind, Text):
+def _scalar(field_type: FieldType, raw: Any) -> Any:
+    if isinstance(field_type, Text):
         return bytes(raw).decode()
-    if isinstance(kind, Number):
-        return struct.unpack(kind.code, raw)[0]
-    if isinstance(kind, Truth):
+    if isinstance(field_type, Number):
+        return struct.unpack(field_type.code, raw)[0]
+    if isinstance(field_type, Truth):
         return bool(raw)
-    number: int = struct.unpack("<Q", raw)[0] if kind.wire == 1 else raw
-    signed = not isinstance(kind, Whole) or kind.signed
+    number: int = struct.unpack("<Q", raw)[0] if field_type.wire == 1 else raw
+    signed = not isinstance(field_type, Whole) or field_type.signed
     return number - (1 << 64) if signed and number >> 63 else number

@@ -61,7 +61,7 @@ class ConflictError(Exception):
     """Two devices that are asked for cannot be the same."""
 
 
-def merged(mine: Fields, theirs: Fields, soft: bool) -> Fields:
+def merge_requests(request: Fields, added: Fields, soft: bool) -> Fields:
     """Returns a request for what both ask for.
 
     With soft placement two types, or two numbers, cancel each other out; jobs, replicas and tasks never do.
@@ -69,19 +69,19 @@ def merged(mine: Fields, theirs: Fields, soft: bool) -> Fields:
     Raises:
       ConflictError: they contradict each other.
     """
-    values = list(mine)
-    for number, (one, other) in enumerate(zip(mine, theirs, strict=True)):
-        if other is None:
+    values = list(request)
+    for number, (requested_value, added_value) in enumerate(zip(request, added, strict=True)):
+        if added_value is None:
             continue
-        if one is None or one == other:
-            values[number] = other
+        if requested_value is None or requested_value == added_value:
+            values[number] = added_value
         elif soft and number >= _TYPE:
             values[number:] = [None] * (len(_FIELDS) - number)
             break
         else:
             raise ConflictError(
                 f"Cannot merge devices with incompatible {_FIELDS[number]}: "
-                f"'{Fields._make(values).to_string()}' and '{theirs.to_string()}'"
+                f"'{Fields._make(values).to_string()}' and '{added.to_string()}'"
             )
     return Fields._make(values)
 
@@ -118,9 +118,9 @@ class Colocation:
         for node in self._nodes:
             for tensor in node.reference_inputs:
                 source = tensor.op
-                variable, own = self._groups[source], self._groups[node]
-                if not _agree(variable.requested, own.requested):
-                    own.requested = variable.requested
+                variable, reader = self._groups[source], self._groups[node]
+                if not _agree(variable.requested, reader.requested):
+                    reader.requested = variable.requested
                 self._join(source, node, _CONNECTED)
 
     def _join_by_name(self) -> None:
@@ -133,25 +133,25 @@ class Colocation:
                     with suppress(InvalidArgumentError) if self._soft else nullcontext():  # soft: then apart
                         self._join(node, first, "")
 
-    def _join(self, node: Operation, other: Operation, told: str) -> None:
-        mine, theirs = self._groups[node], self._groups[other]
-        if mine is theirs:
+    def _join(self, node: Operation, partner: Operation, prefix: str) -> None:
+        group, partner_group = self._groups[node], self._groups[partner]
+        if group is partner_group:
             return
-        kept, gone = (theirs, mine) if mine.rank < theirs.rank else (mine, theirs)
+        larger, smaller = (partner_group, group) if group.rank < partner_group.rank else (group, partner_group)
         try:
-            of_variable = merged(kept.of_variable, gone.of_variable, False)
-            requested = merged(kept.requested, gone.requested, self._soft).merged_with(of_variable)
+            of_variable = merge_requests(larger.of_variable, smaller.of_variable, False)
+            requested = merge_requests(larger.requested, smaller.requested, self._soft).merged_with(of_variable)
         except ConflictError as error:
-            raise _not_together(node, other, f": {error}", told) from None
-        types = tuple([one for one in kept.types if one in gone.types])
+            raise _not_together(node, partner, f": {error}", prefix) from None
+        types = tuple([device_type for device_type in larger.types if device_type in smaller.types])
         if not types:
-            why = " because no device type supports both of those nodes and the other nodes colocated with them."
-            raise _not_together(node, other, why + debug_info(mine) + debug_info(theirs), told)
-        kept.rank += kept.rank == gone.rank
-        kept.requested, kept.of_variable, kept.types = requested, of_variable, types
-        for member in gone.members:
-            self._groups[member] = kept
-        kept.take(gone.members)
+            problem = " because no device type supports both of those nodes and the other nodes colocated with them."
+            raise _not_together(node, partner, problem + debug_info(group) + debug_info(partner_group), prefix)
+        larger.rank += larger.rank == smaller.rank
+        larger.requested, larger.of_variable, larger.types = requested, of_variable, types
+        for member in smaller.members:
+            self._groups[member] = larger
+        larger.take(smaller.members)
 
 
 _CONNECTED = (
@@ -168,13 +168,19 @@ def _request(node: Operation) -> Fields:
         raise InvalidArgumentError(None, None, text) from None
 
 
-def _agree(mine: Fields, theirs: Fields) -> bool:
-    return all([one is None or other is None or one == other for one, other in zip(mine, theirs, strict=True)])
+def _agree(request: Fields, added: Fields) -> bool:
+    return all(
+        [
+            requested_value is None or added_value is None or requested_value == added_value
+            for requested_value, added_value in zip(request, added, strict=True)
+        ]
+    )
 
 
-def _not_together(node: Operation, other: Operation, why: str, told: str) -> InvalidArgumentError:
+def _not_together(node: Operation, partner: Operation, problem: str, prefix: str) -> InvalidArgumentError:
     text = (
-        f"{told}Cannot colocate nodes {{{{colocation_node {node.name}}}}} and {{{{colocation_node {other.name}}}}}{why}"
+        f"{prefix}Cannot colocate nodes {{{{colocation_node {node.name}}}}} and {{{{colocation_node {partner.name}}}}}"
+        f"{problem}"
     )
     return InvalidArgumentError(None, node, f"{text}\n\t [[{{{{node {node.name}}}}}]]")
 
@@ -183,14 +189,14 @@ def debug_info(group: Group) -> str:
     """Returns what TensorFlow tells of a group that cannot be placed."""
     members = sorted(group.members, key=lambda node: node.number)
     types = "\n".join([f"{type}: {' '.join(group.types)} " for type in dict.fromkeys([node.type for node in members])])
-    asked = "\n".join([f"  {node.name} ({node.type}) {node.device}" for node in members])
+    requests = "\n".join([f"  {node.name} ({node.type}) {node.device}" for node in members])
     return (
         "\nColocation Debug Info:\nColocation group had the following types and supported devices: \n"
         "Root Member(assigned_device_name_index_=-1 "
         f"requested_device_name_='{group.requested.to_string()}' assigned_device_name_='' "
         f"resource_device_name_='{group.of_variable.to_string()}' "
         f"supported_device_types_=[{', '.join(group.types)}] possible_devices_=[]\n{types}\n\n"
-        f"Colocation members, user-requested devices, and framework assigned devices, if any:\n{asked}\n"
+        f"Colocation members, user-requested devices, and framework assigned devices, if any:\n{requests}\n"
     )
 
 

@@ -34,15 +34,15 @@ def add_default_session(session: Any) -> None:
 def drop_default_session(session: Any) -> None:
     """Undoes `add_default_session`, in whatever order sessions are closed."""
     sessions = process().sessions
-    sessions[:] = [one for one in sessions if one is not session]
-    _OPEN.set(tuple([one for one in _OPEN.get() if one is not session]))
+    sessions[:] = [open_session for open_session in sessions if open_session is not session]
+    _OPEN.set(tuple([open_session for open_session in _OPEN.get() if open_session is not session]))
 
 
 @block
 def as_default_session(session: Any) -> Change[Any]:
     """Makes a session the default one inside a `with`; does not close it."""
-    before = _OPEN.get()
-    return Change("a session", _OPEN.set, before, (*before, session), session)
+    outer = _OPEN.get()
+    return Change("a session", _OPEN.set, outer, (*outer, session), session)
 
 
 def evaluated(tensor: Any, feed_dict: Any, session: Any) -> Any:
@@ -58,14 +58,14 @@ def evaluated(tensor: Any, feed_dict: Any, session: Any) -> Any:
             "or pass an explicit session to `eval(session=sess)`"
         )
     if chosen.graph is not tensor.graph:
-        which, how = (
+        session_text, advice = (
             ("default session", "Pass an explicit session to `eval(session=sess)`.")
             if session is None
             else ("given session", "")
         )
         raise ValueError(
-            f"Cannot use the {which} to evaluate tensor: the tensor's graph is different from the session's graph. "
-            f"{how}".rstrip()
+            f"Cannot use the {session_text} to evaluate tensor: the tensor's graph is different from the session's "
+            f"graph. {advice}".rstrip()
         )
     return chosen.run(tensor, feed_dict)
 
@@ -83,8 +83,9 @@ def run_operation(operation: Any, feed_dict: Any, session: Any) -> None:
             "or pass an explicit session to `run(session=sess)`"
         )
     if chosen.graph is not operation.graph:
-        which = "default session" if session is None else "given session"
+        session_text = "default session" if session is None else "given session"
         raise ValueError(
-            f"Cannot use the {which} to execute operation: the operation's graph is different from the session's graph."
+            f"Cannot use the {session_text} to execute operation: the operation's graph is different from the "
+            "session's graph."
         )
     chosen.run(operation, feed_dict)

@@ -24,28 +24,28 @@ def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphT
       TypeError: a key is no tensor, a value is one, or does not suit its dtype.
       ValueError: a value has another shape, or the tensor may not be fed.
     """
-    found: dict[GraphTensor, Array] = {}
+    values_by_tensor: dict[GraphTensor, Array] = {}
     for key, value in _plain(feed_dict or {}):
         try:
             tensor = graph.as_graph_element(key, allow_operation=False)
         except (TypeError, ValueError, KeyError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
-        found[tensor] = _array(tensor, key, value)
+        values_by_tensor[tensor] = _array(tensor, key, value)
         if not graph.is_feedable(tensor):
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
-    return found
+    return values_by_tensor
 
 
 def _plain(feed_dict: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Returns keys and values; instead of a sparse tensor the tensors that it is made of."""
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     for key, value in feed_dict.items():
-        parts = None if key.__class__ is GraphTensor else parts_of(key)
-        if parts is None:
-            found.append((key, value))
+        components = None if key.__class__ is GraphTensor else parts_of(key)
+        if components is None:
+            pairs.append((key, value))
         else:
-            found += [pair for pair in zip(parts, value, strict=False) if pair[0] is not None]
-    return found
+            pairs += [pair for pair in zip(components, value, strict=False) if pair[0] is not None]
+    return pairs
 
 
 def _array(tensor: GraphTensor, key: Any, value: Any) -> Array:

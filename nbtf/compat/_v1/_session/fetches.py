@@ -51,22 +51,22 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
       ValueError: it is of another graph, or there is no such name.
     """
     if isinstance(fetches, list | tuple):
-        return [one for item in fetches for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+        return [element for item in fetches for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(fetches, Mapping):
-        return [one for item in fetches.values() for one in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
-    parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
-    if parts is not None:
-        return [_element(one, graph) for one in parts if not _known(one)]
+        return [element for item in fetches.values() for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    components = None if fetches.__class__ is GraphTensor else parts_of(fetches)
+    if components is not None:
+        return [_element(component, graph) for component in components if not _needs_no_run(component)]
     return [_element(fetches, graph)]
 
 
-def _known(part: Any) -> bool:
+def _needs_no_run(component: Any) -> bool:
     """Tells whether a part needs no run: a shape that is known, or is not told."""
-    return part is None or isinstance(part, tuple | list | TensorShape)
+    return component is None or isinstance(component, tuple | list | TensorShape)
 
 
-def _array(part: Any) -> Any:
-    return None if part is None else np.array(list(part), np.int32)
+def _array(lengths: Any) -> Any:
+    return None if lengths is None else np.array(list(lengths), np.int32)
 
 
 _TO_BUILD = (
@@ -78,7 +78,11 @@ _TO_BUILD = (
 def empty(fetches: Any) -> RuntimeError:
     """Returns what is raised where the graph has no nodes, with the way out for tensors that have their values."""
     text = "The Session graph is empty. Add operations to the graph before calling run()."
-    hint = f" {_told(fetches)} was made eagerly, outside a graph. {_TO_BUILD}" if isinstance(fetches, Tensor) else ""
+    hint = (
+        f" {_describe_fetch(fetches)} was made eagerly, outside a graph. {_TO_BUILD}"
+        if isinstance(fetches, Tensor)
+        else ""
+    )
     return RuntimeError(text + hint)
 
 
@@ -86,7 +90,8 @@ def check_not_eager(fetch: Any) -> None:
     """Raises `TypeError` for a tensor that has its value already."""
     if isinstance(fetch, Tensor):
         raise TypeError(
-            f"{_told(fetch)} was made eagerly, outside a graph: it has its value already, call `.numpy()`. {_TO_BUILD}"
+            f"{_describe_fetch(fetch)} was made eagerly, outside a graph: it has its value already, call "
+            f"`.numpy()`. {_TO_BUILD}"
         )
 
 
@@ -94,19 +99,19 @@ def _element(fetch: Any, graph: Graph) -> Element:
     if fetch.__class__ is GraphTensor and fetch.graph is graph:
         return fetch
     if fetch is None:
-        raise TypeError(f'{_told(fetch)} has invalid type "NoneType". Cannot be None')
+        raise TypeError(f'{_describe_fetch(fetch)} has invalid type "NoneType". Cannot be None')
     check_not_eager(fetch)
     try:
         return graph.as_graph_element(fetch)
     except TypeError as error:
         raise TypeError(
-            f'{_told(fetch)} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
+            f'{_describe_fetch(fetch)} has invalid type "{type(fetch).__name__}" must be a string or Tensor. ({error})'
         ) from None
     except (ValueError, KeyError) as error:
-        raise ValueError(f"{_told(fetch)} cannot be interpreted as a Tensor. ({error})") from None
+        raise ValueError(f"{_describe_fetch(fetch)} cannot be interpreted as a Tensor. ({error})") from None
 
 
-def _told(fetch: Any) -> str:
+def _describe_fetch(fetch: Any) -> str:
     return f"Argument `fetch` = {fetch}"
 
 
@@ -115,11 +120,13 @@ def values_like(fetches: Any, values: Iterator[Any]) -> Any:
     if isinstance(fetches, Mapping):
         return _mapping_like(fetches, values)
     if isinstance(fetches, list | tuple):
-        found = [values_like(item, values) for item in cast("list[Any]", fetches)]
-        return found if isinstance(fetches, list) else _tuple_like(fetches, found)
-    parts = None if fetches.__class__ is GraphTensor else parts_of(fetches)
-    if parts is not None:
-        return _tuple_like(parts, [_array(one) if _known(one) else next(values) for one in parts])
+        values_of_items = [values_like(item, values) for item in cast("list[Any]", fetches)]
+        return values_of_items if isinstance(fetches, list) else _tuple_like(fetches, values_of_items)
+    components = None if fetches.__class__ is GraphTensor else parts_of(fetches)
+    if components is not None:
+        return _tuple_like(
+            components, [_array(component) if _needs_no_run(component) else next(values) for component in components]
+        )
     return next(values)
 
 
@@ -127,5 +134,5 @@ def _mapping_like(like: Any, values: Iterator[Any]) -> Any:
     return like.__class__([(key, values_like(like[key], values)) for key in like])
 
 
-def _tuple_like(like: Any, found: list[Any]) -> Any:
-    return like.__class__(*found) if hasattr(like, "_fields") else tuple(found)
+def _tuple_like(like: Any, items: list[Any]) -> Any:
+    return like.__class__(*items) if hasattr(like, "_fields") else tuple(items)

@@ -96,8 +96,8 @@ def _mapping_line(device: Device, context: Context, style: LogStyle) -> str:
 
 
 def _node_line(node: Placed, style: LogStyle) -> str:
-    kind = f"({node.type}): " if style.op_types else ""
-    return f"{node.name}: {kind}{_spelled(node.device, style)}"
+    op_type_text = f"({node.type}): " if style.op_types else ""
+    return f"{node.name}: {op_type_text}{_spelled(node.device, style)}"
 
 
 def _in_order(nodes: Sequence[Placed], style: LogStyle) -> list[Placed]:
@@ -116,13 +116,13 @@ def _as_rebuilt(nodes: Sequence[Placed]) -> list[Placed]:
     for node in nodes:
         for name in dict.fromkeys(node.inputs):
             readers.setdefault(name, []).append(node)
-    ready = [node for node in nodes if not node.inputs]
-    found: list[Placed] = []
-    while ready:
-        node = ready.pop()
-        found.append(node)
+    makeable = [node for node in nodes if not node.inputs]
+    ordered: list[Placed] = []
+    while makeable:
+        node = makeable.pop()
+        ordered.append(node)
         for reader in readers.get(node.name, ()):
             waiting[reader.name] -= 1
             if not waiting[reader.name]:
-                ready.append(reader)
-    return found
+                makeable.append(reader)
+    return ordered

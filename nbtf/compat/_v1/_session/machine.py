@@ -22,9 +22,9 @@ from nbtf.errors import InternalError, InvalidArgumentError, NotFoundError, Unkn
 def config_of(context: Context) -> ConfigProto:
     """Returns the settings of a session that was given none: those of `tf.config` and `tf.debugging`."""
     config = ConfigProto(log_device_placement=context.log is not None)
-    said = vars(context.settings)
+    settings = vars(context.settings)
     # Where nothing was said, graphs have none.
-    config.allow_soft_placement = bool(said.get("soft_placement", building() is None))
+    config.allow_soft_placement = bool(settings.get("soft_placement", building() is None))
     config.inter_op_parallelism_threads = context.settings.inter_op_threads
     config.intra_op_parallelism_threads = context.settings.intra_op_threads
     for device in context.devices.by_name.values():
@@ -60,14 +60,14 @@ def _gpus(config: ConfigProto, context: Context) -> list[Device]:
     count = config.device_count.get("GPU", -1)
     if not present or count == 0:
         return context.session_gpus(context.gpus.configured(), 0, _memory(options))
-    wanted = _numbered(options, present, context)
-    if count < 0 or count > len(wanted):
-        count = len(wanted)
+    selected = _numbered(options, present, context)
+    if count < 0 or count > len(selected):
+        count = len(selected)
     if options.experimental.virtual_devices:
-        wanted = _divided(options, [gpu.physical for gpu in wanted], count)
-        count = len(wanted)
+        selected = _divided(options, [gpu.physical for gpu in selected], count)
+        count = len(selected)
     _check_allocator(options)
-    return context.session_gpus(wanted, count, _memory(options))
+    return context.session_gpus(selected, count, _memory(options))
 
 
 def _memory(options: GPUOptions) -> MemoryOptions:
@@ -116,41 +116,41 @@ def _number(entry: str, text: str, present: int) -> int:
 
 def _divided(options: GPUOptions, gpus: list[PhysicalDevice], count: int) -> list[LogicalGPU]:
     """Returns the logical GPUs that `virtual_devices` makes of these."""
-    parts = options.experimental.virtual_devices
+    divisions = options.experimental.virtual_devices
     if options.per_process_gpu_memory_fraction > 0:
         raise InvalidArgumentError(
             None, None, "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
         )
-    if count < len(parts):
+    if count < len(divisions):
         raise UnknownError(
             None,
             None,
-            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {count} #virtual_devices: {len(parts)}",
+            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {count} #virtual_devices: {len(divisions)}",
         )
-    if options.visible_device_list and len(gpus) != len(parts):
+    if options.visible_device_list and len(gpus) != len(divisions):
         raise InvalidArgumentError(
             None,
             None,
             "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices "
-            f"list. #GPUs in visible_device_list: {len(gpus)} virtual_devices.size(): {len(parts)}",
+            f"list. #GPUs in visible_device_list: {len(gpus)} virtual_devices.size(): {len(divisions)}",
         )
-    if len(gpus) != len(parts):
+    if len(gpus) != len(divisions):
         raise UnknownError(
             None,
             None,
             "The number of valid GPUs doesn't match the number of elements in the virtual_devices list. "
-            f"#valid GPUs: {len(gpus)} virtual_devices.size(): {len(parts)}",
+            f"#valid GPUs: {len(gpus)} virtual_devices.size(): {len(divisions)}",
         )
-    found: list[LogicalGPU] = []
-    for physical, part in zip(gpus, parts, strict=True):
-        for limit in part.memory_limit_mb:
+    logical_gpus: list[LogicalGPU] = []
+    for physical, division in zip(gpus, divisions, strict=True):
+        for limit in division.memory_limit_mb:
             if not 0 <= limit < math.inf:
                 raise InvalidArgumentError(
                     None, None, f"memory_limit_mb of virtual_devices is {limit}; expected a number of MiB"
                 )
-        limits = [LogicalDeviceConfiguration(limit) for limit in part.memory_limit_mb]
-        found += [LogicalGPU(physical, limit) for limit in limits or [None]]
-    return found
+        limits = [LogicalDeviceConfiguration(limit) for limit in division.memory_limit_mb]
+        logical_gpus += [LogicalGPU(physical, limit) for limit in limits or [None]]
+    return logical_gpus
 
 
 def _check_allocator(options: GPUOptions) -> None:

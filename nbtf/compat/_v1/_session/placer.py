@@ -42,7 +42,7 @@ def place_nodes(
     nodes: Sequence[Operation],
     machine: Machine,
     placed: dict[Operation, Placement] | None = None,
-    kept: Mapping[Operation, Device] | None = None,
+    fixed: Mapping[Operation, Device] | None = None,
 ) -> dict[Operation, Placement]:
     """Returns where nodes run; depends on nothing but its arguments.
 
@@ -52,12 +52,12 @@ def place_nodes(
       nodes: those of a graph, in the order of their creation.
       machine: the devices, and whether soft placement is on.
       placed: is filled as it goes; tells what had been placed before an error.
-      kept: variables that have a value already, which keep their groups where they are.
+      fixed: variables that have a value already, which keep their groups where they are.
 
     Raises:
       InvalidArgumentError: a node cannot be placed.
     """
-    return _Placer(nodes, machine, {} if placed is None else placed, kept or {}).placed
+    return _Placer(nodes, machine, {} if placed is None else placed, fixed or {}).placed
 
 
 def types_of(node: Operation, types: Types) -> Types:
@@ -68,10 +68,10 @@ def types_of(node: Operation, types: Types) -> Types:
     """
     tensors = flat(node.arguments) or node.outputs  # what takes nothing is placed by what it makes
     dtypes = tuple([tensor._dtype for tensor in tensors])
-    found = tuple([type for type in types if _has_kernel(node.record, type, dtypes)])
-    if not found:
+    runnable = tuple([type for type in types if _has_kernel(node.record, type, dtypes)])
+    if not runnable:
         raise InvalidArgumentError(None, node, _no_kernel_at_all(node, types))
-    return found
+    return runnable
 
 
 def _has_kernel(record: Any, type: str, dtypes: Sequence[DType]) -> bool:
@@ -88,7 +88,7 @@ class _Placer:
         nodes: Sequence[Operation],
         machine: Machine,
         placed: dict[Operation, Placement],
-        kept: Mapping[Operation, Device],
+        fixed: Mapping[Operation, Device],
     ) -> None:
         self.placed = placed
         self._machine = machine
@@ -98,16 +98,16 @@ class _Placer:
         self._choices: dict[tuple[Fields, Types], _Choice] = {}
         self._waiting_for = _waiting(nodes)
         self._colocation = Colocation(nodes, lambda node: types_of(node, types), machine.soft)
-        known = set(nodes) if kept else ()
-        self._settled = {self._colocation.group(node): device for node, device in kept.items() if node in known}
+        known_nodes = set(nodes) if fixed else ()
+        self._settled = {self._colocation.group(node): device for node, device in fixed.items() if node in known_nodes}
         """The devices of groups; a group of one node needs none."""
         for node in order_of(nodes):
-            place = self.placed[node] = self._place(node)
+            placement = self.placed[node] = self._place_node(node)
             group = self._colocation.group(node)
             if group.several:
-                self._settled[group] = place.device
+                self._settled[group] = placement.device
 
-    def _place(self, node: Operation) -> Placement:
+    def _place_node(self, node: Operation) -> Placement:
         group = self._colocation.group(node)
         choice = self._choice(group)
         if not choice.devices:
@@ -115,38 +115,38 @@ class _Placer:
         usual = Placement(choice.devices[0], self._reason(node, group, choice))
         if len(choice.devices) == 1:
             return usual
-        other, why = self._beside_consumers(node) if is_generator(node) else self._beside_input(node)
-        return Placement(other, why) if other in choice.devices else usual
+        device, reason = self._beside_consumers(node) if is_generator(node) else self._beside_input(node)
+        return Placement(device, reason) if device in choice.devices else usual
 
     def _choice(self, group: Group) -> _Choice:
         if group in self._settled:
             return _Choice((self._settled[group],))
         key = group.requested, group.types
-        known = self._choices.get(key)
-        if known is None:
-            devices = self._fitting(*key)
+        choice = self._choices.get(key)
+        if choice is None:
+            devices = self._devices_for(*key)
             softly = not devices and self._machine.soft
             if softly:
-                devices = self._fitting(group.requested._replace(device_type=None, device_index=None), group.types)
-            known = self._choices[key] = _Choice(devices, softly)
-        return known
+                devices = self._devices_for(group.requested._replace(device_type=None, device_index=None), group.types)
+            choice = self._choices[key] = _Choice(devices, softly)
+        return choice
 
-    def _fitting(self, asked: Fields, types: Types) -> tuple[Device, ...]:
-        return tuple([one for fields, one in self._named if one.type in types and fits(asked, fields)])
+    def _devices_for(self, request: Fields, types: Types) -> tuple[Device, ...]:
+        return tuple([device for fields, device in self._named if device.type in types and fits(request, fields)])
 
     def _beside_consumers(self, node: Operation) -> tuple[Device | None, Reason]:
         """Returns the one device on which all are that wait for a node."""
-        places = [self.placed.get(other) for other in self._waiting_for.get(node, ())]
-        devices = {None if place is None else place.device for place in places} or {None}
-        one = devices.pop()
+        placements = [self.placed.get(consumer) for consumer in self._waiting_for.get(node, ())]
+        devices = {None if placement is None else placement.device for placement in placements} or {None}
+        device = devices.pop()
         several = len(set(self._waiting_for.get(node, ()))) > 1
-        return (None if devices else one), (_WITH_CONSUMERS if several else _WITH_CONSUMER)
+        return (None if devices else device), (_WITH_CONSUMERS if several else _WITH_CONSUMER)
 
     def _beside_input(self, node: Operation) -> tuple[Device | None, Reason]:
         """Returns where the input of a node is that looks at a shape, or only passes a value on."""
         follows = node.type in _METADATA or (node.type == "Identity" and self._passes_on(node))
-        place = self.placed.get(node.inputs[0].op) if follows else None
-        return (None if place is None else place.device), _WITH_INPUT
+        placement = self.placed.get(node.inputs[0].op) if follows else None
+        return (None if placement is None else placement.device), _WITH_INPUT
 
     def _passes_on(self, node: Operation) -> bool:
         """Tells whether a node asks for nothing between one source and at most one consumer that ask for the same."""
@@ -159,17 +159,17 @@ class _Placer:
         beside = _beside(node)
         if beside is not None:
             return Reason("session placer", f"colocated with {beside}")
-        asked, device = group.requested, choice.devices[0]
-        if asked.device_type is None:
+        request, device = group.requested, choice.devices[0]
+        if request.device_type is None:
             return self._usual_reason(node, device)
         if choice.softly:
-            there = any([fits(asked, fields) for fields, _ in self._named])
-            short = f"{asked.device_type}:{'*' if asked.device_index is None else asked.device_index}"
-            return Reason("no kernel on GPU", node.type) if there else Reason("soft placement", short)
+            exists = any([fits(request, fields) for fields, _ in self._named])
+            short = f"{request.device_type}:{'*' if request.device_index is None else request.device_index}"
+            return Reason("no kernel on GPU", node.type) if exists else Reason("soft placement", short)
         if node.device:
             return _ASKED
-        other = next((member.name for member in group.members if member.device), "a node that asked for it")
-        return Reason("session placer", f"colocated with {other}")
+        member_name = next((member.name for member in group.members if member.device), "a node that asked for it")
+        return Reason("session placer", f"colocated with {member_name}")
 
     def _usual_reason(self, node: Operation, device: Device) -> Reason:
         if not self._has_gpu:
@@ -191,21 +191,21 @@ def _best_first(named: tuple[Fields, Device]) -> tuple[int, str]:
     return -_PRIORITIES.get(device.type, 0), device.name
 
 
-def fits(asked: Fields, there: Fields) -> bool:
+def fits(request: Fields, fields: Fields) -> bool:
     """Tells whether a device has everything that is asked for."""
-    for wanted, found in zip(asked, there, strict=True):
-        if wanted is not None and wanted != found:
+    for requested_value, field_value in zip(request, fields, strict=True):
+        if requested_value is not None and requested_value != field_value:
             return False
     return True
 
 
 def _waiting(nodes: Sequence[Operation]) -> dict[Operation, list[Operation]]:
     """Returns the nodes that wait for each, be it for its values, as often as they take them, or only for its end."""
-    found: dict[Operation, list[Operation]] = {}
+    waiting_for: dict[Operation, list[Operation]] = {}
     for node in nodes:
         for source in [*[tensor.op for tensor in node.inputs], *node.control_inputs]:
-            found.setdefault(source, []).append(node)
-    return found
+            waiting_for.setdefault(source, []).append(node)
+    return waiting_for
 
 
 def _beside(node: Operation) -> str | None:
@@ -220,18 +220,18 @@ def _beside(node: Operation) -> str | None:
 
 def _refusal(node: Operation, group: Group, machine: Machine) -> InvalidArgumentError:
     names = ", ".join(sorted(machine.by_name))
-    asked = parse(node.device)
+    request = parse(node.device)
     head = f"Cannot assign a device for operation {node.name}: "
     unfit = f"{head}Could not satisfy explicit device specification '{node.device}'"
     tail = f"\n\t [[{{{{node {node.name}}}}}]]"
-    if asked != group.requested:
+    if request != group.requested:
         text = (
             f"{unfit} because the node {{{{colocation_node {node.name}}}}} was colocated with a group of nodes that "
             f"required incompatible device '{group.requested.to_string()}'. All available devices [{names}]. "
         )
         return InvalidArgumentError(None, node, text + debug_info(group) + tail)
-    if any([fits(asked, parse(name)) for name in machine.by_name]):
-        text = f"{unfit} because no supported kernel for {asked.device_type} devices is available.{debug_info(group)}"
+    if any([fits(request, parse(name)) for name in machine.by_name]):
+        text = f"{unfit} because no supported kernel for {request.device_type} devices is available.{debug_info(group)}"
         return InvalidArgumentError(None, node, text + _kernels(node) + tail)
     text = (
         f"{head}{{{{node {node.name}}}}} was explicitly assigned to {node.device} but available devices are "
@@ -245,15 +245,17 @@ def _kernels(node: Operation) -> str:
     letter, dtypes = next(iter(getattr(node.record, "sets", {}).items()), ("", ()))
     lines: list[str] = []
     for type in ("CPU", "GPU"):
-        known = [_attr(dtype) for dtype in dtypes if _has_kernel(node.record, type, (dtype,))]
-        if known or (not dtypes and _has_kernel(node.record, type, [tensor._dtype for tensor in node.outputs])):
-            lines.append(f"  device='{type}'" + (f"; {letter} in [{', '.join(sorted(known))}]" if known else ""))
+        kernel_dtypes = [_attr(dtype) for dtype in dtypes if _has_kernel(node.record, type, (dtype,))]
+        if kernel_dtypes or (not dtypes and _has_kernel(node.record, type, [tensor._dtype for tensor in node.outputs])):
+            lines.append(
+                f"  device='{type}'" + (f"; {letter} in [{', '.join(sorted(kernel_dtypes))}]" if kernel_dtypes else "")
+            )
     return f"\nOp: {node.type}\nNode attrs: {_attrs(node)}\nRegistered kernels:\n" + "\n".join(lines) + "\n"
 
 
 def _attrs(node: Operation) -> str:
-    shown = {name: _attr(value) for name, value in sorted(node.attrs.items())}
-    return ", ".join([f"{name}={text}" for name, text in shown.items()])
+    texts = {name: _attr(value) for name, value in sorted(node.attrs.items())}
+    return ", ".join([f"{name}={text}" for name, text in texts.items()])
 
 
 def _attr(value: Any) -> str:

@@ -31,7 +31,7 @@ class Copy(NamedTuple):
     source: GraphTensor
     key: Key
     scope: NodeScope
-    kind: CopyKind
+    copy_kind: CopyKind
 
 
 Kind: TypeAlias = Literal["op", "constant", "variable", "deferred", "placeholder", "nothing"]
@@ -46,10 +46,10 @@ class Step:
     """
 
     node: Operation
-    kind: Kind
+    role: Kind
     scope: NodeScope
     keys: Keys
-    late: tuple[tuple[str, GraphTensor], ...]
+    late_attrs: tuple[tuple[str, GraphTensor], ...]
     copies: tuple[Copy, ...]
     done_with: list[Key]
 
@@ -66,16 +66,16 @@ def needed(fetches: Sequence[GraphTensor | Operation], fed: Collection[GraphTens
 
     A node stands behind its inputs because it was made after them: the order of creation will do.
     """
-    todo = [one if isinstance(one, Operation) else one.op for one in fetches if one not in fed]
-    found: set[Operation] = set()
-    while todo:
-        node = todo.pop()
-        if node not in found:
-            found.add(node)
+    pending = [fetch if isinstance(fetch, Operation) else fetch.op for fetch in fetches if fetch not in fed]
+    nodes: set[Operation] = set()
+    while pending:
+        node = pending.pop()
+        if node not in nodes:
+            nodes.add(node)
             inputs = node.needed_inputs if node.late_attrs else node.inputs
-            todo += [tensor.op for tensor in inputs if tensor not in fed]
-            todo += node.control_inputs
-    return sorted(found, key=attrgetter("number"))
+            pending += [tensor.op for tensor in inputs if tensor not in fed]
+            pending += node.control_inputs
+    return sorted(nodes, key=attrgetter("number"))
 
 
 def plan(
@@ -95,10 +95,10 @@ def plan(
     nodes = needed(fetches, fed)
     copies = _Copies(nodes, fed, placed, host)
     steps = [_step(node, placed[node], fed, copies) for node in nodes]
-    kept = [one if isinstance(one, GraphTensor) else None for one in fetches]
-    found = [None if one is None else (one, _scope(one.op, placed)) for one in kept]
-    _end(steps, {one for one in kept if one is not None})
-    return Plan(steps, found)
+    fetched = [fetch if isinstance(fetch, GraphTensor) else None for fetch in fetches]
+    fetched_with_scopes = [None if tensor is None else (tensor, _scope(tensor.op, placed)) for tensor in fetched]
+    _end(steps, {tensor for tensor in fetched if tensor is not None})
+    return Plan(steps, fetched_with_scopes)
 
 
 def _scope(node: Operation, placed: Mapping[Operation, Placement]) -> NodeScope | None:
@@ -107,16 +107,18 @@ def _scope(node: Operation, placed: Mapping[Operation, Placement]) -> NodeScope 
 
 def _step(node: Operation, placement: Placement, fed: Collection[GraphTensor], copies: _Copies) -> Step:
     scope = NodeScope(node.name, *placement)
-    kind = _kind(node)
-    keys = copies.keys(node, placement.device) if kind == "op" else node.arguments
-    late = [(name, one) for name, one in node.late_attrs.items() if one in fed or name not in node.attrs_known]
-    return Step(node, kind, scope, keys, tuple(late), tuple(copies.new(keys, scope)), [])
+    role = _role_of(node)
+    keys = copies.keys(node, placement.device) if role == "op" else node.arguments
+    late_attrs = [
+        (name, source) for name, source in node.late_attrs.items() if source in fed or name not in node.attrs_known
+    ]
+    return Step(node, role, scope, keys, tuple(late_attrs), tuple(copies.new(keys, scope)), [])
 
 
 _SOURCES: dict[Source, Kind] = {CONST: "constant", PLACEHOLDER: "placeholder", NO_OP: "nothing"}
 
 
-def _kind(node: Operation) -> Kind:
+def _role_of(node: Operation) -> Kind:
     if isinstance(node.record, Source):
         return _SOURCES[node.record]
     if node.on_variables and not _takes_values(node):
@@ -126,18 +128,18 @@ def _kind(node: Operation) -> Kind:
 
 def _takes_values(node: Operation) -> bool:
     """Tells whether a node of the table only takes values, be they those of variables."""
-    leads_on = any([one._link is not None for one in node.outputs])
+    leads_on = any([tensor._link is not None for tensor in node.outputs])
     return not (isinstance(node.record, Source | Deferred) or node.reference_inputs or leads_on)
 
 
-def _end(steps: Sequence[Step], kept: Collection[GraphTensor]) -> None:
+def _end(steps: Sequence[Step], fetched: Collection[GraphTensor]) -> None:
     """Adds to each step what nobody needs after it."""
     last: dict[Any, Step] = {}
     for step in steps:
         for key in (*step.node.outputs, *step.node.inputs, *_flat(step.keys)):
             last[key] = step
     for key, step in last.items():
-        if key not in kept:
+        if key not in fetched:
             step.done_with.append(key)
 
 
@@ -159,10 +161,10 @@ class _Copies:
         for node in nodes:
             device = placed[node].device
             for tensor in dict.fromkeys(flat(node.arguments)) if _wants_copies(node) else ():
-                own = host if tensor in fed else placed[tensor.op].device
-                if own is not device and tensor._dtype not in HOST_DTYPES:
+                source_device = host if tensor in fed else placed[tensor.op].device
+                if source_device is not device and tensor._dtype not in HOST_DTYPES:
                     readers[tensor, device] = readers.get((tensor, device), 0) + 1
-        self._wanted = {way for way, count in readers.items() if count > 1 or way[0] in fed}
+        self._wanted = {copy_key for copy_key, count in readers.items() if count > 1 or copy_key[0] in fed}
         self._made: set[Key] = set()
         self._fed = fed
 
@@ -172,26 +174,26 @@ class _Copies:
             return node.arguments
         return tuple(
             [
-                [self._key(one, device) for one in value] if value.__class__ is list else self._key(value, device)
+                [self._key(tensor, device) for tensor in value] if value.__class__ is list else self._key(value, device)
                 for value in node.arguments
             ]
         )
 
     def _key(self, tensor: GraphTensor, device: Device) -> Key:
-        way = tensor, device
-        return way if way in self._wanted else tensor
+        copy_key = tensor, device
+        return copy_key if copy_key in self._wanted else tensor
 
     def new(self, keys: Keys, scope: NodeScope) -> list[Copy]:
         """Returns the copies that a node is the first to want."""
-        ways = [key for key in dict.fromkeys(_flat(keys)) if isinstance(key, tuple) and key not in self._made]
-        self._made.update(ways)
-        return [self._copy(way, scope) for way in ways]
+        copy_keys = [key for key in dict.fromkeys(_flat(keys)) if isinstance(key, tuple) and key not in self._made]
+        self._made.update(copy_keys)
+        return [self._copy(copy_key, scope) for copy_key in copy_keys]
 
-    def _copy(self, way: tuple[GraphTensor, Device], scope: NodeScope) -> Copy:
-        tensor, device = way
+    def _copy(self, copy_key: tuple[GraphTensor, Device], scope: NodeScope) -> Copy:
+        tensor, device = copy_key
         if tensor in self._fed:
-            return Copy(tensor, way, NodeScope(tensor.op.name, device, _FED), "upload")
-        return Copy(tensor, way, scope, "move")
+            return Copy(tensor, copy_key, NodeScope(tensor.op.name, device, _FED), "upload")
+        return Copy(tensor, copy_key, scope, "move")
 
 
 def _wants_copies(node: Operation) -> bool:
@@ -200,4 +202,4 @@ def _wants_copies(node: Operation) -> bool:
 
 
 def _flat(keys: Keys) -> list[Key]:
-    return [one for key in keys for one in (key if isinstance(key, list) else [key])]
+    return [item for key in keys for item in (key if isinstance(key, list) else [key])]

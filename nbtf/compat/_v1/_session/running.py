@@ -60,57 +60,60 @@ class Runner:
         Of what a run makes only what variables took outlives an error or an interrupt, even while somebody looks at the
         error; the scope of the caller comes back, also where an interrupt comes while it is brought back.
         """
-        before = SCOPE()
+        outer = SCOPE()
         try:
             return self._run_steps(plan, fed, host)
         except BaseException:
-            set_scope(before)
+            set_scope(outer)
             raise
 
     def _run_steps(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
-        before, handled = SCOPE(), sys.exception()
-        made: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
+        outer, handled = SCOPE(), sys.exception()
+        run_values: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
         node: Operation | None = None
         try:
             for step in plan.steps:
                 node = step.node
                 for copy in step.copies:
-                    _make(copy, made, node)
+                    _make(copy, run_values, node)
                 set_scope(step.scope)
-                self._take_step(step, made)
+                self._take_step(step, run_values)
             node = None
-            return [None if fetch is None else _read(*fetch, made, number) for number, fetch in enumerate(plan.fetches)]
+            return [
+                None if fetch is None else _read(*fetch, run_values, number)
+                for number, fetch in enumerate(plan.fetches)
+            ]
         except OpError as error:
-            made.clear()
+            run_values.clear()
             _let_go(error, handled)
             raise _located(error, node) from error.__cause__
         except BaseException as error:
-            made.clear()
+            run_values.clear()
             _let_go(error, handled)
             raise
         finally:
-            set_scope(before)
+            set_scope(outer)
 
-    def _take_step(self, step: Step, made: Made) -> None:
-        for tensor, value in zip(step.node.outputs, self._outputs(step, made), strict=True):
-            made.setdefault(tensor, value)  # what is fed stays
+    def _take_step(self, step: Step, run_values: Made) -> None:
+        for tensor, value in zip(step.node.outputs, self._outputs(step, run_values), strict=True):
+            run_values.setdefault(tensor, value)  # what is fed stays
         for key in step.done_with:
-            made.pop(key, None)
+            run_values.pop(key, None)
 
-    def _outputs(self, step: Step, made: Made) -> list[Any]:
+    def _outputs(self, step: Step, run_values: Made) -> list[Any]:
         """Returns what a node makes of its inputs."""
-        kind, node = step.kind, step.node
-        if kind == "op":
-            return _results(step, made, self.streams)
-        if kind == "constant":
+        role, node = step.role, step.node
+        if role == "op":
+            return _results(step, run_values, self.streams)
+        if role == "constant":
             return [self._constant(step)]
-        if kind == "variable":
-            return outputs_on_variables(node, made, self.values)
-        if kind == "deferred":
-            return node.record.run(node.name, flat([made[one] for one in node.inputs]))
-        if kind == "placeholder":
-            if node.outputs[0] in made:
-                return [made[node.outputs[0]]]
+        if role == "variable":
+            return outputs_on_variables(node, run_values, self.values)
+        if role == "deferred":
+            return node.record.run(node.name, flat([run_values[tensor] for tensor in node.inputs]))
+        if role == "placeholder":
+            if node.outputs[0] in run_values:
+                return [run_values[node.outputs[0]]]
             raise InvalidArgumentError(None, node, _not_fed(node))
         return []
 
@@ -119,28 +122,30 @@ class Runner:
         node, scope = step.node, step.scope
         assert scope.placed is not None
         device, reason = scope.placed
-        known = self.constants.get(node)
+        constant = self.constants.get(node)
         watched = CURRENT.context.watched
-        if known is None or known._device is not device:
+        if constant is None or constant._device is not device:
             array, dtype = node.attrs["value"], node.outputs[0]._dtype
-            known = self.constants[node] = put_constant(_CONST, array, dtype, device, reason, scope, watched)
+            constant = self.constants[node] = put_constant(_CONST, array, dtype, device, reason, scope, watched)
         elif watched:
-            tell_of_constant(_CONST, known, reason, scope)
-        return known
+            tell_of_constant(_CONST, constant, reason, scope)
+        return constant
 
 
-def _results(step: Step, made: Made, streams: dict[Operation, Stream]) -> list[Any]:
+def _results(step: Step, run_values: Made, streams: dict[Operation, Stream]) -> list[Any]:
     node = step.node
-    inputs: list[Any] = [[made[one] for one in key] if isinstance(key, list) else made[key] for key in step.keys]
+    inputs: list[Any] = [
+        [run_values[tensor] for tensor in key] if isinstance(key, list) else run_values[key] for key in step.keys
+    ]
     if node.on_variables:
         name = node.name
         inputs = [
-            [value_of(one, name) for one in value] if value.__class__ is list else value_of(value, name)
+            [value_of(tensor, name) for tensor in value] if value.__class__ is list else value_of(value, name)
             for value in inputs
         ]
     attrs = node.attrs
-    if step.late:
-        attrs = {**attrs, **{name: value_of(made[one], node.name).numpy() for name, one in step.late}}
+    if step.late_attrs:
+        attrs = {**attrs, **{name: value_of(run_values[source], node.name).numpy() for name, source in step.late_attrs}}
     seeds: Any = attrs.get("stream")
     if seeds.__class__ is GraphStream:
         attrs = {**attrs, "stream": streams.get(node) or streams.setdefault(node, seeds.started())}
@@ -148,12 +153,12 @@ def _results(step: Step, made: Made, streams: dict[Operation, Stream]) -> list[A
     return result if node.record.many else [result]
 
 
-def _make(copy: Copy, made: Made, reader: Operation) -> None:
-    value = value_of(made[copy.source], reader.name)
+def _make(copy: Copy, run_values: Made, reader: Operation) -> None:
+    value = value_of(run_values[copy.source], reader.name)
     device = copy.scope.placed
     assert device is not None
     set_scope(copy.scope)
-    made[copy.key] = value if value._host else copied_to(value, device[0], copy.kind)
+    run_values[copy.key] = value if value._host else copied_to(value, device[0], copy.copy_kind)
 
 
 def _on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
@@ -162,11 +167,11 @@ def _on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
     return tensor
 
 
-def _read(tensor: GraphTensor, scope: Any, made: Made, number: int) -> Any:
+def _read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
     """Returns the value of what was fetched; its number is part of the name that TensorFlow has for reading it."""
     set_scope(scope)
     try:
-        return value_of(made[tensor], f"_retval_{tensor.op.name}_{tensor.value_index}_{number}").numpy()
+        return value_of(run_values[tensor], f"_retval_{tensor.op.name}_{tensor.value_index}_{number}").numpy()
     except FailedPreconditionError as error:
         raise FailedPreconditionError(None, tensor.op, f"Graph execution error:\n\n{error.message}") from None
 
@@ -180,8 +185,8 @@ def _located(error: OpError, node: Operation | None) -> OpError:
         return error
     message = error.message
     if "[[{{node " not in message:
-        first, newline, more = message.partition("\n")
-        message = f"{first}\n\t [[{{{{node {node.name}}}}}]]{newline}{more}"
+        first, newline, further_lines = message.partition("\n")
+        message = f"{first}\n\t [[{{{{node {node.name}}}}}]]{newline}{further_lines}"
     return type(error)(None, node, message)
 
 
@@ -206,7 +211,7 @@ def _not_fed(node: Operation) -> str:
     (tensor,) = node.outputs
     shape = ""
     if tensor.shape.dims:
-        shape = f" and shape [{','.join('?' if one is None else str(one) for one in tensor.shape)}]"
+        shape = f" and shape [{','.join('?' if length is None else str(length) for length in tensor.shape)}]"
     return (
         f"You must feed a value for placeholder tensor '{node.name}' with dtype {tensor.dtype.c_name}{shape}\n"
         f"\t [[{{{{node {node.name}}}}}]]"

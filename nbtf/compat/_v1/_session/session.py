@@ -52,10 +52,10 @@ class Session(ChangingBlock):
     ) -> None:
         """Takes a graph as it is; nodes that are added later can be run as well."""
         if not isinstance(target, str | bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            asked = '. Did you do "Session(config)" instead of "Session(config=config)"?'
+            hint = '. Did you do "Session(config)" instead of "Session(config=config)"?'
             raise TypeError(
                 f'Argument `target` must be a string, but got "{type(target).__name__}"'
-                + (asked if isinstance(target, ConfigProto) else "")
+                + (hint if isinstance(target, ConfigProto) else "")
             )
         if graph is not None and not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
@@ -115,9 +115,9 @@ class Session(ChangingBlock):
         fed = fed_values(feed_dict, self._graph)
         if not elements:
             return fetches
-        todo = self._plan(elements, fed)  # first: after a restart it finds other devices, and forgets all values
-        found = self._runner.run(todo, fed, self._machine.host)
-        return values_like(fetches, iter(found))
+        run_plan = self._plan(elements, fed)  # first: after a restart it finds other devices, and forgets all values
+        values = self._runner.run(run_plan, fed, self._machine.host)
+        return values_like(fetches, iter(values))
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -148,27 +148,27 @@ class Session(ChangingBlock):
             self._move_on()
         pruned = self._config.graph_options.place_pruned_graph
         if not pruned and self._version != self._graph.version:
-            self._place(self._graph.get_operations())
+            self._place_graph(self._graph.get_operations())
         key = tuple(elements), frozenset(fed)
-        known = self._plans.get(key)
-        if known is None:
+        run_plan = self._plans.get(key)
+        if run_plan is None:
             if len(self._plans) >= _REMEMBERED:
                 self._plans.clear()
             if pruned:
-                self._place(needed(elements, fed))
-            known = self._plans[key] = plan(elements, fed, self._placed, self._machine.host)
-        return known
+                self._place_graph(needed(elements, fed))
+            run_plan = self._plans[key] = plan(elements, fed, self._placed, self._machine.host)
+        return run_plan
 
-    def _place(self, nodes: list[Operation]) -> None:
+    def _place_graph(self, nodes: list[Operation]) -> None:
         """Places the whole graph, each time it has grown, whether nodes are fetched or not, as TensorFlow does.
 
         So a node that cannot be placed makes every run fail.
         """
         self._version = 0
         placed: dict[Operation, Placement] = {}
-        kept = {node: variable._device for node, variable in self.values.items()}
+        fixed = {node: variable._device for node, variable in self.values.items()}
         try:
-            place_nodes(nodes, self._machine, placed, kept)
+            place_nodes(nodes, self._machine, placed, fixed)
         finally:
             if self._log is not None:
                 self._log.placed([_line(node, placed[node]) for node in nodes if node in placed], self._machine)
@@ -234,5 +234,5 @@ class Session(ChangingBlock):
 
 def _line(node: Operation, placement: Placement) -> Placed:
     """Returns what the log tells of a node."""
-    sources = [tensor.op.name for tensor in node.inputs] + [one.name for one in node.control_inputs]
+    sources = [tensor.op.name for tensor in node.inputs] + [control_input.name for control_input in node.control_inputs]
     return Placed(node.name, node.type, placement.device.name, is_generator(node), tuple(sources))

@@ -234,60 +234,62 @@ def _repeated(
     graph = get_default_graph()
     graph.settle()
     starts: list[GraphTensor] = flatten(first)
-    known = [(TensorShape(s), t._dtype) for s, t in zip(shapes or [t._shape for t in starts], starts, strict=True)]
-    test, again = _Part(graph, cond, first, known), _Part(graph, body, first, known)
-    _check_round(starts, known, again.fetched)
-    places = len(starts), len(starts) + len(test.sources)
+    shapes_and_dtypes = [
+        (TensorShape(s), t._dtype) for s, t in zip(shapes or [t._shape for t in starts], starts, strict=True)
+    ]
+    test, body_part = _Part(graph, cond, first, shapes_and_dtypes), _Part(graph, body, first, shapes_and_dtypes)
+    _check_round(starts, shapes_and_dtypes, body_part.fetched)
+    captures = len(starts), len(starts) + len(test.sources)
 
     def run(values: Values) -> Sequence[Any]:
-        state = [value_of(one, "while") for one in values[: places[0]]]
+        state = [value_of(value, "while") for value in values[: captures[0]]]
         rounds = 0
-        while (limit is None or rounds < limit) and test.value(state, values[places[0] : places[1]])[0].numpy():
-            state = again.value(state, values[places[1] :])
+        while (limit is None or rounds < limit) and test.value(state, values[captures[0] : captures[1]])[0].numpy():
+            state = body_part.value(state, values[captures[1] :])
             rounds += 1
         return state
 
-    inputs = [*starts, *test.sources, *again.sources]
+    inputs = [*starts, *test.sources, *body_part.sources]
     return added(
-        Deferred("Exit", run, takes_variables=True), inputs, known, "Exit", [test.branch, again.branch]
+        Deferred("Exit", run, takes_variables=True), inputs, shapes_and_dtypes, "Exit", [test.branch, body_part.branch]
     ).outputs
 
 
 class _Part:
     """A function of a loop, built once: what it takes from outside, and what it returns."""
 
-    def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, known: Known) -> None:
+    def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, shapes_and_dtypes: Known) -> None:
         self.branch = Branch(graph)
-        self._given = [self.branch.given(shape, dtype) for shape, dtype in known]
+        self._given = [self.branch.given(shape, dtype) for shape, dtype in shapes_and_dtypes]
         structured: Any = pack_sequence_as(first, self._given)
         if structured.__class__ is GraphTensor or isinstance(structured, dict):
             structured = [structured]
         self.fetched = flat_results(self.branch.built(function, structured))
         self.sources = self.branch.sources()
 
-    def value(self, state: Sequence[Tensor], taken: Values) -> list[Any]:
+    def value(self, state: Sequence[Tensor], captured: Values) -> list[Any]:
         """Returns what it returns, for values of the loop's variables and of what it takes from outside."""
-        made = dict(zip(self._given, state, strict=True))
-        made.update(zip(self.branch.taken.values(), taken, strict=True))
-        return self.branch.run(self.fetched, made)
+        feeds = dict(zip(self._given, state, strict=True))
+        feeds.update(zip(self.branch.taken.values(), captured, strict=True))
+        return self.branch.run(self.fetched, feeds)
 
 
-def _check_round(starts: Sequence[GraphTensor], known: Known, after: Sequence[Any]) -> None:
-    if len(after) != len(starts):
+def _check_round(starts: Sequence[GraphTensor], shapes_and_dtypes: Known, results: Sequence[Any]) -> None:
+    if len(results) != len(starts):
         raise ValueError(
             "The number of inputs and outputs of a loop's body must be the same: "
-            f"{len(starts)} variables, but body returned {len(after)} values."
+            f"{len(starts)} variables, but body returned {len(results)} values."
         )
-    for start, (shape, dtype), one in zip(starts, known, after, strict=True):
-        if one._dtype is not dtype:
+    for start, (shape, dtype), result in zip(starts, shapes_and_dtypes, results, strict=True):
+        if result._dtype is not dtype:
             raise TypeError(
                 f"Input tensor {start.name!r} enters the loop with type {dtype!r}, "
-                f"but has type {one._dtype!r} after 1 iteration."
+                f"but has type {result._dtype!r} after 1 iteration."
             )
-        if not one._shape.is_subtype_of(shape):
+        if not result._shape.is_subtype_of(shape):
             raise ValueError(
-                f"Input tensor {start.name!r} enters the loop with shape {shape}, but has shape {one._shape} after one "
-                "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
+                f"Input tensor {start.name!r} enters the loop with shape {shape}, but has shape {result._shape} after "
+                "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
                 "tf.while_loop to specify a less-specific shape."
             )
 
@@ -311,17 +313,17 @@ def case(
     pairs: list[Any] = [*(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)]
     if building() is None:
         return nbtf.case(pairs, default, exclusive)
-    rest = default
-    if rest is None:
-        rest = pairs.pop()[1]
+    otherwise = default
+    if otherwise is None:
+        otherwise = pairs.pop()[1]
     with opened("case", name):
         for pred, function in reversed(pairs):
-            rest = _either(pred, function, rest, strict)
-        return rest()
+            otherwise = _either(pred, function, otherwise, strict)
+        return otherwise()
 
 
-def _either(pred: Any, function: Callable[[], Any], rest: Callable[[], Any], strict: bool) -> Callable[[], Any]:
-    return lambda: cond(pred, function, rest, strict)
+def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any], strict: bool) -> Callable[[], Any]:
+    return lambda: cond(pred, function, otherwise, strict)
 
 
 def switch_case(
@@ -339,10 +341,10 @@ def switch_case(
         return nbtf.switch_case(branch_index, branch_fns, default)
     pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]
     numbered: list[tuple[int, Callable[[], Any]]] = [
-        (number, one) if callable(one) else (one[0], one[1]) for number, one in enumerate(pairs)
+        (number, branch) if callable(branch) else (branch[0], branch[1]) for number, branch in enumerate(pairs)
     ]
-    rest: Callable[[], Any] = numbered[-1][1] if default is None else default
+    otherwise: Callable[[], Any] = numbered[-1][1] if default is None else default
     with inside():
         index: Any = tensor_called("branch_index", branch_index)
         conditions: list[Any] = [(nbtf.equal(index, number), function) for number, function in numbered]
-        return case(conditions, rest, name=name or "switch_case")
+        return case(conditions, otherwise, name=name or "switch_case")

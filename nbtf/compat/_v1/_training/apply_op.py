@@ -47,24 +47,24 @@ class ApplyOp(Op):
         return list(specs[: self.refs])
 
     def apply(
-        self, variables: Sequence[Any], values: Sequence[Any], others: Sequence[Tensor], attrs: Any, name: str
+        self, variables: Sequence[Any], values: Sequence[Any], settings: Sequence[Tensor], attrs: Any, name: str
     ) -> None:
         """Updates variables.
 
         Args:
           variables: what keeps the values.
           values: what they are read as: tensors, or the variables again, which are read while nobody else updates them.
-          others: the other inputs.
+          settings: the other inputs.
           attrs: the attributes.
           name: of the node.
         """
-        alone(partial(self._apply, variables, values, others, attrs, name), *variables)
+        alone(partial(self._apply, variables, values, settings, attrs, name), *variables)
 
     def _apply(
-        self, variables: Sequence[Any], values: Sequence[Any], others: Sequence[Any], attrs: Any, name: str
+        self, variables: Sequence[Any], values: Sequence[Any], settings: Sequence[Any], attrs: Any, name: str
     ) -> None:
-        made = execute(self, [variables[0], *values[1:], *others], attrs, name)
-        for variable, value in zip(variables, made if self.many else [made], strict=True):
+        new_values = execute(self, [variables[0], *values[1:], *settings], attrs, name)
+        for variable, value in zip(variables, new_values if self.many else [new_values], strict=True):
             hold, shared = variable._hold, value._hold is variables[0]._hold
             variable._take(value)
             if shared:  # in place: each stays in its own memory
@@ -91,7 +91,7 @@ class Update:
             with_rows = (*names[:count], "indices", *names[count:])
             rows = _of_rows(kernel, refs, count)
             types = (f"Sparse{type}", f"ResourceSparse{type}")
-            self._rows = [ApplyOp(one, rows, refs, with_rows, count + 1, True) for one in types]
+            self._rows = [ApplyOp(op_type, rows, refs, with_rows, count + 1, True) for op_type in types]
 
     def op(self, resource: bool, rows: bool) -> ApplyOp:
         """Returns one of its forms."""
@@ -102,14 +102,16 @@ def _of_rows(kernel: Kernel, refs: int, count: int) -> Kernel:
     """Returns a kernel that updates only the rows of a gradient; rows that come twice are added up first."""
 
     def of_rows(xp: Any, *inputs: Any, **attrs: Any) -> Any:
-        whole, settings = inputs[:refs], inputs[refs : count - 1]
+        tables, settings = inputs[:refs], inputs[refs : count - 1]
         grad, indices = inputs[count - 1 : count + 1]
-        more: Mapping[str, Any] = attrs
-        rows, places = xp.unique(indices, return_inverse=True)
-        summed = joined_at(xp, xp.add, xp.zeros((len(rows), *grad.shape[1:]), grad.dtype), [places.reshape(-1)], grad)
-        made = kernel(xp, *[one[rows] for one in whole], *settings, summed, *inputs[count + 1 :], **more)
+        attributes: Mapping[str, Any] = attrs
+        rows, row_numbers = xp.unique(indices, return_inverse=True)
+        summed = joined_at(
+            xp, xp.add, xp.zeros((len(rows), *grad.shape[1:]), grad.dtype), [row_numbers.reshape(-1)], grad
+        )
+        new_rows = kernel(xp, *[table[rows] for table in tables], *settings, summed, *inputs[count + 1 :], **attributes)
         results: list[Any] = []
-        for old, new in zip(whole, made if refs > 1 else [made], strict=True):
+        for old, new in zip(tables, new_rows if refs > 1 else [new_rows], strict=True):
             result = old.copy()
             result[rows] = new
             results.append(result)

@@ -26,9 +26,13 @@ Pairs = Sequence[tuple[Any, Any]]
 def counted(step: Any, name: str) -> Operation:
     """Returns the node that counts a step."""
     with step.graph.inside():
-        one = setting(1, step.dtype.base_dtype, step.graph, "value")
-    done = step.assign_add(one, name=name, read_value=False) if is_of_graph(step) else assign_add(step, one, name=name)
-    return done.op if isinstance(done, GraphTensor) else done
+        increment = setting(1, step.dtype.base_dtype, step.graph, "value")
+    counting = (
+        step.assign_add(increment, name=name, read_value=False)
+        if is_of_graph(step)
+        else assign_add(step, increment, name=name)
+    )
+    return counting.op if isinstance(counting, GraphTensor) else counting
 
 
 def own_tensor(value: Any) -> Any:
@@ -82,13 +86,13 @@ def checked_pairs(pairs: Pairs) -> list[tuple[Any, Any]]:
                 as_tensor(grad)
             except (TypeError, ValueError):
                 raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad}") from None
-    found = [(grad, variable) for grad, variable in pairs if grad is not None]
-    if not found:
+    with_gradient = [(grad, variable) for grad, variable in pairs if grad is not None]
+    if not with_gradient:
         raise ValueError(f"No gradients provided for any variable: {[str(variable) for _, variable in pairs]}.")
-    for _, variable in found:
+    for _, variable in with_gradient:
         if isinstance(variable, GraphTensor | Tensor):
             raise NotImplementedError("Trying to update a Tensor ", variable)
-    return found
+    return with_gradient
 
 
 def pairs_by_tape(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:

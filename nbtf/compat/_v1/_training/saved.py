@@ -13,11 +13,11 @@ from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
 
 
-def named_variables(given: Sequence[Any] | Mapping[str, Any] | None, graph: Graph | None) -> dict[str, Any]:
+def named_variables(variables: Sequence[Any] | Mapping[str, Any] | None, graph: Graph | None) -> dict[str, Any]:
     """Returns variables by the names they have in files.
 
     Args:
-      given: variables, or variables by name; None for all global ones of the graph.
+      variables: variables, or variables by name; None for all global ones of the graph.
       graph: the default graph; None where ops run at once.
 
     Raises:
@@ -25,23 +25,27 @@ def named_variables(given: Sequence[Any] | Mapping[str, Any] | None, graph: Grap
       ValueError: two have the same name.
       TypeError: one is no variable.
     """
-    if given is None:
+    if variables is None:
         if graph is None:
             raise RuntimeError(
                 "When eager execution is enabled, `var_list` must specify a list or dict of variables to save"
             )
         keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.SAVEABLE_OBJECTS)
-        given = [one for key in keys for one in graph.get_collection(key)]
-    pairs = given.items() if isinstance(given, Mapping) else [(_name_of(one), one) for one in given]
-    found: dict[str, Any] = {}
-    for name, one in sorted(pairs, key=lambda pair: pair[0]):
-        if not isinstance(one, Variable | EagerVariable):
+        variables = [variable for key in keys for variable in graph.get_collection(key)]
+    pairs = (
+        variables.items()
+        if isinstance(variables, Mapping)
+        else [(_name_of(variable), variable) for variable in variables]
+    )
+    by_name: dict[str, Any] = {}
+    for name, variable in sorted(pairs, key=lambda pair: pair[0]):
+        if not isinstance(variable, Variable | EagerVariable):
             text = "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
-            raise TypeError(f"{text}{one}")
-        if name in found or (one in found.values() and isinstance(one, Variable)):
+            raise TypeError(f"{text}{variable}")
+        if name in by_name or (variable in by_name.values() and isinstance(variable, Variable)):
             raise ValueError(f"At least two variables have the same name: {name}")
-        found[name] = one
-    return found
+        by_name[name] = variable
+    return by_name
 
 
 def _name_of(variable: Any) -> str:

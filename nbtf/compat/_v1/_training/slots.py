@@ -49,7 +49,7 @@ def slot_of(variable: Any, value: Any, name: str) -> Any:
 
 def _slot(variable: Any, **arguments: Any) -> Any:
     scope = get_variable_scope()
-    kept = scope.regularizer
+    regularizer = scope.regularizer
     scope.set_regularizer(None)
     try:
         return get_variable(
@@ -60,7 +60,7 @@ def _slot(variable: Any, **arguments: Any) -> Any:
             **arguments,
         )
     finally:
-        scope.set_regularizer(kept)
+        scope.set_regularizer(regularizer)
 
 
 def _plain(variable: Any) -> str:

@@ -66,7 +66,7 @@ class Layer:
     @property
     def trainable_variables(self) -> list[Any]:
         """Those that are trained."""
-        return [one for one in self._variables if one.trainable]
+        return [variable for variable in self._variables if variable.trainable]
 
     trainable_weights = trainable_variables
 
@@ -90,8 +90,8 @@ class Layer:
                 with variable_scope(self._scope, reuse=True):
                     return self._called(tensor, arguments)
             base = _base_name(self)
-            given = self._name or (base if self._reuse else None)
-            with variable_scope(given, default_name=base, reuse=self._reuse) as scope:
+            scope_name = self._name or (base if self._reuse else None)
+            with variable_scope(scope_name, default_name=base, reuse=self._reuse) as scope:
                 self.build(tensor)
                 self._scope = scope
                 return self._called(tensor, arguments)
@@ -99,12 +99,12 @@ class Layer:
     apply = __call__
 
     def _called(self, tensor: Any, arguments: dict[str, Any]) -> Any:
-        made = self.call(tensor, **arguments)
+        result = self.call(tensor, **arguments)
         if self._activity_regularizer is not None:
-            loss = self._activity_regularizer(made)
+            loss = self._activity_regularizer(result)
             if loss is not None:
-                made.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
-        return made
+                result.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+        return result
 
     def build(self, tensor: Any) -> None:
         """Makes the variables for a first tensor."""

@@ -10,7 +10,7 @@ from nbtf.compat._v1.layers.base import Layer
 
 
 def _pair(value: Any) -> list[int]:
-    return [int(one) for one in value] if isinstance(value, list | tuple) else [int(value)] * 2  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return [int(length) for length in value] if isinstance(value, list | tuple) else [int(value)] * 2  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 def _is_first(data_format: str) -> bool:
@@ -73,10 +73,10 @@ class Conv2D(Layer):
         bias_constraint: Any = None,
         trainable: bool = True,
         name: str | None = None,
-        **more: Any,
+        **options: Any,
     ) -> None:
         """Takes the settings."""
-        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **more)
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
         self.filters, self.kernel_size, self.padding = int(filters), _pair(kernel_size), padding
         self.strides, self.dilation_rate = _pair(strides), _pair(dilation_rate)
         self.activation, self.use_bias, self._first = activation, use_bias, _is_first(data_format)
@@ -99,7 +99,7 @@ class Conv2D(Layer):
     def call(self, tensor: Any, **arguments: Any) -> Any:
         """Returns the result."""
         order = "NCHW" if self._first else "NHWC"
-        made: Any = nbtf.nn.conv2d(
+        convolved: Any = nbtf.nn.conv2d(
             tensor,
             self.kernel,
             _per_axis(self.strides, self._first),
@@ -108,8 +108,8 @@ class Conv2D(Layer):
             _per_axis(self.dilation_rate, self._first),
         )
         if self.use_bias:
-            made = nbtf.nn.bias_add(made, self.bias, order)
-        return made if self.activation is None else self.activation(made)
+            convolved = nbtf.nn.bias_add(convolved, self.bias, order)
+        return convolved if self.activation is None else self.activation(convolved)
 
 
 def conv2d(
@@ -198,10 +198,10 @@ class _Pooling2D(Layer):
         padding: str = "valid",
         data_format: str = "channels_last",
         name: str | None = None,
-        **more: Any,
+        **options: Any,
     ) -> None:
         """Takes the settings."""
-        super().__init__(name=name, **more)
+        super().__init__(name=name, **options)
         self.pool_size, self.strides, self.padding = _pair(pool_size), _pair(strides), padding
         self._first = _is_first(data_format)
 

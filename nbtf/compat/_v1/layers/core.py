@@ -45,10 +45,10 @@ class Dense(Layer):
         bias_constraint: Any = None,
         trainable: bool = True,
         name: str | None = None,
-        **more: Any,
+        **options: Any,
     ) -> None:
         """Takes the settings."""
-        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **more)
+        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
         self.units, self.activation, self.use_bias = int(units), activation, use_bias
         self._of_kernel = (kernel_initializer, kernel_regularizer, kernel_constraint)
         self._of_bias = (bias_initializer or Zeros(), bias_regularizer, bias_constraint)
@@ -66,19 +66,19 @@ class Dense(Layer):
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
         """Returns the result."""
-        many = tensor.shape.rank > 2
-        rows = nbtf.reshape(tensor, [-1, tensor.shape[-1]]) if many else tensor
-        made: Any = nbtf.matmul(rows, self.kernel)
-        if many:
+        has_outer_axes = tensor.shape.rank > 2
+        rows = nbtf.reshape(tensor, [-1, tensor.shape[-1]]) if has_outer_axes else tensor
+        product: Any = nbtf.matmul(rows, self.kernel)
+        if has_outer_axes:
             lengths = tensor.shape.as_list()[:-1]
-            known = lengths.count(None) < 2
-            front: Any = [-1 if n is None else n for n in lengths] if known else nbtf.shape(tensor)[:-1]
-            whole = [*front, self.units] if known else nbtf.concat([front, [self.units]], 0)
-            made = nbtf.reshape(made, whole)
-            made.set_shape([*lengths, self.units])
+            is_known = lengths.count(None) < 2
+            front: Any = [-1 if n is None else n for n in lengths] if is_known else nbtf.shape(tensor)[:-1]
+            full_shape = [*front, self.units] if is_known else nbtf.concat([front, [self.units]], 0)
+            product = nbtf.reshape(product, full_shape)
+            product.set_shape([*lengths, self.units])
         if self.use_bias:
-            made = nbtf.nn.bias_add(made, self.bias)
-        return made if self.activation is None else self.activation(made)
+            product = nbtf.nn.bias_add(product, self.bias)
+        return product if self.activation is None else self.activation(product)
 
 
 def dense(
@@ -151,10 +151,10 @@ class Dropout(Layer):
     """
 
     def __init__(
-        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **more: Any
+        self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **options: Any
     ) -> None:
         """Takes the settings."""
-        super().__init__(name=name, **more)
+        super().__init__(name=name, **options)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
@@ -210,9 +210,9 @@ class Flatten(Layer):
       **more: as for `Layer`.
     """
 
-    def __init__(self, data_format: str = "channels_last", name: str | None = None, **more: Any) -> None:
+    def __init__(self, data_format: str = "channels_last", name: str | None = None, **options: Any) -> None:
         """Takes the settings."""
-        super().__init__(name=name, **more)
+        super().__init__(name=name, **options)
         self.data_format = data_format
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
@@ -220,13 +220,13 @@ class Flatten(Layer):
         rank = tensor.shape.rank
         if self.data_format == "channels_first" and rank is not None and rank > 2:
             tensor = nbtf.transpose(tensor, [0, *range(2, rank), 1])
-        batch, *rest = tensor.shape.as_list()
-        if None not in rest:
-            made: Any = nbtf.reshape(tensor, [-1 if batch is None else batch, math.prod(rest)])
-            return made
-        made = nbtf.reshape(tensor, nbtf.stack([nbtf.shape(tensor)[0], -1]))
-        made.set_shape([batch, None])
-        return made
+        batch, *lengths = tensor.shape.as_list()
+        if None not in lengths:
+            flattened: Any = nbtf.reshape(tensor, [-1 if batch is None else batch, math.prod(lengths)])
+            return flattened
+        flattened = nbtf.reshape(tensor, nbtf.stack([nbtf.shape(tensor)[0], -1]))
+        flattened.set_shape([batch, None])
+        return flattened
 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:

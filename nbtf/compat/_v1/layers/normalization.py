@@ -58,10 +58,10 @@ class BatchNormalization(Layer):
         trainable: bool = True,
         name: str | None = None,
         fused: bool | None = None,
-        **more: Any,
+        **options: Any,
     ) -> None:
         """Takes the settings."""
-        super().__init__(trainable, name, **more)
+        super().__init__(trainable, name, **options)
         self.axis, self.momentum, self.epsilon, self._fused = axis, momentum, epsilon, fused
         self._of_beta = (beta_initializer or Zeros(), beta_regularizer, beta_constraint) if center else None
         self._of_gamma = (gamma_initializer or Ones(), gamma_regularizer, gamma_constraint) if scale else None
@@ -93,8 +93,8 @@ class BatchNormalization(Layer):
             return self._normalized(tensor, self.moving_mean, self.moving_variance)
         axes = [axis for axis in range(tensor.shape.rank) if axis != self.axis]
         mean, variance = neural.moments(tensor, axes)
-        kept = nbtf.constant(1.0 - self.momentum)
-        rate = chosen(training, lambda: kept, lambda: nbtf.zeros_like(kept))
+        share = nbtf.constant(1.0 - self.momentum)
+        rate = chosen(training, lambda: share, lambda: nbtf.zeros_like(share))
         for running, new in ((self.moving_mean, mean), (self.moving_variance, self._unbiased(tensor, variance))):
             update = _moved(running, nbtf.cast(new, float32), rate)
             tensor.graph.add_to_collection(GraphKeys.UPDATE_OPS, update)
@@ -114,11 +114,12 @@ class BatchNormalization(Layer):
         shape[self.axis] = -1
         last = self.axis == len(shape) - 1
         mean, variance, offset, scale = [
-            one if one is None or last else nbtf.reshape(one, shape) for one in (mean, variance, self.beta, self.gamma)
+            statistic if statistic is None or last else nbtf.reshape(statistic, shape)
+            for statistic in (mean, variance, self.beta, self.gamma)
         ]
-        made: Any = neural.batch_normalization(tensor, mean, variance, offset, scale, self.epsilon)
-        made.set_shape(tensor.shape)
-        return made
+        normalized: Any = neural.batch_normalization(tensor, mean, variance, offset, scale, self.epsilon)
+        normalized.set_shape(tensor.shape)
+        return normalized
 
 
 def _moved(running: Any, new: Any, rate: Any) -> Any:

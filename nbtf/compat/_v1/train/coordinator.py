@@ -83,11 +83,11 @@ class Coordinator:
           BaseException: the error that somebody stopped with.
         """
         waited = list(dict.fromkeys([*self._threads, *(threads or ())]))
-        while any([one.is_alive() for one in waited]) and not self._asked.wait(0.01):
+        while any([thread.is_alive() for thread in waited]) and not self._asked.wait(0.01):
             pass
-        for one in waited:
-            one.join(stop_grace_period_secs)
-        alive = [one.name for one in waited if one.is_alive()]
+        for thread in waited:
+            thread.join(stop_grace_period_secs)
+        alive = [thread.name for thread in waited if thread.is_alive()]
         self._threads = []
         if self._error is not None:
             raise self._error

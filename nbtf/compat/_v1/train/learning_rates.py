@@ -112,10 +112,10 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
 
     def rate(scope: str | None) -> Any:
         step = as_tensor(x)
-        found = _number(values[-1])
+        rate = _number(values[-1])
         for boundary, value in reversed(list(zip(boundaries, values, strict=False))):
-            found = where(less_equal(step, cast(boundary, step._dtype)), _number(value, found), found)
-        return found
+            rate = where(less_equal(step, cast(boundary, step._dtype)), _number(value, rate), rate)
+        return rate
 
     return _built(rate, name, "PiecewiseConstant")
 
@@ -153,8 +153,8 @@ def polynomial_decay(
             steps = multiply(steps, times)
         else:
             step = minimum(step, steps)
-        left = pow(subtract(_number(1.0, start), divide(step, steps)), _number(power, start))
-        return add(multiply(subtract(start, end), left), end, name=scope)
+        remaining = pow(subtract(_number(1.0, start), divide(step, steps)), _number(power, start))
+        return add(multiply(subtract(start, end), remaining), end, name=scope)
 
     return _built(rate, name, "PolynomialDecay")
 
@@ -175,8 +175,8 @@ def cosine_decay(
     def rate(scope: str | None) -> Any:
         start = _number(learning_rate)
         steps = _number(decay_steps, start)
-        done = divide(minimum(_number(global_step, start), steps), steps)
-        return multiply(start, _above(alpha, _half_wave(done), start))
+        progress = divide(minimum(_number(global_step, start), steps), steps)
+        return multiply(start, _above(alpha, _half_wave(progress), start))
 
     return _built(rate, name, "CosineDecay")
 
@@ -204,16 +204,16 @@ def cosine_decay_restarts(
 
     def rate(scope: str | None) -> Any:
         start = _number(learning_rate)
-        done = divide(_number(global_step, start), _number(first_decay_steps, start))
+        progress = divide(_number(global_step, start), _number(first_decay_steps, start))
         if t_mul == 1.0:
-            times = floor(done)
-            done = subtract(done, times)
+            times = floor(progress)
+            progress = subtract(progress, times)
         else:
-            grown = subtract(_number(1.0, start), multiply(done, 1.0 - t_mul))
+            grown = subtract(_number(1.0, start), multiply(progress, 1.0 - t_mul))
             times = floor(divide(log(grown), math.log(t_mul)))
-            before = divide(subtract(_number(1.0, start), pow(_number(t_mul, start), times)), 1.0 - t_mul)
-            done = divide(subtract(done, before), pow(_number(t_mul, start), times))
-        share = multiply(_half_wave(done), pow(_number(m_mul, start), times))
+            restarted = divide(subtract(_number(1.0, start), pow(_number(t_mul, start), times)), 1.0 - t_mul)
+            progress = divide(subtract(progress, restarted), pow(_number(t_mul, start), times))
+        share = multiply(_half_wave(progress), pow(_number(m_mul, start), times))
         return multiply(start, _above(alpha, share, start), name=scope)
 
     return _built(rate, name, "SGDRDecay")
@@ -267,8 +267,8 @@ def _number(value: Any, like: Any = None) -> Any:
     if isinstance(value, int | float):
         return as_tensor(float(value), dtype)
     tensor = as_tensor(value)
-    wanted = dtype or (tensor._dtype if tensor._dtype.is_floating else float32)
-    return tensor if tensor._dtype is wanted else cast(tensor, wanted)
+    number_dtype = dtype or (tensor._dtype if tensor._dtype.is_floating else float32)
+    return tensor if tensor._dtype is number_dtype else cast(tensor, number_dtype)
 
 
 def _negative(value: Any, like: Any) -> Any:
@@ -280,8 +280,8 @@ def _times(step: Any, steps: Any, like: Any, staircase: bool) -> Any:
     return floor(times) if staircase else times
 
 
-def _half_wave(done: Any) -> Any:
-    return multiply(add(cos(multiply(done, math.pi)), 1.0), 0.5)
+def _half_wave(progress: Any) -> Any:
+    return multiply(add(cos(multiply(progress, math.pi)), 1.0), 0.5)
 
 
 def _above(alpha: Any, share: Any, like: Any) -> Any:

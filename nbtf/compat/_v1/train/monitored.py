@@ -129,19 +129,19 @@ class MonitoredSession(ChangingBlock):
         if session is None:
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), session)
-        wanted: dict[Any, Any] = {"caller": fetches}
+        all_fetches: dict[Any, Any] = {"caller": fetches}
         feeds = dict(feed_dict or {})
         for number, hook in enumerate(self._hooks):
-            asked = hook.before_run(context)
-            if asked is not None:
-                wanted[number] = asked.fetches
-                feeds.update(_checked(asked.feed_dict or {}, feeds))
-        found = session.run(wanted, feed_dict=feeds or None)
+            request = hook.before_run(context)
+            if request is not None:
+                all_fetches[number] = request.fetches
+                feeds.update(_checked(request.feed_dict or {}, feeds))
+        results = session.run(all_fetches, feed_dict=feeds or None)
         for number, hook in enumerate(self._hooks):
-            hook.after_run(context, SessionRunValues(found.get(number)))
+            hook.after_run(context, SessionRunValues(results.get(number)))
         if context.stop_requested:
             self._coordinator.request_stop()
-        return found["caller"]
+        return results["caller"]
 
     def run_step_fn(self, step_fn: Any) -> Any:
         """Returns what a function returns that gets the session, for several runs that hooks are not told of."""
@@ -163,23 +163,23 @@ class MonitoredSession(ChangingBlock):
         return self
 
     @leaving
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
+    def __exit__(self, error_class: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
         """Closes it; that there is nothing left to read is no error."""
         self.end()
-        if kind is None or issubclass(kind, OutOfRangeError):
+        if error_class is None or issubclass(error_class, OutOfRangeError):
             self.close()
-            return kind is not None
+            return error_class is not None
         if self._session is not None:
             self._session.close()
             self._session = None
         return False
 
 
-def _checked(more: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    for key in more:
+def _checked(added_feeds: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    for key in added_feeds:
         if key in feeds:
             raise RuntimeError(f"Same tensor is fed by two hooks or by a hook and the caller: {key}")
-    return more
+    return added_feeds
 
 
 class SingularMonitoredSession(MonitoredSession):

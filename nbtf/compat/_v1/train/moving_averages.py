@@ -122,9 +122,9 @@ class ExponentialMovingAverage:
 
     def average_name(self, var: Any) -> str:
         """Returns what the average of a variable or tensor is called, or would be."""
-        known = self._averages.get(_key(var))
-        if known is not None:
-            return known.op.name
+        average = self._averages.get(_key(var))
+        if average is not None:
+            return average.op.name
         return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Any] | None = None) -> dict[str, Any]:
@@ -136,12 +136,12 @@ class ExponentialMovingAverage:
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
-        found = {self.average_name(one): one for one in dict.fromkeys(moving_avg_variables)}
-        taken = {one.op.name for one in found.values()}
+        by_name = {self.average_name(variable): variable for variable in dict.fromkeys(moving_avg_variables)}
+        averaged_names = {variable.op.name for variable in by_name.values()}
         for variable in global_variables():
-            if variable.op.name not in taken:
-                found.setdefault(variable.op.name, variable)
-        return found
+            if variable.op.name not in averaged_names:
+                by_name.setdefault(variable.op.name, variable)
+        return by_name
 
 
 def _key(value: Any) -> Any:
@@ -168,5 +168,5 @@ def _without_bias(average: Any, value: Any, rate: Any, graph: Graph) -> Any:
         count = get_variable("local_step", initializer=_constant(0.0), trainable=False)
     with graph.control_dependencies([count.assign_add(1.0).op]):
         new = biased.assign_sub(multiply(subtract(biased.value(), value), rate))
-        kept = pow(subtract(_constant(1.0), rate), count.read_value())
-        return average.assign(divide(new, subtract(_constant(1.0), kept)))
+        share = pow(subtract(_constant(1.0), rate), count.read_value())
+        return average.assign(divide(new, subtract(_constant(1.0), share)))

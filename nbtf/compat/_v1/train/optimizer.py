@@ -150,13 +150,13 @@ class Optimizer:
         chosen: list[Any] = trainable_variables() if var_list is None else flatten(var_list)
         if not chosen:
             raise ValueError("No variables to optimize.")
-        found = gradients(
+        grads = gradients(
             loss,
             chosen,
             None if grad_loss is None else [grad_loss],
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )
-        return list(zip(found, chosen, strict=True))
+        return list(zip(grads, chosen, strict=True))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """Returns the node that makes a step down gradients.
@@ -194,9 +194,15 @@ class Optimizer:
     def variables(self) -> list[Any]:
         """Returns the variables that the optimizer keeps for itself, by name."""
         graph = building()
-        found = [one for slots in self._slots.values() for one in slots.values()]
-        mine = [*found, *[one for (_, owner), one in self._others.items() if owner in (None, graph)]]
-        return sorted([one for one in mine if graph is None or one.graph is graph], key=lambda one: one.name)
+        slot_variables = [slot for slots in self._slots.values() for slot in slots.values()]
+        candidates = [
+            *slot_variables,
+            *[variable for (_, owner), variable in self._others.items() if owner in (None, graph)],
+        ]
+        return sorted(
+            [variable for variable in candidates if graph is None or variable.graph is graph],
+            key=lambda variable: variable.name,
+        )
 
     def _create_slots(self, variables: Sequence[Any]) -> None:
         """Makes the slots that are missing: zeros."""
@@ -233,7 +239,7 @@ class Optimizer:
         """Returns the slots and the settings that the update of a variable takes, in its order."""
         slots = [self._slots[name][key_of(variable)] for name in self.SLOTS]
         dtype = variable.dtype.base_dtype
-        return [*slots, *[one if one._dtype is dtype else cast(one, dtype) for one in self._settings.values()]]
+        return [*slots, *[value if value._dtype is dtype else cast(value, dtype) for value in self._settings.values()]]
 
     # Nodes
 
@@ -253,25 +259,25 @@ class Optimizer:
         if isinstance(grad, IndexedSlices) and not self.update.in_rows:
             grad = as_whole(grad, variable.op.outputs[0]) if is_of_graph(variable) else as_tensor(grad)
         rows = isinstance(grad, IndexedSlices)
-        others = [grad.values, grad.indices] if rows else [grad]
+        gradient_parts = [grad.values, grad.indices] if rows else [grad]
         record = self.update.op(not is_of_graph(variable) or isinstance(variable, ResourceVariable), rows)
-        given = [*self._with_settings(variable), *others]
+        operands = [*self._with_settings(variable), *gradient_parts]
         if not is_of_graph(variable):
-            kept = [variable, *given[: record.refs - 1]]
-            others = [as_tensor(one) for one in given[record.refs - 1 :]]
-            return record.apply(kept, kept, others, self._attrs(), record.type)
-        given = [own_tensor(one) for one in given]
+            variables = [variable, *operands[: record.refs - 1]]
+            gradient_parts = [as_tensor(operand) for operand in operands[record.refs - 1 :]]
+            return record.apply(variables, variables, gradient_parts, self._attrs(), record.type)
+        operands = [own_tensor(operand) for operand in operands]
         target = variable.op.outputs[0]
-        return changing_node(variable.graph, record, target, given, record.type, self._attrs())
+        return changing_node(variable.graph, record, target, operands, record.type, self._attrs())
 
-    def _after(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+    def _finish_step(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
         """Returns the nodes of a step: the updates, and what follows them."""
         return list(updates)
 
     def _finished(
         self, graph: Graph | None, updates: Sequence[Any], variables: Sequence[Any], step: Any, scope: str
     ) -> Any:
-        nodes = self._after(updates, variables)
+        nodes = self._finish_step(updates, variables)
         if graph is None:
             if step is not None:
                 step.assign_add(1)
@@ -281,7 +287,7 @@ class Optimizer:
         else:
             with graph.control_dependencies([group(*nodes, name="update")]), beside(step):
                 node = counted(step, scope)
-        kept = graph.get_collection_ref(GraphKeys.TRAIN_OP)
-        if node not in kept:
-            kept.append(node)
+        train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
+        if node not in train_ops:
+            train_ops.append(node)
         return node

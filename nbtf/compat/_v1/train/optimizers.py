@@ -40,8 +40,8 @@ class GradientDescentOptimizer(Optimizer):
     def _apply(self, grad: Any, variable: Any) -> Any:
         if not isinstance(grad, IndexedSlices) or not is_of_graph(variable):
             return super()._apply(grad, variable)
-        done = scatter_sub(variable, grad.indices, multiply(grad.values, self._settings["learning_rate"], name="mul"))
-        return done.op
+        update = scatter_sub(variable, grad.indices, multiply(grad.values, self._settings["learning_rate"], name="mul"))
+        return update.op
 
 
 class MomentumOptimizer(Optimizer):
@@ -114,7 +114,7 @@ class AdamOptimizer(Optimizer):
         }
 
     def _create_slots(self, variables: Sequence[Any]) -> None:
-        first = min(variables, key=lambda one: one.name)
+        first = min(variables, key=lambda variable: variable.name)
         for name, value in (("beta1_power", self._beta1), ("beta2_power", self._beta2)):
             if (name, graph_of(first)) not in self._others:
                 self._others[name, graph_of(first)] = _number_beside(first, value, name)
@@ -122,14 +122,14 @@ class AdamOptimizer(Optimizer):
 
     def _with_settings(self, variable: Any) -> list[Any]:
         *slots, rate, beta1, beta2, epsilon = super()._with_settings(variable)
-        powers: list[Any] = [as_tensor(one) for one in self._powers(variable)]
-        powers = [one if one._dtype is rate._dtype else cast(one, rate._dtype) for one in powers]
+        powers: list[Any] = [as_tensor(power) for power in self._powers(variable)]
+        powers = [power if power._dtype is rate._dtype else cast(power, rate._dtype) for power in powers]
         return [*slots, *powers, rate, beta1, beta2, epsilon]
 
     def _powers(self, variable: Any) -> list[Any]:
         return [self._others[name, graph_of(variable)] for name in ("beta1_power", "beta2_power")]
 
-    def _after(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+    def _finish_step(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
         powers = self._powers(variables[0])
         betas = [self._settings["beta1"], self._settings["beta2"]]
         graph = building()
@@ -138,11 +138,11 @@ class AdamOptimizer(Optimizer):
                 power.assign(multiply(power, beta))
             return list(updates)
         with graph.control_dependencies(updates), beside(powers[0]):
-            done = [
+            power_updates = [
                 power.assign(multiply(power.value(), beta, name="mul"), read_value=False)
                 for power, beta in zip(powers, betas, strict=True)
             ]
-        return [*updates, *done]
+        return [*updates, *power_updates]
 
 
 def _number_beside(variable: Any, value: Any, name: str) -> Any:
@@ -308,9 +308,9 @@ class FtrlOptimizer(Optimizer):
             raise ValueError(f"initial_accumulator_value {initial_accumulator_value} needs to be positive or zero")
         if learning_rate_power > 0.0:
             raise ValueError(f"learning_rate_power {learning_rate_power} needs to be negative or zero")
-        for which, strength in (("l1", l1_regularization_strength), ("l2", l2_regularization_strength)):
+        for penalty, strength in (("l1", l1_regularization_strength), ("l2", l2_regularization_strength)):
             if strength < 0.0:
-                raise ValueError(f"{which}_regularization_strength {strength} needs to be positive or zero")
+                raise ValueError(f"{penalty}_regularization_strength {strength} needs to be positive or zero")
         self._learning_rate, self._power, self._start = learning_rate, learning_rate_power, initial_accumulator_value
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
 

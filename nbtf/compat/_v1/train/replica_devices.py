@@ -52,13 +52,13 @@ def replica_device_setter(
     def device_of(node: Any) -> str:
         if not merge_devices and node.device:
             return node.device
-        asked = parse(node.device or "")
+        request = parse(node.device or "")
         if ps_device and node.type in types:
             fields = parse(ps_device)
-            if fields.job and asked.job in (None, fields.job):
+            if fields.job and request.job in (None, fields.job):
                 fields = fields._replace(task=choose(node))
-            return fields.merged_with(asked).to_string()
-        return parse(worker_device or "").merged_with(asked).to_string()
+            return fields.merged_with(request).to_string()
+        return parse(worker_device or "").merged_with(request).to_string()
 
     return device_of
 

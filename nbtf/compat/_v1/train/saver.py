@@ -87,10 +87,10 @@ class Saver:
 
     def build(self) -> None:
         """Looks which variables there are; a saver does so when it is made."""
-        found = named_variables(self._given, building())
-        if not found and not self._allow_empty:
+        variables = named_variables(self._given, building())
+        if not variables and not self._allow_empty:
             raise ValueError("No variables to save")
-        self._variables = found
+        self._variables = variables
 
     def _all(self) -> dict[str, Any]:
         if self._variables is None:
@@ -143,7 +143,7 @@ class Saver:
         variables = self._all()
         if not variables:
             return None
-        arrays.write(path_of(prefix), {name: value_of(one, sess) for name, one in variables.items()})
+        arrays.write(path_of(prefix), {name: value_of(variable, sess) for name, variable in variables.items()})
         if write_state:
             self._keep(prefix, latest_filename or STATE)
         return prefix
@@ -200,26 +200,26 @@ class Saver:
             if name not in saved:
                 text = f"{_FAILED}Variable name or other graph key that is missing from the checkpoint. {_UNALTERED}"
                 raise NotFoundError(None, None, f"{text}Key {name} not found in checkpoint")
-        fitting = {name: self._fitting(name, one, saved[name]) for name, one in variables.items()}
-        for name, one in variables.items():
-            put_value(one, fitting[name], sess)
+        fitting = {name: self._fitting(name, variable, saved[name]) for name, variable in variables.items()}
+        for name, variable in variables.items():
+            put_value(variable, fitting[name], sess)
 
     def _fitting(self, name: str, variable: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Returns a saved value as a variable takes it."""
         text = f"{_FAILED}mismatch between the current graph and the graph from the checkpoint. {_UNALTERED}"
-        wanted = variable.dtype.base_dtype
-        if wanted.np_dtype.kind != "O" and value.dtype != wanted.np_dtype:
-            found = np.dtype(value.dtype).name.replace("float32", "float").replace("float64", "double")
-            told = f"tensor_name = {name}; expected dtype {wanted.c_name} does not equal original dtype {found}"
-            raise InvalidArgumentError(None, None, text + told)
+        variable_dtype = variable.dtype.base_dtype
+        if variable_dtype.np_dtype.kind != "O" and value.dtype != variable_dtype.np_dtype:
+            saved_dtype = np.dtype(value.dtype).name.replace("float32", "float").replace("float64", "double")
+            problem = f"tensor_name = {name}; expected dtype {variable_dtype.c_name} does not equal original dtype {saved_dtype}"
+            raise InvalidArgumentError(None, None, text + problem)
         if variable.shape.is_compatible_with(value.shape):
             return value
         lengths = variable.shape.as_list()
         if self._reshape and np.prod(lengths) == value.size:
             return value.reshape(lengths)
-        shapes = [f"[{','.join(map(str, one))}]" for one in (lengths, value.shape)]
-        told = f"Assign requires shapes of both tensors to match. lhs shape= {shapes[0]} rhs shape= {shapes[1]}"
-        raise InvalidArgumentError(None, None, text + told)
+        shapes = [f"[{','.join(map(str, shape))}]" for shape in (lengths, value.shape)]
+        problem = f"Assign requires shapes of both tensors to match. lhs shape= {shapes[0]} rhs shape= {shapes[1]}"
+        raise InvalidArgumentError(None, None, text + problem)
 
 
 def _number(sess: Any, step: Any) -> int:

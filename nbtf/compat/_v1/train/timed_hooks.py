@@ -84,7 +84,7 @@ class LoggingTensorHook(SessionRunHook):
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         self._tensors: Mapping[str, Any] = (
-            tensors if isinstance(tensors, Mapping) else {getattr(one, "name", one): one for one in tensors}
+            tensors if isinstance(tensors, Mapping) else {getattr(tensor, "name", tensor): tensor for tensor in tensors}
         )
         self._formatter, self._at_end = formatter, at_end
         once = every_n_iter is None and every_n_secs is None
@@ -112,8 +112,8 @@ class LoggingTensorHook(SessionRunHook):
         if self._formatter is not None:
             logging.info(self._formatter(values))
             return
-        told = ", ".join([f"{name} = {value}" for name, value in values.items()])
-        logging.info(told if seconds is None else f"{told} ({seconds:.3f} sec)")
+        text = ", ".join([f"{name} = {value}" for name, value in values.items()])
+        logging.info(text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 
 class CheckpointSaverHook(SessionRunHook):

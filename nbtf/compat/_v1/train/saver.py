@@ -210,7 +210,10 @@ class Saver:
         variable_dtype = variable.dtype.base_dtype
         if variable_dtype.np_dtype.kind != "O" and value.dtype != variable_dtype.np_dtype:
             saved_dtype = np.dtype(value.dtype).name.replace("float32", "float").replace("float64", "double")
-            problem = f"tensor_name = {name}; expected dtype {variable_dtype.c_name} does not equal original dtype {saved_dtype}"
+            problem = (
+                f"tensor_name = {name}; expected dtype {variable_dtype.c_name} does not equal original dtype "
+                f"{saved_dtype}"
+            )
             raise InvalidArgumentError(None, None, text + problem)
         if variable.shape.is_compatible_with(value.shape):
             return value

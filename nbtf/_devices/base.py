@@ -66,7 +66,7 @@ class Label(NamedTuple):
     site: Site | Where = None
 
 
-def told(label: object) -> object:
+def describe_label(label: object) -> object:
     """Returns a label with file and line; on the way to an allocator it has only the code and the instruction."""
     if not isinstance(label, Label) or label.site is None or len(label.site) == 2:
         return label

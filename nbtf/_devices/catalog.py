@@ -157,16 +157,18 @@ def find_card(name: str) -> Card:
     ('Tesla K20m', 'Tesla V100-SXM2-16GB', 'NVIDIA A100-SXM4-80GB')
     """
     text = str(name).lower()
-    known = isinstance(name, str)  # pyright: ignore[reportUnnecessaryIsInstance]  # a notebook has no type checker
-    pieces = [piece for piece in re.split(r"[\s_-]+", text) if piece and known]
-    same = [card for card in CARDS if card.name.lower() == text.strip()]
-    found = same or [card for card in CARDS if pieces and all(piece in card.name.lower() for piece in pieces)]
-    if len(found) == 1:
-        return found[0]
-    which = ", ".join(card.name for card in found or CARDS)
-    if found:
-        raise ValueError(f"{name!r} is the name of more than one card: {which}. Write more of the name.")
-    raise ValueError(f"There is no card {name!r} in the catalog. Known cards: {which}.")
+    is_text = isinstance(name, str)  # pyright: ignore[reportUnnecessaryIsInstance]  # a notebook has no type checker
+    pieces = [piece for piece in re.split(r"[\s_-]+", text) if piece and is_text]
+    exact_matches = [card for card in CARDS if card.name.lower() == text.strip()]
+    matches = exact_matches or [
+        card for card in CARDS if pieces and all(piece in card.name.lower() for piece in pieces)
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    names = ", ".join(card.name for card in matches or CARDS)
+    if matches:
+        raise ValueError(f"{name!r} is the name of more than one card: {names}. Write more of the name.")
+    raise ValueError(f"There is no card {name!r} in the catalog. Known cards: {names}.")
 
 
 def bus_ids(card: Card, count: int) -> tuple[str, ...]:
@@ -179,8 +181,8 @@ def bus_ids(card: Card, count: int) -> tuple[str, ...]:
     if not buses:  # as in a virtual machine of a cloud; a bus has 32 slots
         slots = range(4, 4 + count)
         return tuple(f"0000:{slot // 32:02x}:{slot % 32:02x}.0" for slot in slots)
-    more = range(buses[-1] + 1, buses[-1] + 1 + count)
-    return tuple(f"{bus >> 8:04x}:{bus & 255:02x}:00.0" for bus in (*buses, *more)[:count])
+    further_buses = range(buses[-1] + 1, buses[-1] + 1 + count)
+    return tuple(f"{bus >> 8:04x}:{bus & 255:02x}:00.0" for bus in (*buses, *further_buses)[:count])
 
 
 def uuid(number: int) -> str:

@@ -53,7 +53,7 @@ class CPU(Device):
         NumPy's warnings about kernels are switched off by module (see _ops/express.py). `errstate` costs as much as a
         small op, so it is there only for users who have made errors of them.
         """
-        arrays = [b._array if b.__class__ is not list else [one._array for one in b] for b in buffers]
+        arrays = [b._array if b.__class__ is not list else [buffer._array for buffer in b] for b in buffers]
         try:
             results = op.kernel(np, *arrays, **attrs)
         except (FloatingPointError, RuntimeWarning):

@@ -36,8 +36,8 @@ class SimulatedMachine(NamedTuple):
         if self.count == 0:
             return "No simulated GPUs."
         each = f"{self.card.name}, {gib(self.memory_bytes)}"
-        what = f"1 simulated GPU ({each})" if self.count == 1 else f"{self.count} simulated GPUs ({each} each)"
-        return f"{what}: NumPy on this computer's CPU. No GPU is used."
+        gpus = f"1 simulated GPU ({each})" if self.count == 1 else f"{self.count} simulated GPUs ({each} each)"
+        return f"{gpus}: NumPy on this computer's CPU. No GPU is used."
 
     def text(self) -> str:
         """Returns what NBTF_SIMULATED_GPUS says to ask for this machine.
@@ -84,9 +84,9 @@ def _count(count: object) -> int:
 
 def _memory(memory: float | str) -> int:
     """Returns bytes."""
-    parts = re.fullmatch(r"([0-9]+\.?[0-9]*)\s*([a-z]*)", str(memory).strip().lower(), re.ASCII)
-    unit = _UNITS_IN_MIB.get(parts[2]) if parts else None
-    nbytes = int(float(parts[1]) * unit * _MIB) if parts and unit else 0
+    match = re.fullmatch(r"([0-9]+\.?[0-9]*)\s*([a-z]*)", str(memory).strip().lower(), re.ASCII)
+    unit = _UNITS_IN_MIB.get(match[2]) if match else None
+    nbytes = int(float(match[1]) * unit * _MIB) if match and unit else 0
     if nbytes < _MIB or isinstance(memory, bool):
         raise ValueError(
             f"The memory of a simulated GPU is {memory!r}; expected a number of MiB such as 512, or a text such as "
@@ -105,16 +105,16 @@ def machine_from_environment(environ: Mapping[str, str]) -> SimulatedMachine | N
     "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
     """
     text = environ.get(SIMULATED_GPUS, "").strip()
-    parts = re.fullmatch(r"([0-9]+)(?:\s*[xX]\s*([^\s@][^@]*))?(?:@(.*))?", text, re.ASCII)
-    if not text or (parts and int(parts[1]) == 0):
+    match = re.fullmatch(r"([0-9]+)(?:\s*[xX]\s*([^\s@][^@]*))?(?:@(.*))?", text, re.ASCII)
+    if not text or (match and int(match[1]) == 0):
         return None
-    if not parts:
+    if not match:
         raise ValueError(
             f"{SIMULATED_GPUS} is {text!r}; expected a number of GPUs such as 4, a number and a card such as "
             "4xTesla K20m or 4xTesla K20m@512MiB, or 0 or nothing for none."
         )
     try:
-        return simulated_machine(int(parts[1]), parts[2], parts[3])
+        return simulated_machine(int(match[1]), match[2], match[3])
     except ValueError as error:
         raise ValueError(f"{SIMULATED_GPUS} is {text!r}. {error}") from None
 

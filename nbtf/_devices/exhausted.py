@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nbtf._devices.base import Label, MemoryStats, told
+from nbtf._devices.base import Label, MemoryStats, describe_label
 from nbtf._devices.bfc.allocator import AllocatorStats, BFCAllocator
 from nbtf._devices.bfc.chunks import rounded
 from nbtf._devices.sites import WORDING
@@ -39,12 +39,12 @@ def in_tensorflows_words(request: Request, allocator: str) -> str:
     )
 
 
-def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes: int) -> str:
+def card_is_full(request: Request, device_text: str, allocator: BFCAllocator, card_bytes: int) -> str:
     """Returns the whole message when the GPU has no room.
 
     Args:
       request: what could not be had.
-      who: the device as people should read it, `simulated GPU:0 (Tesla K20m)`.
+      device_text: the device as people should read it, `simulated GPU:0 (Tesla K20m)`.
       allocator: whose memory ran out.
       card_bytes: all memory of the card, of which the allocator may have a part.
     """
@@ -55,7 +55,7 @@ def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes
     return "\n".join(
         (
             in_tensorflows_words(request, allocator.name),
-            f"{who}: {sentences} {_advice(need, stats, card_bytes)}",
+            f"{device_text}: {sentences} {_advice(need, stats, card_bytes)}",
             *_holders(allocator),
         )
     )
@@ -63,7 +63,7 @@ def card_is_full(request: Request, who: str, allocator: BFCAllocator, card_bytes
 
 def real_card_is_full(
     request: Request,
-    who: str,
+    device_text: str,
     allocator: str,
     stats: MemoryStats,
     free: int | None,
@@ -73,7 +73,7 @@ def real_card_is_full(
 
     Args:
       request: what could not be had; 0 bytes where only the kernel knows.
-      who: the device as people should read it, `GPU:0 (NVIDIA H200)`.
+      device_text: the device as people should read it, `GPU:0 (NVIDIA H200)`.
       allocator: the name of what manages its memory.
       stats: the account of the device.
       free: bytes that nobody has taken on the card; None where it does not say.
@@ -82,19 +82,23 @@ def real_card_is_full(
     size, inside = gib(request.nbytes), stats.limit - stats.in_use
     if request.nbytes > stats.limit:
         size, limit = told_apart(request.nbytes, stats.limit)
-        why, do = f" Its limit is {limit}.", "Use a smaller tensor, or raise the limit"
+        cause, do = f" Its limit is {limit}.", "Use a smaller tensor, or raise the limit"
     elif free is not None and free < request.nbytes and stats.limit - stats.pool >= request.nbytes:
-        size, left = told_apart(request.nbytes, free)
-        why, do = f" The card has {left} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
+        size, left_on_card = told_apart(request.nbytes, free)
+        cause, do = f" The card has {left_on_card} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
     elif request.nbytes and inside >= request.nbytes:
-        why, do = f" {gib(inside)} are free, but not in one piece, or a kernel needed more meanwhile.", "Free a tensor"
+        cause, do = (
+            f" {gib(inside)} are free, but not in one piece, or a kernel needed more meanwhile.",
+            "Free a tensor",
+        )
     else:
-        why, do = "", "Free a tensor"
-    asked = f"{size} asked for, " if request.nbytes else ""
+        cause, do = "", "Free a tensor"
+    request_text = f"{size} asked for, " if request.nbytes else ""
     return "\n".join(
         (
             in_tensorflows_words(request, allocator),
-            f"{who}: {asked}in use {part_of(stats.in_use, stats.limit)}.{why} {do}, or use a smaller batch.",
+            f"{device_text}: {request_text}in use {part_of(stats.in_use, stats.limit)}.{cause} {do}, or use a smaller "
+            "batch.",
             *_table(holders),
         )
     )
@@ -123,7 +127,7 @@ def shortage(nbytes: int, limit: int, in_use: int, pool: int, largest_free: int)
     >>> shortage(8 << 20, 64 << 20, 48 << 20, 64 << 20, 4 << 20).reason
     'in pieces'
     """
-    need, free, asked = rounded(nbytes), limit - in_use, gib(nbytes)
+    need, free, asked_text = rounded(nbytes), limit - in_use, gib(nbytes)
     sizes = {"used": part_of(in_use, limit)}
     if need > limit:
         reason = "too large"
@@ -134,8 +138,8 @@ def shortage(nbytes: int, limit: int, in_use: int, pool: int, largest_free: int)
         reason, sizes["pool"] = "mapped", gib(pool)
     else:
         reason, sizes["free"] = "in pieces", gib(free)
-        asked, sizes["largest"] = told_apart(nbytes, largest_free)
-    return Shortage(reason, {"asked": asked, **sizes})
+        asked_text, sizes["largest"] = told_apart(nbytes, largest_free)
+    return Shortage(reason, {"asked": asked_text, **sizes})
 
 
 def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:
@@ -149,7 +153,7 @@ def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:
 def _holders(allocator: BFCAllocator) -> list[str]:
     """Returns a table of what is in use in an allocator."""
     chunks = [chunk for region in allocator.snapshot() for chunk in region.chunks if chunk.in_use]
-    return _table([(told(chunk.label), chunk.size) for chunk in chunks])
+    return _table([(describe_label(chunk.label), chunk.size) for chunk in chunks])
 
 
 def _table(pieces: Iterable[tuple[object, int]]) -> list[str]:
@@ -161,16 +165,16 @@ def _table(pieces: Iterable[tuple[object, int]]) -> list[str]:
         return ["Nothing is in use."]
     ranked = sorted(counts.items(), key=lambda item: -sum(item[1]))
     rows = [(gib(sum(sizes)), f"{len(sizes)} x" if len(sizes) > 1 else "", *_words(label)) for label, sizes in ranked]
-    shown = rows[:_ROWS]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    listed = rows[:_ROWS]
+    widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
     lines = ["Who holds it:"]
-    for size, *cells in shown:
+    for size, *cells in listed:
         padded = [size.rjust(widths[0]), *(cell.ljust(width) for cell, width in zip(cells, widths[1:], strict=True))]
         lines.append(("  " + "  ".join(padded)).rstrip())
-    if len(rows) > len(shown):
+    if len(rows) > len(listed):
         everything = sum(sum(sizes) for _, sizes in ranked)
-        rest = everything - sum(sum(sizes) for _, sizes in ranked[:_ROWS])
-        lines.append(f"  and {len(rows) - len(shown)} more with {gib(rest)}; all together {gib(everything)}")
+        unlisted = everything - sum(sum(sizes) for _, sizes in ranked[:_ROWS])
+        lines.append(f"  and {len(rows) - len(listed)} more with {gib(unlisted)}; all together {gib(everything)}")
     return lines
 
 
@@ -181,20 +185,20 @@ def _words(label: object) -> tuple[str, str, str]:
     return (f"{label.dtype} [{', '.join(map(str, label.shape))}]", label.op, WORDING.told(site))
 
 
-def computer_is_too_small(request: Request, who: str, free: int, computer: int | None, allocator: str) -> str:
+def computer_is_too_small(request: Request, device_text: str, free: int, computer: int | None, allocator: str) -> str:
     """Returns the whole message when the card could hold it and this computer cannot.
 
     Args:
       request: what could not be had.
-      who: the device, `simulated GPU:0`.
+      device_text: the device, `simulated GPU:0`.
       free: bytes that the simulated GPU has left.
       computer: bytes that this computer has left; None where only the attempt told.
       allocator: its name, for TensorFlow's sentence.
     """
-    asked, there = gib(request.nbytes, from_gib=0.1), gib(free, from_gib=0.1)
-    here = "less than that" if computer is None else gib(computer, from_gib=0.1)
+    asked_text, free_text = gib(request.nbytes, from_gib=0.1), gib(free, from_gib=0.1)
+    computer_text = "less than that" if computer is None else gib(computer, from_gib=0.1)
     return (
         f"{in_tensorflows_words(request, allocator)}\n"
-        f"{asked} asked for: {who} has {there} free, this computer {here}. "
+        f"{asked_text} asked for: {device_text} has {free_text} free, this computer {computer_text}. "
         "A simulated GPU keeps its tensors in this computer's memory: use a smaller tensor, or a larger computer."
     )

@@ -37,11 +37,11 @@ class FirstUse:
     @contextmanager
     def expected(self) -> Generator[None]:
         """Says nothing in a block of which everybody knows that it takes its time."""
-        told, self._told = self._told, True
+        outer, self._told = self._told, True
         try:
             yield
         finally:
-            self._told = told
+            self._told = outer
 
     def start(self, op: str) -> None:
         """Notes that an op is used in a new way."""

@@ -61,7 +61,7 @@ def _memory_groups(root: str) -> tuple[tuple[str, str, str], ...]:
     Remembered: a process hardly ever changes its group. Source: cgroups(7), and the kernel's cgroup-v2 and memory
     controller documentation.
     """
-    found: list[tuple[str, str, str]] = []
+    groups: list[tuple[str, str, str]] = []
     for line in _read(f"{root}/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -75,8 +75,8 @@ def _memory_groups(root: str) -> tuple[tuple[str, str, str], ...]:
         steps = [step for step in path.split("/") if step]
         folders = ["/".join((top, *steps[:depth])) for depth in range(len(steps) + 1)]
         limits, usages, stats = ([f"{folder}/{name}" for folder in folders] for name in names)
-        found += [files for files in zip(limits, usages, stats, strict=True) if os.path.exists(files[0])]
-    return tuple(found)
+        groups += [files for files in zip(limits, usages, stats, strict=True) if os.path.exists(files[0])]
+    return tuple(groups)
 
 
 def _table(text: str) -> dict[str, int]:

@@ -24,7 +24,10 @@ class Fields(NamedTuple):
 
     def merged_with(self, inner: Fields) -> Fields:
         """Returns what `inner` says, and what this says where `inner` is silent."""
-        return Fields._make(mine if theirs is None else theirs for mine, theirs in zip(self, inner, strict=True))
+        return Fields._make(
+            outer_value if inner_value is None else inner_value
+            for outer_value, inner_value in zip(self, inner, strict=True)
+        )
 
     def to_string(self) -> str:
         """Returns the text form, `/job:worker/task:1/device:GPU:*`."""
@@ -193,9 +196,9 @@ def parse(text: str | None) -> Fields:
                 device_type, device_index = long, _index(index)
             case ["", *_]:
                 pass
-            case parts:
+            case attributes:
                 raise ValueError(
-                    f"Unknown attribute '{parts[0]}' is encountered while parsing the device spec: '{text}'."
+                    f"Unknown attribute '{attributes[0]}' is encountered while parsing the device spec: '{text}'."
                 )
     return Fields(job, _number(replica), _number(task), _usual_case(device_type), device_index)
 

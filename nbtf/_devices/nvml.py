@@ -95,7 +95,7 @@ class CardMonitor:
     def missing(self) -> str | None:
         """Why there is nothing to read; None where there is."""
         with self._lock:
-            return self._ready()
+            return self._open_library()
 
     def card(self, uuid: str | None, bus_id: str | None, age: float = SECOND) -> CardReading:
         """Returns what is known of a card, by what it is and not by a number: programs number cards differently.
@@ -106,40 +106,42 @@ class CardMonitor:
           age: a reading that is so many seconds old will do.
         """
         with self._lock:
-            why = self._ready()
-            if why is not None:
-                return _unknown(why)
-            handle, why = self._handle(uuid, bus_id)
-            return _unknown(why) if handle is None else self._read((uuid, bus_id), handle, age)
+            problem = self._open_library()
+            if problem is not None:
+                return _unknown(problem)
+            handle, problem = self._handle(uuid, bus_id)
+            return _unknown(problem) if handle is None else self._read((uuid, bus_id), handle, age)
 
     def cards(self, age: float = SECOND) -> list[CardReading]:
         """Returns all cards of this machine, also those that CUDA_VISIBLE_DEVICES hides from this process."""
         with self._lock:
-            if self._ready() is not None:
+            if self._open_library() is not None:
                 return []
-            count, _ = _asked(self._nvml.nvmlDeviceGetCount)
-            found: list[CardReading] = []
+            count, _ = _try_call(self._nvml.nvmlDeviceGetCount)
+            readings: list[CardReading] = []
             for index in range(count or 0):
-                handle, _ = _asked(self._nvml.nvmlDeviceGetHandleByIndex, index)
+                handle, _ = _try_call(self._nvml.nvmlDeviceGetHandleByIndex, index)
                 if handle is not None:  # a card that fell off the bus
-                    found.append(self._read(index, handle, age))
-            return found
+                    readings.append(self._read(index, handle, age))
+            return readings
 
     def driver(self) -> str | None:
         """Returns the driver's version."""
         with self._lock:
-            return None if self._ready() is not None else _text(_asked(self._nvml.nvmlSystemGetDriverVersion)[0])
+            return (
+                None if self._open_library() is not None else _text(_try_call(self._nvml.nvmlSystemGetDriverVersion)[0])
+            )
 
     def close(self) -> None:
         """Lets go of the library; it is loaded again when somebody asks."""
         with self._lock:
             if self._nvml is not None and self._process == os.getpid():
-                _asked(self._nvml.nvmlShutdown)
+                _try_call(self._nvml.nvmlShutdown)
             self._forget()
 
     # The library
 
-    def _ready(self) -> str | None:
+    def _open_library(self) -> str | None:
         if self._process != os.getpid():  # a copy of the process: the handles belong to the other one
             self._forget()
         if self._nvml is not None:
@@ -147,32 +149,32 @@ class CardMonitor:
         if self._why is not None and self._clock() < self._retry:
             return self._why
         self._retry = self._clock() + SECOND
-        module, self._why = _asked(self._load)
+        module, self._why = _try_call(self._load)
         if module is None:
             if self._why.startswith(ModuleNotFoundError.__name__):
                 self._why = f"NVML's Python module is not installed: {INSTALL}"
             return self._why
-        _, why = _asked(module.nvmlInit)
-        self._why = why or None
-        self._nvml = None if why else module
+        _, problem = _try_call(module.nvmlInit)
+        self._why = problem or None
+        self._nvml = None if problem else module
         return self._why
 
     def _handle(self, uuid: str | None, bus_id: str | None) -> tuple[Any, str]:
-        known = self._handles.get((uuid, bus_id))
-        if known is not None:
-            return known, ""
-        why = "neither its UUID nor its PCI address is known"
+        handle_before = self._handles.get((uuid, bus_id))
+        if handle_before is not None:
+            return handle_before, ""
+        problem = "neither its UUID nor its PCI address is known"
         for name in _names(uuid):
-            handle, why = _asked(self._nvml.nvmlDeviceGetHandleByUUID, name)
+            handle, problem = _try_call(self._nvml.nvmlDeviceGetHandleByUUID, name)
             if handle is not None:
                 break
         else:
             handle = None
             if bus_id:
-                handle, why = _asked(self._nvml.nvmlDeviceGetHandleByPciBusId, bus_id)
+                handle, problem = _try_call(self._nvml.nvmlDeviceGetHandleByPciBusId, bus_id)
         if handle is not None:
             handle = self._handles[uuid, bus_id] = self._instance(handle)
-        return handle, why
+        return handle, problem
 
     def _instance(self, handle: Any) -> Any:
         """Returns the part of a card that this process was given, where CUDA_VISIBLE_DEVICES names one; else the card.
@@ -182,37 +184,39 @@ class CardMonitor:
         wished = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
         if not wished.startswith("MIG-"):
             return handle
-        count, _ = _asked(self._nvml.nvmlDeviceGetMaxMigDeviceCount, handle)
+        count, _ = _try_call(self._nvml.nvmlDeviceGetMaxMigDeviceCount, handle)
         for number in range(count or 0):
-            part, _ = _asked(self._nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, number)
-            name = None if part is None else _text(_asked(self._nvml.nvmlDeviceGetUUID, part)[0])
+            instance, _ = _try_call(self._nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, number)
+            name = None if instance is None else _text(_try_call(self._nvml.nvmlDeviceGetUUID, instance)[0])
             if name is not None and name.startswith(wished):
-                return part
+                return instance
         return handle
 
     # Figures
 
     def _read(self, key: Any, handle: Any, age: float) -> CardReading:
         now = self._clock()
-        at, known = self._known.get(key, (float("-inf"), CardReading()))
-        if now - at >= age:
-            known = self._figures(handle, None if known == CardReading() else known)
-            self._known[key] = now, known
-        at, (processes, why) = self._seen.get(key, (float("-inf"), (None, "")))
-        if now - at >= age * PROCESSES:
-            processes, why = self._processes(handle)
-            self._seen[key] = now, (processes, why)
-        missing = dict(known.missing) | ({"processes": why} if processes is None else {})
-        return known._replace(processes=processes, missing=missing)
+        read_at, reading = self._known.get(key, (float("-inf"), CardReading()))
+        if now - read_at >= age:
+            reading = self._figures(handle, None if reading == CardReading() else reading)
+            self._known[key] = now, reading
+        read_at, (processes, problem) = self._seen.get(key, (float("-inf"), (None, "")))
+        if now - read_at >= age * PROCESSES:
+            processes, problem = self._processes(handle)
+            self._seen[key] = now, (processes, problem)
+        missing = dict(reading.missing) | ({"processes": problem} if processes is None else {})
+        return reading._replace(processes=processes, missing=missing)
 
-    def _figures(self, handle: Any, before: CardReading | None) -> CardReading:
+    def _figures(self, handle: Any, earlier: CardReading | None) -> CardReading:
         ask = _Fields(self._nvml, handle)
-        known = self._fixed(ask) if before is None else before._asdict()
-        ask.missing |= {} if before is None else {name: before.missing[name] for name in _FIXED & before.missing.keys()}
+        fixed_figures = self._fixed(ask) if earlier is None else earlier._asdict()
+        ask.missing |= (
+            {} if earlier is None else {name: earlier.missing[name] for name in _FIXED & earlier.missing.keys()}
+        )
         total, used, free, reserved = self._memory(ask)
         rates = ask("utilization", "nvmlDeviceGetUtilizationRates")
         power = ask("power", "nvmlDeviceGetPowerUsage")
-        figures: dict[str, Any] = {name: known[name] for name in _FIXED}
+        figures: dict[str, Any] = {name: fixed_figures[name] for name in _FIXED}
         return CardReading(
             **figures,
             total=total,
@@ -227,9 +231,9 @@ class CardMonitor:
 
     def _fixed(self, ask: _Fields) -> dict[str, Any]:
         pci = ask("bus_id", "nvmlDeviceGetPciInfo")
-        driver, why = _asked(self._nvml.nvmlSystemGetDriverVersion)
+        driver, problem = _try_call(self._nvml.nvmlSystemGetDriverVersion)
         if driver is None:
-            ask.missing["driver"] = why
+            ask.missing["driver"] = problem
         return {
             "number": ask("number", "nvmlDeviceGetIndex"),
             "name": _text(ask("name", "nvmlDeviceGetName")),
@@ -244,27 +248,34 @@ class CardMonitor:
         The first version of this call counts what the driver reserved as used; nvidia-smi does not since driver 510.
         """
         newer = getattr(self._nvml, "nvmlMemory_v2", None)
-        found = None if newer is None else ask("used", "nvmlDeviceGetMemoryInfo", newer)
-        if found is not None:
-            reserved = int(found.reserved)
-            return int(found.total), int(found.total) - int(found.free) - reserved, int(found.free), reserved
+        memory_info = None if newer is None else ask("used", "nvmlDeviceGetMemoryInfo", newer)
+        if memory_info is not None:
+            reserved = int(memory_info.reserved)
+            return (
+                int(memory_info.total),
+                int(memory_info.total) - int(memory_info.free) - reserved,
+                int(memory_info.free),
+                reserved,
+            )
         ask.missing.pop("used", None)
-        found = ask("used", "nvmlDeviceGetMemoryInfo")
-        if found is None:
+        memory_info = ask("used", "nvmlDeviceGetMemoryInfo")
+        if memory_info is None:
             ask.missing |= dict.fromkeys(("total", "free", "reserved"), ask.missing["used"])
             return None, None, None, None
         ask.missing["reserved"] = "this driver does not tell it apart from what is used"
-        return int(found.total), int(found.used), int(found.free), None
+        return int(memory_info.total), int(memory_info.used), int(memory_info.free), None
 
     def _processes(self, handle: Any) -> tuple[tuple[CardProcess, ...] | None, str]:
-        why = strange_pids()
-        if why:
-            return None, why
-        found, why = _asked(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle)
-        if found is None:
-            return None, why
-        told = [CardProcess(int(one.pid), one.usedGpuMemory) for one in found if int(one.pid) != _NO_PID]
-        return tuple(sorted(dict.fromkeys(told), key=lambda one: (-(one.nbytes or 0), one.pid))), ""
+        problem = strange_pids()
+        if problem:
+            return None, problem
+        running, problem = _try_call(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle)
+        if running is None:
+            return None, problem
+        processes = [
+            CardProcess(int(process.pid), process.usedGpuMemory) for process in running if int(process.pid) != _NO_PID
+        ]
+        return tuple(sorted(dict.fromkeys(processes), key=lambda process: (-(process.nbytes or 0), process.pid))), ""
 
 
 _FIXED = frozenset({"number", "name", "uuid", "bus_id", "driver"})
@@ -281,11 +292,11 @@ class _Fields:
         self._nvml, self._handle = nvml, handle
         self.missing: dict[str, str] = {}
 
-    def __call__(self, field: str, call: str, *more: Any) -> Any:
-        found, why = _asked(lambda: getattr(self._nvml, call)(self._handle, *more))
-        if found is None:
-            self.missing[field] = why
-        return found
+    def __call__(self, field: str, call: str, *arguments: Any) -> Any:
+        figure, problem = _try_call(lambda: getattr(self._nvml, call)(self._handle, *arguments))
+        if figure is None:
+            self.missing[field] = problem
+        return figure
 
 
 def strange_pids(path: str = "/proc/self/ns/pid") -> str:
@@ -296,10 +307,10 @@ def strange_pids(path: str = "/proc/self/ns/pid") -> str:
     if not sys.platform.startswith("linux"):
         return ""
     try:
-        same = os.readlink(path) == _OWN_NAMESPACE
+        is_host_namespace = os.readlink(path) == _OWN_NAMESPACE
     except OSError:
-        same = False
-    return "" if same else "this is a container with process numbers of its own"
+        is_host_namespace = False
+    return "" if is_host_namespace else "this is a container with process numbers of its own"
 
 
 def plain_bus_id(text: str) -> str:
@@ -308,22 +319,22 @@ def plain_bus_id(text: str) -> str:
     >>> plain_bus_id("00000000:8A:00.0")
     '0000:8a:00.0'
     """
-    domain, _, rest = text.lower().partition(":")
-    return f"{domain[-4:]}:{rest}" if rest else text.lower()
+    domain, _, address = text.lower().partition(":")
+    return f"{domain[-4:]}:{address}" if address else text.lower()
 
 
-def _asked(function: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
+def _try_call(function: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
     """Returns what a call answers, or None and the error in words.
 
     Any error: the library has a class for each of its own, which are known only when it is loaded, and beside them it
     raises what ctypes does. None of it may reach a user who only looks at memory.
     """
     try:
-        found = function(*arguments)
+        answer = function(*arguments)
     except Exception as error:
         name = type(error).__name__
         return None, str(error) if name.startswith("NVMLError") else f"{name}: {error}"
-    return found, ""
+    return answer, ""
 
 
 def _names(uuid: str | None) -> list[str]:
@@ -333,10 +344,10 @@ def _names(uuid: str | None) -> list[str]:
     return [uuid, f"MIG-{uuid.removeprefix('GPU-')}"] if uuid.startswith("GPU-") else [uuid]
 
 
-def _text(found: Any) -> str | None:
+def _text(answer: Any) -> str | None:
     """Returns a text; older releases of the module tell bytes."""
-    return found.decode() if isinstance(found, bytes) else None if found is None else str(found)
+    return answer.decode() if isinstance(answer, bytes) else None if answer is None else str(answer)
 
 
-def _unknown(why: str) -> CardReading:
-    return CardReading(missing=dict.fromkeys((name for name in CardReading._fields if name != "missing"), why))
+def _unknown(problem: str) -> CardReading:
+    return CardReading(missing=dict.fromkeys((name for name in CardReading._fields if name != "missing"), problem))

@@ -233,9 +233,9 @@ class SimulatedGPU(GPU):
         return chunk
 
     def _card_is_full(self, nbytes: int, label: Label, copied: bool = False) -> ResourceExhaustedError:
-        who = f"simulated {self.short_name} ({self.card.card.name})"
+        device_text = f"simulated {self.short_name} ({self.card.card.name})"
         request, card = self._request(nbytes, label, copied), self.card.memory_bytes
-        return ResourceExhaustedError(None, None, exhausted.card_is_full(request, who, self.allocator, card))
+        return ResourceExhaustedError(None, None, exhausted.card_is_full(request, device_text, self.allocator, card))
 
     def _give_back(self, holds: Sequence[Chunk | None]) -> None:
         for chunk in holds:
@@ -316,12 +316,12 @@ class SimulatedGPU(GPU):
         self, op: Runnable, results: list[Any], arrays: list[Any], holds: list[Chunk | None], site: Any
     ) -> list[Buffer]:
         """Returns buffers that own what they show, each with a chunk of its size."""
-        made: list[Buffer] = []
+        owning_buffers: list[Buffer] = []
         for number, array in enumerate(results):
             owner = array if array.base is None else array.base
-            for shown in arrays:
-                if owner is shown or shown.__class__ is list or owner is shown.base:
-                    array = _own(array, arrays)
+            for input_array in arrays:
+                if owner is input_array or input_array.__class__ is list or owner is input_array.base:
+                    array = _copy_if_shared(array, arrays)
                     break
             hold = holds[number] if number < len(holds) else None
             if (array.nbytes != hold._block.requested) if hold is not None else array.nbytes:
@@ -330,8 +330,8 @@ class SimulatedGPU(GPU):
                 label = Label(op.type, as_dtype(array.dtype).name, array.shape, site)
                 hold = self._charge(array.nbytes, label)
                 holds.append(hold)
-            made.append(buffer_of(array, hold))
-        return made
+            owning_buffers.append(buffer_of(array, hold))
+        return owning_buffers
 
 
 def _hold_shown(array: Any, buffers: Sequence[Buffer]) -> Any:
@@ -339,16 +339,16 @@ def _hold_shown(array: Any, buffers: Sequence[Buffer]) -> Any:
     return next((buffer for buffer in buffers if buffer._array is array), buffers[0])._hold
 
 
-def _own(array: Any, inputs: list[Any]) -> Any:
+def _copy_if_shared(array: Any, inputs: list[Any]) -> Any:
     """Returns a copy of an array that shows the memory of an input.
 
     On a card a slice or a transposed matrix is written out; it does not keep the whole input alive.
     """
     owner = array if array.base is None else array.base
-    for one in inputs:
-        if one.__class__ is list:
-            array = _own(array, one)
-        elif owner is one or owner is one.base:
+    for input_array in inputs:
+        if input_array.__class__ is list:
+            array = _copy_if_shared(array, input_array)
+        elif owner is input_array or owner is input_array.base:
             return array.copy()
     return array
 

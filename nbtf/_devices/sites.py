@@ -27,12 +27,12 @@ class Part(_Names):
     `phase` and `layer` are of a training step, and `holder` says what results are kept for; see `_runtime/phases.py`.
     """
 
-    places: dict[int, Where]
+    call_sites: dict[int, Where]
     """Where it ran, by the address of the instruction: each place is one object, however often it is passed."""
 
     def __init__(self, *names: str | int | None, **named: str | int | None) -> None:
         """Begins without places."""
-        self.places = {}
+        self.call_sites = {}
 
 
 Where: TypeAlias = "tuple[CodeType | None, int, Part]"
@@ -49,7 +49,7 @@ _PACKAGE = __name__.partition(".")[0]
 _IS_OURS: dict[str, bool] = {}
 
 
-def whereabouts(part: Part, inner: int = 0) -> Where:
+def find_call_site(part: Part, inner: int = 0) -> Where:
     """Returns the place of the nearest caller outside the package.
 
     Args:
@@ -65,12 +65,12 @@ def whereabouts(part: Part, inner: int = 0) -> Where:
         if frame is None:
             return None, 0, part
     code, instruction = frame.f_code, frame.f_lasti
-    where = part.places.get(id(code) + instruction)  # instructions stand inside their code
-    if where is None or where[0] is not code:
-        if len(part.places) >= _PLACES:
-            part.places.clear()
-        where = part.places[id(code) + instruction] = code, instruction, part
-    return where
+    call_site = part.call_sites.get(id(code) + instruction)  # instructions stand inside their code
+    if call_site is None or call_site[0] is not code:
+        if len(part.call_sites) >= _PLACES:
+            part.call_sites.clear()
+        call_site = part.call_sites[id(code) + instruction] = code, instruction, part
+    return call_site
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
@@ -85,10 +85,10 @@ def _outside(frame: FrameType | None) -> FrameType | None:
 def is_ours(frame: FrameType) -> bool:
     """Tells whether a frame is of the package."""
     module = str(frame.f_globals.get("__name__", ""))
-    ours = _IS_OURS.get(module)
-    if ours is None:
-        ours = _IS_OURS[module] = module.partition(".")[0] == _PACKAGE
-    return ours
+    is_of_package = _IS_OURS.get(module)
+    if is_of_package is None:
+        is_of_package = _IS_OURS[module] = module.partition(".")[0] == _PACKAGE
+    return is_of_package
 
 
 _Lines: TypeAlias = "tuple[CodeType, list[int], list[int | None]]"
@@ -99,18 +99,18 @@ _PLACES = 4096
 """Places kept of each part; likewise."""
 
 
-def site_of(where: Where) -> Site:
+def site_of(call_site: Where) -> Site:
     """Returns file and line of a place."""
-    code, instruction, _ = where
+    code, instruction, _ = call_site
     if code is None:
         return None
-    known = _LINES.get(id(code))  # not by the code itself: its hash reads all of it
-    if known is None or known[0] is not code:
+    code_and_lines = _LINES.get(id(code))  # not by the code itself: its hash reads all of it
+    if code_and_lines is None or code_and_lines[0] is not code:
         if len(_LINES) >= _REMEMBERED:
             _LINES.clear()
         table = list(code.co_lines())
-        known = _LINES[id(code)] = code, [start for start, _, _ in table], [line for _, _, line in table]
-    _, starts, lines = known
+        code_and_lines = _LINES[id(code)] = code, [start for start, _, _ in table], [line for _, _, line in table]
+    _, starts, lines = code_and_lines
     line = lines[bisect_right(starts, instruction) - 1] if starts else None
     return code.co_filename, code.co_firstlineno if line is None else line
 
@@ -137,7 +137,7 @@ WORDING = Wording()
 
 def call_site() -> Site:
     """Returns file and line of the nearest caller outside the package."""
-    return site_of(whereabouts(NOWHERE, 1))
+    return site_of(find_call_site(NOWHERE, 1))
 
 
 def warn(text: str) -> None:

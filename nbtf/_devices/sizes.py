@@ -57,16 +57,16 @@ def told_apart(*sizes: int, write: Callable[[int], str] = gib) -> list[str]:
     return words if len({*words}) == len({*sizes}) else [f"{nbytes:,} bytes" for nbytes in sizes]
 
 
-def part_of(nbytes: int, whole: int) -> str:
+def part_of(nbytes: int, total: int) -> str:
     """Returns how much of a whole that is, both in one unit where that says enough.
 
     >>> part_of(1071120384, 1 << 30), part_of(15 << 30, 16 << 30), part_of(1280, 1 << 30)
     ('1021.5 of 1024 MiB', '15 of 16 GiB', '1.2 KiB of 1 GiB')
     """
-    unit, name = (_GIB, "GiB") if whole >= 4 * _GIB else (_MIB, "MiB")
+    unit, name = (_GIB, "GiB") if total >= 4 * _GIB else (_MIB, "MiB")
     if nbytes < unit // 10:
-        return f"{gib(nbytes)} of {gib(whole)}"
-    return f"{_decimal(nbytes / unit)} of {_decimal(whole / unit)} {name}"
+        return f"{gib(nbytes)} of {gib(total)}"
+    return f"{_decimal(nbytes / unit)} of {_decimal(total / unit)} {name}"
 
 
 def _decimal(number: float) -> str:

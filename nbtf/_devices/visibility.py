@@ -30,14 +30,14 @@ def visible(uuids: Sequence[str], environ: Mapping[str, str]) -> list[int]:
     # The first entry decides whether the list is one of identifiers or of numbers. -1 stands for an invalid entry.
     if text.startswith(_PREFIXES):
         prefix = text[:4]
-        asked = list(takewhile(lambda entry: entry.startswith(prefix), entries))
-        found = [_with_uuid(entry, uuids) for entry in asked]
+        entries_asked = list(takewhile(lambda entry: entry.startswith(prefix), entries))
+        numbers = [_with_uuid(entry, uuids) for entry in entries_asked]
     else:
-        asked = list(takewhile(lambda number: number >= 0, map(_number, entries)))
-        found = [number if number < len(uuids) else -1 for number in asked]
-    seen = list(takewhile(lambda number: number >= 0, found))
-    repeated = len(set(asked)) < len(asked) or len(set(seen)) < len(seen)
-    return [] if repeated else seen
+        entries_asked = list(takewhile(lambda number: number >= 0, map(_number, entries)))
+        numbers = [number if number < len(uuids) else -1 for number in entries_asked]
+    visible_numbers = list(takewhile(lambda number: number >= 0, numbers))
+    repeated = len(set(entries_asked)) < len(entries_asked) or len(set(visible_numbers)) < len(visible_numbers)
+    return [] if repeated else visible_numbers
 
 
 def _number(entry: str) -> int:
@@ -48,8 +48,8 @@ def _number(entry: str) -> int:
 
 def _with_uuid(start: str, uuids: Sequence[str]) -> int:
     """Returns the number of the one GPU whose identifier begins so."""
-    found = [number for number, uuid in enumerate(uuids) if uuid.startswith(start)]
-    return found[0] if len(found) == 1 else -1
+    matches = [number for number, uuid in enumerate(uuids) if uuid.startswith(start)]
+    return matches[0] if len(matches) == 1 else -1
 
 
 def enumeration(speeds: Sequence[float], bus_ids: Sequence[str], environ: Mapping[str, str]) -> list[int]:

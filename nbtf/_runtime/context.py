@@ -16,7 +16,7 @@ from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import SimulatedMachine
 from nbtf._devices.journal import Box
 from nbtf._devices.names import full_name, without_cuda
-from nbtf._devices.sites import whereabouts
+from nbtf._devices.sites import find_call_site
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.configuration import Configuration, LogicalDevice, PhysicalDevice
@@ -306,7 +306,7 @@ class Context:
                 self.log(op.type, device.name)
             if not observers.takers:
                 return None
-            where = whereabouts(part_of(scope), frames)
+            where = find_call_site(part_of(scope), frames)
             start = where, next_number(), time(), constants or None
             if observers.functions:
                 observers.tell(events_of_begin(op, device, reason, start))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Device, Label
-from nbtf._devices.sites import Where, whereabouts
+from nbtf._devices.sites import Where, find_call_site
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
@@ -207,7 +207,7 @@ def put_constant(
     start = context.begin(op, device, reason, scope, {}, 0) if told else None
     where = start[0] if start is not None else None
     if copied and not told and context.observers.listening:
-        where = whereabouts(part_of(scope))
+        where = find_call_site(part_of(scope))
     try:
         tensor = _put(op, array, dtype, device, host, where)
     except BaseException:

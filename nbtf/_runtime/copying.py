@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
-from nbtf._devices.sites import Where, warn, whereabouts
+from nbtf._devices.sites import Where, find_call_site, warn
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import CopyKind
 from nbtf._runtime.notes import note_of_copy
@@ -71,7 +71,7 @@ def copied_to(tensor: Tensor, device: Device, kind: CopyKind = "move") -> Tensor
     context = CURRENT.context
     place = context.host if tensor._host else tensor._device
     scope = SCOPE()
-    where = whereabouts(part_of(scope)) if context.observers.listening else None
+    where = find_call_site(part_of(scope)) if context.observers.listening else None
     return tensor_of(copy(context, tensor, place, device, where, kind), tensor._dtype, device)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nbtf._devices.base import Device, Label, told
+from nbtf._devices.base import Device, Label, describe_label
 from nbtf._devices.journal import ENTRY, Entry, Journal
 from nbtf._devices.sites import NOWHERE, Part, Site
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
@@ -97,7 +97,7 @@ def is_scratch(entry: Entry) -> bool:
 
 
 def _label(label: object) -> Label | None:
-    label = told(label)
+    label = describe_label(label)
     return label if isinstance(label, Label) else None
 
 

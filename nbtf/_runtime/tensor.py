@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from nbtf._devices.base import Buffer, Device
-from nbtf._devices.sites import whereabouts
+from nbtf._devices.sites import find_call_site
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.notes import note_of_copy
 from nbtf._runtime.phases import part_of
@@ -137,7 +137,7 @@ class Tensor(Buffer):
         array = self._device.get(self)
         if not self._device.on_host and CURRENT.context.observers.listening:
             context = CURRENT.context
-            note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, whereabouts(part_of(SCOPE())))
+            note = note_of_copy(self._device, context.host, "read", array.nbytes, 0.0, find_call_site(part_of(SCOPE())))
             context.observers.take(note)
         return array
 

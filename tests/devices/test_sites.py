@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nbtf._devices.base import Label, told
-from nbtf._devices.sites import NOWHERE, Part, site_of, whereabouts
+from nbtf._devices.base import Label, describe_label
+from nbtf._devices.sites import NOWHERE, Part, find_call_site, site_of
 
 OURS = "def outer():\n    return inner()\ndef inner():\n    return look()\n"
 
@@ -26,13 +26,13 @@ LINE = asked_by_the_package.__code__.co_firstlineno + 4
 
 @pytest.mark.parametrize("inner", [0, 1, 2])
 def test_place_is_the_nearest_line_outside_the_package(inner: int) -> None:
-    where = asked_by_the_package(partial(whereabouts, THIRD, inner))
+    where = asked_by_the_package(partial(find_call_site, THIRD, inner))
 
     assert ((__file__, LINE), THIRD) == (site_of(where), where[2])
 
 
 def test_more_inner_frames_than_there_are_change_nothing() -> None:
-    assert (__file__, LINE) == site_of(asked_by_the_package(partial(whereabouts, NOWHERE, 10_000)))
+    assert (__file__, LINE) == site_of(asked_by_the_package(partial(find_call_site, NOWHERE, 10_000)))
 
 
 def test_line_of_every_instruction_is_found() -> None:
@@ -44,7 +44,7 @@ def test_line_of_every_instruction_is_found() -> None:
         *["x = [1, 2, 3]"] * 300,
         "where.append(look())",
     ]
-    space: dict[str, Any] = {"__name__": "__main__", "look": partial(whereabouts, NOWHERE)}
+    space: dict[str, Any] = {"__name__": "__main__", "look": partial(find_call_site, NOWHERE)}
 
     exec(compile("\n".join(lines), "<cell 7>", "exec"), space)
 
@@ -52,7 +52,7 @@ def test_line_of_every_instruction_is_found() -> None:
 
 
 def test_module_whose_name_is_no_text_is_not_ours() -> None:
-    space: dict[str, Any] = {"__name__": None, "look": partial(whereabouts, NOWHERE)}
+    space: dict[str, Any] = {"__name__": None, "look": partial(find_call_site, NOWHERE)}
 
     exec(compile("where = look()", "<odd>", "exec"), space)
 
@@ -64,7 +64,7 @@ def test_no_place_is_no_site() -> None:
 
 
 def test_label_tells_its_line_when_asked() -> None:
-    label = Label("AddV2", "float32", (2,), asked_by_the_package(partial(whereabouts, NOWHERE)))
+    label = Label("AddV2", "float32", (2,), asked_by_the_package(partial(find_call_site, NOWHERE)))
 
-    assert Label("AddV2", "float32", (2,), (__file__, LINE)) == told(label)
-    assert ("weights", None) == (told("weights"), told(None))
+    assert Label("AddV2", "float32", (2,), (__file__, LINE)) == describe_label(label)
+    assert ("weights", None) == (describe_label("weights"), describe_label(None))

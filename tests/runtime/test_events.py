@@ -193,7 +193,7 @@ def test_nobody_listening_makes_no_event(monkeypatch: pytest.MonkeyPatch) -> Non
 
     for module in (execute, conversion):
         monkeypatch.setattr(module, "take_note_of_op", never)
-    for name in ("whereabouts", "next_number", "events_of_begin"):
+    for name in ("find_call_site", "next_number", "events_of_begin"):
         monkeypatch.setattr(context, name, never)
     with machine(1):
         assert 3.0 == tf.reduce_sum([1.0, 2.0]).numpy()

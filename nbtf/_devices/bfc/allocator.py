@@ -239,7 +239,7 @@ class BFCAllocator(Pool):
                     box.append(entries)
             except BaseException:  # an interrupt: each box gets them once
                 for box in boxes if are_out else ():
-                    if not any([other is entries for other in box]):
+                    if not any([taken_down is entries for taken_down in box]):
                         box.append(entries)
                 raise
 
@@ -255,7 +255,7 @@ class BFCAllocator(Pool):
         """Grants a part or the whole of the free block `at`, by a new chunk; None when somebody else was faster."""
         changes, free, count = self._changes, self._free, len(self._free)
         _, address, hole = free[at]
-        before, after, rest = hole.prev, hole.next, hole.size - need
+        previous, following, remainder = hole.prev, hole.next, hole.size - need
         chunk = Chunk()
         chunk._block = block = Block(chunk, self._at_death)
         block.in_use = False
@@ -263,27 +263,27 @@ class BFCAllocator(Pool):
         block.requested, block.label = nbytes, label
         old, handles, first = self._old_handles, self._handles_made, at
         handle, written, entry, entries = 0, 0, None, None
-        split = rest >= need or rest >= self._split_at
+        split = remainder >= need or remainder >= self._split_at
         if split:
-            size, after, address = need, hole, address + need
+            size, following, address = need, hole, address + need
             if old is None:
                 handle, written, handles = handles, 0, handles + 1
             else:
                 handle, written, old = old
-            entry = (rest, address, hole)
+            entry = (remainder, address, hole)
             # A smaller entry moves to the left; mostly not past its neighbour.
             if at and free[at - 1] > entry:
                 first = bisect_left(free, entry, 0, at)
                 entries = (entry, *free[first:at])
         else:
             size = hole.size
-        block.size, block.prev, block.next = size, before, after
+        block.size, block.prev, block.next = size, previous, following
         allocs, in_use, requested = self._num_allocs + 1, self._in_use + size, self._requested + nbytes
-        journal, written_down, end, told = self._journal, self._entries, None, ()
+        journal, written_down, end, event = self._journal, self._entries, None, ()
         if journal is not None:
             end = slice(len(written_down), None)
             granted, _, _, next_number = journal
-            told = granted, next_number(), in_use, self._pool, hole.region, block.address, size, nbytes, label
+            event = granted, next_number(), in_use, self._pool, hole.region, block.address, size, nbytes, label
         interrupt = None
         if self._changes != changes:
             return None
@@ -294,16 +294,16 @@ class BFCAllocator(Pool):
                     if len(free) == count:
                         del free[at]
                 else:
-                    hole.size, hole.address, hole.handle, hole.requested = rest, address, handle, written
+                    hole.size, hole.address, hole.handle, hole.requested = remainder, address, handle, written
                     self._old_handles, self._handles_made = old, handles
                     if entries is None:
                         free[at] = entry
                     else:
                         free[first : at + 1] = entries
-                before.next = after.prev = block
+                previous.next = following.prev = block
                 self._num_allocs, self._in_use, self._requested = allocs, in_use, requested
                 if end is not None:
-                    written_down[end] = told
+                    written_down[end] = event
                 if in_use > self._peak:
                     self._peak = in_use
                 if size > self._largest_alloc:
@@ -326,35 +326,35 @@ class BFCAllocator(Pool):
         pending = self._pending
         while pending:
             try:
-                held = pending[0].in_use  # not freed before
+                is_held = pending[0].in_use  # not freed before
             except AttributeError:
-                held = False  # an interrupt came before it was granted
-            if not held or self._merge(pending[0]):
+                is_held = False  # an interrupt came before it was granted
+            if not is_held or self._merge(pending[0]):
                 del pending[0]
 
     def _merge(self, block: Block) -> bool:  # noqa: C901, PLR0915  # each call costs
         """Frees a block: with the next one if that is free, then with the one before; False if somebody was faster."""
         changes, free, count = self._changes, self._free, len(self._free)
-        before, after = block.prev, block.next
+        previous, following = block.prev, block.next
         address, size = block.address, block.size
         handle, requested, old = block.handle, block.requested, self._old_handles
         low = high = -1
-        if not after.in_use:
-            low = bisect_left(free, (after.size, after.address))
-            size += after.size
-            old = (after.handle, after.requested, old)
-            after = after.next
-        if not before.in_use:
-            high = bisect_left(free, (before.size, before.address))
+        if not following.in_use:
+            low = bisect_left(free, (following.size, following.address))
+            size += following.size
+            old = (following.handle, following.requested, old)
+            following = following.next
+        if not previous.in_use:
+            high = bisect_left(free, (previous.size, previous.address))
             if not 0 <= low < high:
                 low, high = high, low  # the lower of two, or the only one, is `low`
-            size += before.size
+            size += previous.size
             old = (handle, requested, old)
-            address, handle, requested = before.address, before.handle, before.requested
-            before = before.prev
+            address, handle, requested = previous.address, previous.handle, previous.requested
+            previous = previous.prev
         hole = Hole()
         hole.address, hole.size, hole.handle, hole.requested = address, size, handle, requested
-        hole.prev, hole.next, hole.region, hole.in_use, hole.label = before, after, block.region, False, None
+        hole.prev, hole.next, hole.region, hole.in_use, hole.label = previous, following, block.region, False, None
         entry = (size, address, hole)
         at = bisect_left(free, entry)  # to the right of the two that go: it is larger
         entries = None
@@ -365,26 +365,26 @@ class BFCAllocator(Pool):
         elif low + 1 < at:
             entries = (*free[low + 1 : at], entry)
         in_use, requests = self._in_use - block.size, self._requested - block.requested
-        journal, written_down, end, told = self._journal, self._entries, None, ()
+        journal, written_down, end, event = self._journal, self._entries, None, ()
         if journal is not None:
             end = slice(len(written_down), None)
             _, freed, _, next_number = journal
-            region, start, charged, asked = block.region, block.address, block.size, block.requested
-            told = freed, next_number(), in_use, self._pool, region, start, charged, asked, block.label
+            region, start, charged, requested_bytes = block.region, block.address, block.size, block.requested
+            event = freed, next_number(), in_use, self._pool, region, start, charged, requested_bytes, block.label
         interrupt = None
         if self._changes != changes:
             return False
         while True:
             try:  # may run again from the start, as in `_take`
                 self._changes = changes + 1
-                before.next = after.prev = hole
+                previous.next = following.prev = hole
                 if entries is None:
                     free[low] = entry
                 elif len(free) == count:
                     free[low:at] = entries
                 self._old_handles, self._in_use, self._requested = old, in_use, requests
                 if end is not None:
-                    written_down[end] = told
+                    written_down[end] = event
                 block.in_use = False
                 if interrupt is None:
                     return True  # it is freed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf._devices.base import MemoryStats, Piece, told
+from nbtf._devices.base import MemoryStats, Piece, describe_label
 from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.report import RegionView
@@ -37,7 +37,7 @@ class BFCMemory:
     def map(self) -> tuple[RegionView, ...]:
         """Returns regions and chunks."""
         return tuple(
-            region._replace(chunks=tuple(chunk._replace(label=told(chunk.label)) for chunk in region.chunks))
+            region._replace(chunks=tuple(chunk._replace(label=describe_label(chunk.label)) for chunk in region.chunks))
             for region in self._allocator.snapshot()
         )
 

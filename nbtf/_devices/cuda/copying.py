@@ -35,28 +35,28 @@ def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -
     source.open()
     ordered = target.ordinal == source.ordinal and target.stream.ptr == source.stream.ptr
     shape, dtype = array.shape, array.dtype
-    other, there = source.enter()
+    source_guard, source_state = source.enter()
     try:
         array = source.xp.ascontiguousarray(array)
         written = None if ordered else source.events.record()
     except Exception as error:
         raise source.explained(error, array.nbytes, shape, dtype, copied=True) from None
     finally:
-        other.leave(there)
-    own, here = target.enter()
+        source_guard.leave(source_state)
+    target_guard, target_state = target.enter()
     try:
-        made = target.xp.empty(shape, dtype)
+        copied = target.xp.empty(shape, dtype)
         if written is not None:
             target.events.wait(written)
-        _send(source, target, array, made)
+        _send(source, target, array, copied)
         read = None if ordered else target.events.record()
-        buffer = target.keep(made, label)
+        buffer = target.keep(copied, label)
     except NotReachable:
         raise
     except Exception as error:
         raise target.explained(error, array.nbytes, shape, dtype, copied=True) from None
     finally:
-        own.leave(here)
+        target_guard.leave(target_state)
     if written is not None:
         _let_go(source, target, written, read)
     return buffer
@@ -64,18 +64,18 @@ def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -
 
 def _let_go(source: CudaGPU, target: CudaGPU, written: Any, read: Any) -> None:
     """Has the source wait until the target has read; both marks may then be used again."""
-    guard, before = source.enter()
+    guard, state = source.enter()
     try:
         source.events.wait(read)
     except Exception as error:
         raise source.explained(error, copied=True) from None
     finally:
-        guard.leave(before)
+        guard.leave(state)
     source.events.give_back(written)
     target.events.give_back(read)
 
 
-def _send(source: CudaGPU, target: CudaGPU, array: Any, made: Any) -> None:
+def _send(source: CudaGPU, target: CudaGPU, array: Any, copied: Any) -> None:
     """Starts the copy on the target's stream."""
     if not array.nbytes:
         return
@@ -83,7 +83,7 @@ def _send(source: CudaGPU, target: CudaGPU, array: Any, made: Any) -> None:
     if source.ordinal != target.ordinal:
         _connect(runtime, target.ordinal, source.ordinal)
     try:
-        runtime.memcpyAsync(made.data.ptr, array.data.ptr, array.nbytes, runtime.memcpyDefault, target.stream.ptr)
+        runtime.memcpyAsync(copied.data.ptr, array.data.ptr, array.nbytes, runtime.memcpyDefault, target.stream.ptr)
     except Exception as error:
         if source.ordinal != target.ordinal and getattr(error, "status", None) in _NO_WAY:
             raise NotReachable from None

@@ -21,7 +21,7 @@ from nbtf._devices.cuda import errors as cuda_errors
 from nbtf._devices.cuda.copying import NotReachable, between, unpinned
 from nbtf._devices.cuda.guard import Before, Events, Guard, make_current_again, stream_for
 from nbtf._devices.cuda.library import load_cupy
-from nbtf._devices.cuda.memory import CudaMemory, Kind, Plan, What, plan_for
+from nbtf._devices.cuda.memory import CudaMemory, MemoryManager, Plan, Purpose, plan_for
 from nbtf._devices.cuda.pool import PoolMemory
 from nbtf._devices.cuda.probe import FORKED
 from nbtf._devices.exhausted import Request
@@ -83,7 +83,7 @@ class CudaGPU(GPU):
         self._alone = alone
         self._array: type[Any] = self.xp.ndarray
         self._runtime = self.xp.cuda.runtime
-        self._functions: dict[Any, tuple[Callable[..., Any], What]] = {}
+        self._functions: dict[Any, tuple[Callable[..., Any], Purpose]] = {}
         self._guard: Guard | None = None
         self._lost: OpError | None = None
         self._opening = new_lock()
@@ -124,7 +124,7 @@ class CudaGPU(GPU):
                     self._guard = self._opened()
                 except Exception as error:
                     if cuda_errors.is_out_of_memory(error):
-                        text = f"{self._who()} has no memory left to start with: {error}"
+                        text = f"{self._name_with_card()} has no memory left to start with: {error}"
                         raise cuda_errors.no_memory(text, "Other programs may hold it: see nvidia-smi.") from error
                     self._raise(error)
             return self._guard
@@ -140,7 +140,7 @@ class CudaGPU(GPU):
     def _opened(self) -> Guard:
         """Takes stream and memory, with the card current; leaves the thread as it was."""
         cuda, runtime = self.xp.cuda, self._runtime
-        before = runtime.getDevice()
+        previous_ordinal = runtime.getDevice()
         runtime.setDevice(self.ordinal)
         try:
             self.stream = stream_for(self.xp, self._alone)
@@ -152,18 +152,18 @@ class CudaGPU(GPU):
                         cuda.get_cublas_handle()
                 free, total = runtime.memGetInfo()
                 limit = self._plan.limit(total, free, self.card.card.compute_capability)
-                kind = self._manager(limit)
+                manager = self._manager(limit)
             finally:
                 guard.leave(entered)
         finally:
-            if before != self.ordinal:
-                make_current_again(before, runtime.setDevice)
+            if previous_ordinal != self.ordinal:
+                make_current_again(previous_ordinal, runtime.setDevice)
         self.events = Events(self.xp, self.stream)
-        self.account.use(kind)
-        self._kind = kind
-        return Guard(self.xp, self.ordinal, self.stream, kind.allocate)
+        self.account.use(manager)
+        self._memory_manager = manager
+        return Guard(self.xp, self.ordinal, self.stream, manager.allocate)
 
-    def _manager(self, limit: int) -> Kind:
+    def _manager(self, limit: int) -> MemoryManager:
         name = f"GPU_{self.index}_{'bfc' if self._plan.bfc else 'pool'}"
         if not self._plan.bfc:
             return PoolMemory(self.xp, self.ordinal, limit, self._plan, name)
@@ -176,24 +176,24 @@ class CudaGPU(GPU):
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; CuPy has taken it down when this returns, the card may still be reading."""
         source = unpinned(array)
-        guard, before = self.enter()
+        guard, state = self.enter()
         try:
             return self.keep(self.xp.asarray(source), label)
         except Exception as error:
             raise self.explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
-            guard.leave(before)
+            guard.leave(state)
 
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         """Copies a buffer out; waits until its value is there."""
         array = buffer._array
-        guard, before = self.enter()
+        guard, state = self.enter()
         try:
             return array.get(stream=self.stream)
         except Exception as error:
             raise self.explained(error, array.nbytes, array.shape, array.dtype, copied=True) from None
         finally:
-            guard.leave(before)
+            guard.leave(state)
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
         """Copies a buffer of another device to this one, without waiting where both are real cards."""
@@ -206,8 +206,8 @@ class CudaGPU(GPU):
 
     def keep(self, array: Any, label: Label | None) -> Buffer:
         """Returns a buffer of an array that was copied here, charged to this device."""
-        what = What("copy") if label is None else What(label.op, label.site)
-        return buffer_of(array, self._kind.hold(array, what))
+        purpose = Purpose("copy") if label is None else Purpose(label.op, label.site)
+        return buffer_of(array, self._memory_manager.charge(array, purpose))
 
     # Running
 
@@ -221,27 +221,27 @@ class CudaGPU(GPU):
     ) -> list[Buffer]:
         """Runs a kernel with CuPy; returns when it has been started."""
         arrays = arrays_of(buffers)
-        key = (op, *[None if one.__class__ is list else (one.dtype, one.ndim) for one in arrays])
+        key = (op, *[None if array.__class__ is list else (array.dtype, array.ndim) for array in arrays])
         new = key not in self._uses.seen
-        guard, before = self.enter()
+        guard, state = self.enter()
         try:
             if new:
                 self._uses.start(op.type)
             results = op.kernel(self.xp, *arrays, **attrs)
             if results.__class__ is not tuple and results.__class__ is not list:
                 results = (results,)
-            what = What(op.type, site)
-            made = [self._buffer(array, arrays, buffers, op.shares_memory, what) for array in results]
+            purpose = Purpose(op.type, site)
+            results_in_buffers = [self._buffer(array, arrays, buffers, op.shares_memory, purpose) for array in results]
             if self._sync:
                 self.stream.synchronize()
             if new:
                 self._uses.finish(key)
-            return made
+            return results_in_buffers
         except Exception as error:
             self._uses.give_up()
-            self._fail(error, *_wanted(specs))
+            self._fail(error, *_first_result(specs))
         finally:
-            guard.leave(before)
+            guard.leave(state)
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
         """Is the express lane: returns the one array that an op makes, and what holds its memory.
@@ -250,48 +250,48 @@ class CudaGPU(GPU):
           LookupError: the road must do it: an op or arrays it has not seen, arrays of another kind, any error.
         """
         guard = self._guard
-        arrays = [one._array for one in inputs]
-        key = (op, *[(one.dtype, one.ndim) for one in arrays])
+        arrays = [buffer._array for buffer in inputs]
+        key = (op, *[(array.dtype, array.ndim) for array in arrays])
         if guard is None or key not in self._uses.seen:
             raise LookupError
-        for one in arrays:
-            if one.__class__ is not self._array:
+        for array in arrays:
+            if array.__class__ is not self._array:
                 raise LookupError
-        function, what = self._functions.get(op) or self._bound(op)
+        function, purpose = self._functions.get(op) or self._bound(op)
         try:
-            before = guard.enter()
+            state = guard.enter()
         except Exception:
             raise LookupError from None
         try:
             array = function(*arrays, *attrs)
             memory = array.data.mem
-            for one in inputs:
-                if one._array.data.mem is memory and array.nbytes:
+            for buffer in inputs:
+                if buffer._array.data.mem is memory and array.nbytes:
                     if not op.shares_memory:
                         raise LookupError
-                    return array, one._hold
+                    return array, buffer._hold
             if array.base is not None and memory.size >= array.nbytes + _WASTED:
                 array = array.copy()  # as on the road
-            return array, self._kind.hold(array, what)
+            return array, self._memory_manager.charge(array, purpose)
         except Exception:  # the road says what it means
             raise LookupError from None
         finally:
-            guard.leave(before)
+            guard.leave(state)
 
-    def _bound(self, op: Any) -> tuple[Callable[..., Any], What]:
+    def _bound(self, op: Any) -> tuple[Callable[..., Any], Purpose]:
         """Returns the function behind an op, and what its results are for; both are made once."""
         kernel = getattr(self.xp, op.function) if op.function else partial(op.kernel, self.xp)
-        found = self._functions[op] = kernel, What(op.type)
-        return found
+        function_and_purpose = self._functions[op] = kernel, Purpose(op.type)
+        return function_and_purpose
 
-    def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, what: What) -> Buffer:
+    def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, purpose: Purpose) -> Buffer:
         """Returns a buffer for a result: in memory of its own, or in that of an input which it may show."""
         if array.__class__ is not self._array:
             array = self.xp.asarray(array)
         memory = array.data.mem
         if array.nbytes:
-            for one, buffer in _flat(arrays, buffers):
-                if one.data.mem is memory:
+            for input_array, buffer in _flat(arrays, buffers):
+                if input_array.data.mem is memory:
                     if shares:
                         return buffer_of(array, buffer._hold)
                     array = array.copy()
@@ -299,7 +299,7 @@ class CudaGPU(GPU):
             else:
                 if array.base is not None and memory.size >= array.nbytes + _WASTED:
                     array = array.copy()  # a part of something larger, which it would keep
-        return buffer_of(array, self._kind.hold(array, what))
+        return buffer_of(array, self._memory_manager.charge(array, purpose))
 
     # Ending
 
@@ -313,13 +313,13 @@ class CudaGPU(GPU):
         """Waits for everything that was started; raises errors that were pending."""
         if not self.started:
             return
-        guard, before = self.enter()
+        guard, state = self.enter()
         try:
             self.stream.synchronize()
         except Exception as error:
             self._raise(error)
         finally:
-            guard.leave(before)
+            guard.leave(state)
 
     def close(self) -> None:
         """Gives idle memory back to the card; what tensors still hold goes with them."""
@@ -328,11 +328,11 @@ class CudaGPU(GPU):
         if guard is None:
             return
         with suppress(Exception):
-            before = guard.enter()
+            state = guard.enter()
             try:
-                self._kind.close()
+                self._memory_manager.close()
             finally:
-                guard.leave(before)
+                guard.leave(state)
 
     def mem_info(self) -> tuple[int, int] | None:
         """Returns free and total bytes of the card, as CUDA sees them; None before there is a context."""
@@ -340,11 +340,11 @@ class CudaGPU(GPU):
         if guard is None:
             return None
         with suppress(Exception):
-            before = guard.enter()
+            state = guard.enter()
             try:
                 return self._runtime.memGetInfo()
             finally:
-                guard.leave(before)
+                guard.leave(state)
         return None
 
     def lose(self, error: OpError) -> None:
@@ -354,32 +354,32 @@ class CudaGPU(GPU):
 
     # Errors
 
-    def _who(self) -> str:
+    def _name_with_card(self) -> str:
         return f"{self.short_name} ({self.card.card.name})"
 
     def _raise(self, error: Exception) -> NoReturn:
         """Raises nbtf's error for one that is not about memory."""
         self._fail(error, about_memory=False)
 
-    def _fail(self, error: Exception, *wanted: Any, about_memory: bool = True) -> NoReturn:
+    def _fail(self, error: Exception, *request: Any, about_memory: bool = True) -> NoReturn:
         """Raises nbtf's error for any; no frame of ours keeps it, for that would be a ring that keeps memory."""
-        found: Exception | None = None
+        explained: Exception | None = None
         try:
-            found = self.explained(error, *wanted) if about_memory else self._meaning(error)
-            if found is error:
+            explained = self.explained(error, *request) if about_memory else self._meaning(error)
+            if explained is error:
                 raise error
-            raise found from self._shown(error)
+            raise explained from self._cause_of(error)
         finally:
-            del found, error
+            del explained, error
 
     def _meaning(self, error: Exception) -> Exception:
-        found = cuda_errors.meaning(error, self._who())
-        if found.lost and isinstance(found.error, OpError):
+        meaning = cuda_errors.meaning(error, self._name_with_card())
+        if meaning.lost and isinstance(meaning.error, OpError):
             for device in list(_DEVICES):  # such an error is one of the process, not of a card
-                device.lose(found.error)
-        return found.error
+                device.lose(meaning.error)
+        return meaning.error
 
-    def _shown(self, error: BaseException) -> BaseException | None:
+    def _cause_of(self, error: BaseException) -> BaseException | None:
         """Returns what to show as the cause: not an error that is passed on, nor one that keeps memory alive."""
         return None if isinstance(error, OpError) or self._is_out_of_memory(error) else error
 
@@ -411,8 +411,8 @@ class CudaGPU(GPU):
         info = self.mem_info()
         text = exhausted.real_card_is_full(
             request,
-            self._who(),
-            self._kind.name,
+            self._name_with_card(),
+            self._memory_manager.name,
             self.account.stats(),
             None if info is None else info[0],
             [(label, piece.nbytes) for piece, label in self.account.pieces()],
@@ -424,7 +424,7 @@ _WASTED = 512
 """Bytes of a larger array that a result may keep without being copied: what the pool rounds up to."""
 
 
-def _wanted(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
+def _first_result(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
     """Returns bytes, shape and dtype of the first result, for messages."""
     if not specs or None in specs[0].shape:
         return 0, (), np.float32
@@ -433,10 +433,10 @@ def _wanted(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
 
 
 def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []
     for array, buffer in zip(arrays, buffers, strict=True):
-        found += zip(array, buffer, strict=True) if array.__class__ is list else ((array, buffer),)
-    return found
+        pairs += zip(array, buffer, strict=True) if array.__class__ is list else ((array, buffer),)
+    return pairs
 
 
 # The end of the process

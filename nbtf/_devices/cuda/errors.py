@@ -123,9 +123,9 @@ def _is_ours(error: Exception, text: str) -> bool:
     return isinstance(error, TypeError) and ("Implicit conversion" in text or text.startswith("Unsupported type"))
 
 
-def no_memory(sentence: str, more: str) -> ResourceExhaustedError:
+def no_memory(sentence: str, advice: str) -> ResourceExhaustedError:
     """Returns the error of memory that ran out, TensorFlow's sentence first."""
-    return ResourceExhaustedError(None, None, f"{sentence}\n{more}")
+    return ResourceExhaustedError(None, None, f"{sentence}\n{advice}")
 
 
 def _internal(text: str) -> Any:

@@ -13,18 +13,18 @@ from nbtf._devices.cuda.device import CudaGPU
 from nbtf.errors import FailedPreconditionError
 
 
-def lend(device: CudaGPU, buffer: Buffer, how: dict[str, Any]) -> Any:
+def lend(device: CudaGPU, buffer: Buffer, options: dict[str, Any]) -> Any:
     """Returns a DLPack capsule. The consumer's stream waits for what the device has started, the host does not.
 
     Args:
       device: whose the buffer is.
       buffer: what is lent; its memory stays charged to the device until the consumer lets go of it.
-      how: what the consumer said: `stream`, `max_version`, `dl_device`, `copy`.
+      options: what the consumer said: `stream`, `max_version`, `dl_device`, `copy`.
 
     Raises:
       BufferError: it cannot be lent that way.
     """
-    return _with_stream_of(device, lambda: buffer._array.__dlpack__(**how))
+    return _with_stream_of(device, lambda: buffer._array.__dlpack__(**options))
 
 
 def interface(device: CudaGPU, buffer: Buffer) -> dict[str, Any]:
@@ -42,12 +42,12 @@ def adopt(device: CudaGPU, value: Any) -> Buffer:
       device: the device, one on the card where the array is.
       value: it speaks DLPack or the CUDA array interface.
     """
-    array = shown(device, value)
+    array = share(device, value)
     memory: Any = device.memory
     return buffer_of(array, memory.external.lent(array.nbytes))
 
 
-def shown(device: CudaGPU, value: Any) -> Any:
+def share(device: CudaGPU, value: Any) -> Any:
     """Returns CuPy's array for one of another library, in the same memory."""
     take = device.xp.from_dlpack if hasattr(value, "__dlpack__") else device.xp.asarray
     return _with_stream_of(device, lambda: take(value), after_the_user=True)
@@ -62,40 +62,40 @@ def _with_stream_of(device: CudaGPU, do: Callable[[], Any], after_the_user: bool
       after_the_user: whether the stream waits for the one that the thread had. CuPy's arrays do not know on which
         stream they were made, and name the current one: inside of this that is the device's.
     """
-    guard, before = device.enter()
+    guard, state = device.enter()
     try:
-        users = before[1]
+        users = state[1]
         if after_the_user and users is not None:
-            made = device.xp.cuda.Event(disable_timing=True)
-            made.record(users)
-            device.events.wait(made)
+            event = device.xp.cuda.Event(disable_timing=True)
+            event.record(users)
+            device.events.wait(event)
         return do()
     except Exception as error:
         if hasattr(error, "status"):  # CUDA's own
             raise device.explained(error) from None
         raise
     finally:
-        guard.leave(before)
+        guard.leave(state)
 
 
-def device_of(found: tuple[Any, ...], value: Any, ordinal: int | None, wanted: Any) -> CudaGPU:
+def device_of(devices: tuple[Any, ...], value: Any, ordinal: int | None, preferred: Any) -> CudaGPU:
     """Returns the device that takes what is on a card: the wanted one, or the first on that card.
 
     Args:
-      found: all devices.
+      devices: all devices.
       value: the array.
       ordinal: the number that CUDA gives its card in this process; None where only its address tells.
-      wanted: a device; it may be on another card, or on none.
+      preferred: a device; it may be on another card, or on none.
 
     Raises:
       FailedPreconditionError: none of them is on that card.
     """
-    real = [one for one in found if isinstance(one, CudaGPU)]
-    if ordinal is None and real:
-        ordinal = shown(real[0], value).data.device_id
-    there = [one for one in real if one.ordinal == ordinal]
-    if not there:
-        where = "a GPU" if ordinal is None else f"cuda:{ordinal}"
-        text = f"The array is on {where}, which nbtf does not use here. Copy it to the host first."
+    real_gpus = [device for device in devices if isinstance(device, CudaGPU)]
+    if ordinal is None and real_gpus:
+        ordinal = share(real_gpus[0], value).data.device_id
+    on_card = [device for device in real_gpus if device.ordinal == ordinal]
+    if not on_card:
+        card_text = "a GPU" if ordinal is None else f"cuda:{ordinal}"
+        text = f"The array is on {card_text}, which nbtf does not use here. Copy it to the host first."
         raise FailedPreconditionError(None, None, text)
-    return wanted if wanted in there else there[0]
+    return preferred if preferred in on_card else on_card[0]

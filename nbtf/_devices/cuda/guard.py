@@ -64,9 +64,9 @@ class Guard:
             raise
         return device, stream, allocator
 
-    def leave(self, before: Before) -> None:
+    def leave(self, state: Before) -> None:
         """Switches back: allocator and stream first, since a stream belongs to the device."""
-        device, stream, allocator = before
+        device, stream, allocator = state
         if self._allocator is not None and allocator is not self._allocator:
             self._set(allocator)
         if stream is not None:
@@ -144,9 +144,9 @@ class _Entered(threading.local):
 
     def set(self, allocator: Any) -> None:
         """Opens a block, or closes those after the one with this allocator."""
-        known = [one for _, one in self._open]
-        if allocator is None or allocator in known:
-            keep = 0 if allocator is None else known.index(allocator) + 1
+        allocators = [opened for _, opened in self._open]
+        if allocator is None or allocator in allocators:
+            keep = 0 if allocator is None else allocators.index(allocator) + 1
             while len(self._open) > keep:
                 self._open.pop()[0].__exit__(None, None, None)
             return

@@ -32,7 +32,7 @@ class Plan(NamedTuple):
 
     def limit(self, total: int, free: int, capability: tuple[int, int]) -> int:
         """Returns the most bytes that the device may take, by TensorFlow's rules."""
-        found = memory_limit(
+        byte_limit = memory_limit(
             total=total,
             free=free,
             compute_capability=capability,
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
             logical_limit_mib=self.limit_mib,
             environ=self.environ,
         )
-        return found // UNIT * UNIT
+        return byte_limit // UNIT * UNIT
 
 
 def plan_for(limit_mib: float | None, fraction: float | None, growth: bool | None, environ: Mapping[str, str]) -> Plan:
@@ -52,17 +52,17 @@ def plan_for(limit_mib: float | None, fraction: float | None, growth: bool | Non
     Raises:
       ValueError: `NBTF_GPU_ALLOCATOR` names no allocator.
     """
-    asked = environ.get(PREALLOCATE, "").strip().lower() in _TRUE
+    preallocated = environ.get(PREALLOCATE, "").strip().lower() in _TRUE
     if growth is None:
-        growth = not (asked or fraction or limit_mib is not None)
-    kind = environ.get(ALLOCATOR, "").strip().lower()
-    if kind not in ("", "pool", "bfc"):
-        raise ValueError(f"{ALLOCATOR} is {kind!r}; expected pool (the default) or bfc.")
+        growth = not (preallocated or fraction or limit_mib is not None)
+    allocator_name = environ.get(ALLOCATOR, "").strip().lower()
+    if allocator_name not in ("", "pool", "bfc"):
+        raise ValueError(f"{ALLOCATOR} is {allocator_name!r}; expected pool (the default) or bfc.")
     preallocate = not resolve_growth(growth, environ)
-    return Plan(limit_mib, fraction, preallocate, kind == "bfc", garbage_collection(environ), environ)
+    return Plan(limit_mib, fraction, preallocate, allocator_name == "bfc", garbage_collection(environ), environ)
 
 
-class Kind(Protocol):
+class MemoryManager(Protocol):
     """One way to manage the memory of a device."""
 
     name: str
@@ -71,7 +71,7 @@ class Kind(Protocol):
         """Is CuPy's allocator: returns a pointer."""
         ...
 
-    def hold(self, array: Any, what: What) -> Any:
+    def charge(self, array: Any, purpose: Purpose) -> Any:
         """Returns what keeps an array's memory charged, and can be asked where it is."""
         ...
 
@@ -108,7 +108,7 @@ class Kind(Protocol):
         ...
 
 
-class What(NamedTuple):
+class Purpose(NamedTuple):
     """What an array was made for; the text of it is put together when somebody asks."""
 
     op: str
@@ -124,42 +124,42 @@ class CudaMemory:
 
     def __init__(self, plan: Plan, limit: int) -> None:
         """Waits to be opened; `limit` is what the device will have, as far as anybody can know."""
-        self.plan, self.kind = plan, None
+        self.plan, self.manager = plan, None
         self.external = Externals()
         self._planned = limit
 
-    kind: Kind | None
+    manager: MemoryManager | None
 
-    def use(self, kind: Kind) -> None:
+    def use(self, manager: MemoryManager) -> None:
         """Manages memory from now on."""
-        self.kind = kind
+        self.manager = manager
 
     def stats(self) -> MemoryStats:
         """Returns the account of this moment."""
-        stats = MemoryStats(0, 0, 0, 0, self._planned, 0, 0, 0) if self.kind is None else self.kind.stats()
+        stats = MemoryStats(0, 0, 0, 0, self._planned, 0, 0, 0) if self.manager is None else self.manager.stats()
         return stats._replace(external=self.external.nbytes())
 
     def level(self) -> tuple[int, int]:
         """Returns bytes in use, and bytes taken from the card."""
-        return (0, 0) if self.kind is None else self.kind.level()
+        return (0, 0) if self.manager is None else self.manager.level()
 
     def reset_peak(self) -> None:
         """Sets the peak to what is in use now, and counts allocations anew."""
-        if self.kind is not None:
-            self.kind.reset_peak()
+        if self.manager is not None:
+            self.manager.reset_peak()
 
     def map(self) -> Any:
         """Returns regions and chunks with `NBTF_GPU_ALLOCATOR=bfc`; None with CuPy's pool, which does not tell."""
-        return None if self.kind is None else self.kind.map()
+        return None if self.manager is None else self.manager.map()
 
     def piece(self, hold: object) -> Piece | None:
         """Returns where the memory of a hold is; None when it has been given back."""
-        return None if self.kind is None else self.kind.piece(hold)
+        return None if self.manager is None else self.manager.piece(hold)
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
         """Returns what is in use, each piece with what it is for."""
-        return [] if self.kind is None else self.kind.pieces()
+        return [] if self.manager is None else self.manager.pieces()
 
     def trim(self) -> int:
         """Gives cached memory back to the card; returns the bytes."""
-        return 0 if self.kind is None else self.kind.trim()
+        return 0 if self.manager is None else self.manager.trim()

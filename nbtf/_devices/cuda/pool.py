@@ -6,9 +6,9 @@ import gc
 from typing import Any
 from weakref import ref
 
-from nbtf._devices.base import Label, MemoryStats, Piece, told
+from nbtf._devices.base import Label, MemoryStats, Piece, describe_label
 from nbtf._devices.cuda.guard import make_current_again
-from nbtf._devices.cuda.memory import UNIT, Plan, What
+from nbtf._devices.cuda.memory import UNIT, Plan, Purpose
 
 _TRIES = 20
 """How often a preallocation asks for less; a third of the first request is left then."""
@@ -17,12 +17,12 @@ _TRIES = 20
 class Held:
     """Memory of CuPy's pool that buffers hold; the pool itself sees the array die."""
 
-    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "owner", "requested", "shape", "what")
+    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "owner", "purpose", "requested", "shape")
 
-    def __init__(self, array: Any, what: What, owner: PoolMemory) -> None:
+    def __init__(self, array: Any, purpose: Purpose, owner: PoolMemory) -> None:
         """Takes down what the array is."""
         memory = array.data.mem
-        self.what, self.owner, self.dtype, self.shape = what, owner, array.dtype, array.shape
+        self.purpose, self.owner, self.dtype, self.shape = purpose, owner, array.dtype, array.shape
         self.address, self.nbytes, self.requested = memory.ptr, memory.size, array.nbytes
 
 
@@ -88,15 +88,15 @@ class PoolMemory:
 
         return allocate
 
-    def hold(self, array: Any, what: What) -> Any:
+    def charge(self, array: Any, purpose: Purpose) -> Any:
         """Returns what keeps an array charged; an empty one holds nothing."""
         if not array.nbytes:
             return None
-        held = Held(array, what, self)
-        self._alive.add(ref(held, self._alive.discard))  # no frame of Python's runs when it dies
-        return held
+        memory = Held(array, purpose, self)
+        self._alive.add(ref(memory, self._alive.discard))  # no frame of Python's runs when it dies
+        return memory
 
-    def _held(self) -> list[Held]:
+    def _alive_memory(self) -> list[Held]:
         """Returns what is alive of all that was handed out."""
         return [held for death in self._alive.copy() if (held := death()) is not None]
 
@@ -115,7 +115,7 @@ class PoolMemory:
 
     def stats(self) -> MemoryStats:
         """Returns the account. The pool does not tell of its free pieces, so the largest is all that is free."""
-        requested = sum([held.requested for held in self._held()])
+        requested = sum([memory.requested for memory in self._alive_memory()])
         in_use, pool = self.level()
         return MemoryStats(
             in_use=in_use,
@@ -144,19 +144,19 @@ class PoolMemory:
     def pieces(self) -> list[tuple[Piece, Label | None]]:
         """Returns what tensors hold."""
         pieces: list[tuple[Piece, Label | None]] = []
-        for held in self._held():
-            label: Any = told(held.what.label(held.dtype, held.shape))
-            pieces.append((Piece(0, held.address, held.nbytes, held.requested), label))
+        for memory in self._alive_memory():
+            label: Any = describe_label(memory.purpose.label(memory.dtype, memory.shape))
+            pieces.append((Piece(0, memory.address, memory.nbytes, memory.requested), label))
         return pieces
 
     def trim(self) -> int:
         """Gives cached memory back to the card; what was preallocated stays."""
         if self._seeded:
             return 0
-        before = self._pool.total_bytes()
+        bytes_before = self._pool.total_bytes()
         self._pool.free_all_blocks()
         self._cupy.get_default_pinned_memory_pool().free_all_blocks()
-        return before - self._pool.total_bytes()
+        return bytes_before - self._pool.total_bytes()
 
     def close(self) -> None:
         """Gives back what is not in use; the rest goes with the last tensor."""

@@ -50,10 +50,10 @@ def probe(environ: Mapping[str, str]) -> Probe:
     with _LOCK:
         if _FOUND.probe is None:
             _FOUND.probe, _FOUND.process = look(), os.getpid()
-    found = _FOUND.probe
-    if found.cards and _FOUND.process != os.getpid():
-        return found._replace(cards=(), reason=FORKED)
-    return found
+    probed = _FOUND.probe
+    if probed.cards and _FOUND.process != os.getpid():
+        return probed._replace(cards=(), reason=FORKED)
+    return probed
 
 
 FORKED = (
@@ -116,8 +116,8 @@ def look(load: Callable[[], Any] = load_cupy, driver: Callable[[str], object] = 
             cupy = load()
         except Exception as error:  # whatever is broken there must not break a program that wants no GPU
             return Probe((), f"CuPy cannot be imported: {type(error).__name__}: {error}")
-        found = ask(cupy)
-    return found._replace(warnings=tuple(dict.fromkeys(str(one.message) for one in caught)))
+        probed = ask(cupy)
+    return probed._replace(warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)))
 
 
 def ask(cupy: Any) -> Probe:
@@ -129,7 +129,7 @@ def ask(cupy: Any) -> Probe:
     try:
         runtime = cupy.cuda.runtime
         if not cupy.cuda.is_available():
-            return Probe((), f"CuPy {version} finds no GPU{_why(runtime)}.")
+            return Probe((), f"CuPy {version} finds no GPU{_explain_no_card(runtime)}.")
         cards = [_card(runtime, ordinal) for ordinal in range(runtime.getDeviceCount())]
     except Exception as error:
         return Probe((), f"CuPy {version} cannot list the GPUs: {type(error).__name__}: {error}")
@@ -139,7 +139,7 @@ def ask(cupy: Any) -> Probe:
     return Probe(tuple(placed), f"CuPy {version} sees {len(cards)} GPU{'' if len(cards) == 1 else 's'}.")
 
 
-def _why(runtime: Any) -> str:
+def _explain_no_card(runtime: Any) -> str:
     try:
         runtime.getDeviceCount()
     except Exception as error:
@@ -153,8 +153,8 @@ def _card(runtime: Any, ordinal: int) -> PhysicalGPU:
     name = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
     capability, memory = (properties["major"], properties["minor"]), int(properties["totalGlobalMem"])
     unknown = float("nan")
-    known = next((card for card in CARDS if card.name == name), None)
-    card = known or Card(name, memory, capability, unknown, unknown, unknown, "its driver; rates are not known")
+    listed = next((card for card in CARDS if card.name == name), None)
+    card = listed or Card(name, memory, capability, unknown, unknown, unknown, "its driver; rates are not known")
     card = card._replace(memory_bytes=memory, compute_capability=capability)
     bus_id = str(runtime.deviceGetPCIBusId(ordinal)).lower()
     return PhysicalGPU(card, ordinal, bus_id, _uuid(properties.get("uuid", b"")), False, memory, ordinal)

@@ -6,12 +6,12 @@ import gc
 import threading
 from typing import Any
 
-from nbtf._devices.base import Label, Piece, told
+from nbtf._devices.base import Label, Piece, describe_label
 from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.bfc.chunks import Chunk, Region
 from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cuda.errors import is_out_of_memory
-from nbtf._devices.cuda.memory import Plan, What
+from nbtf._devices.cuda.memory import Plan, Purpose
 
 
 class RealDriver(Driver):
@@ -93,22 +93,22 @@ class RegionMemory(BFCMemory):
         memory.chunk = chunk
         return self._pointer(memory, 0)
 
-    def hold(self, array: Any, what: What) -> Any:
+    def charge(self, array: Any, purpose: Purpose) -> Any:
         """Returns the chunk that an array lies in, after writing on it what it is for."""
         chunk = getattr(array.data.mem, "chunk", None) if array.nbytes else None
         if chunk is not None:
-            chunk._block.label = what.label(array.dtype, array.shape)
+            chunk._block.label = purpose.label(array.dtype, array.shape)
         return chunk
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
         """Returns what is in use, with what it is for; None for what a kernel holds for itself."""
-        found: list[tuple[Piece, Label | None]] = []
+        held_pieces: list[tuple[Piece, Label | None]] = []
         for region in self.allocator.snapshot():
             for chunk in region.chunks:
                 if chunk.in_use:
-                    label: Any = told(chunk.label)
-                    found.append((Piece(region.region, chunk.offset, chunk.size, chunk.requested), label))
-        return found
+                    label: Any = describe_label(chunk.label)
+                    held_pieces.append((Piece(region.region, chunk.offset, chunk.size, chunk.requested), label))
+        return held_pieces
 
     def piece(self, hold: object) -> Piece | None:
         """Returns where a chunk is; None when it has been given back."""

@@ -120,7 +120,7 @@ def _pieces(record: Record) -> None:
         "getDevice": runtime.getDevice,
         "block of Device(0)": within,
         "malloc and free of CuPy's pool": lambda: pool.malloc(512),
-        "malloc and free of nbtf's BFC": lambda: bfc._kind.allocate(512),
+        "malloc and free of nbtf's BFC": lambda: bfc._memory_manager.allocate(512),
         "record and wait": marked,
     }
     _measured(record, "piece", pieces, runtime.deviceSynchronize)

@@ -8,7 +8,7 @@ from functools import partial
 from inspect import Parameter, isclass, signature
 from typing import Any
 
-from nbtf._devices.sites import NOWHERE, WORDING, Where, site_of, whereabouts
+from nbtf._devices.sites import NOWHERE, WORDING, Where, find_call_site, site_of
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
@@ -110,7 +110,7 @@ class VariableStore:
         )
         if building() is None:  # as in TensorFlow, variables of eager programs are found by themselves alone
             return variable
-        self._made[name], self._places[name] = variable, whereabouts(NOWHERE)
+        self._made[name], self._places[name] = variable, find_call_site(NOWHERE)
         if regularizer is not None:
             _regularize(variable, name, regularizer)
         return variable

@@ -36,13 +36,14 @@ def _is_below(target: str) -> bool:
     return not (path.is_absolute() or ".." in path.parts or ":" in target or "\\" in target or "\0" in target)
 
 
-def copy_images(notebook: Mapping[str, Any], folder: Path, copies: Path) -> None:
+def copy_images(notebook: Mapping[str, Any], folder: Path, copies: Path, for_page: bool = False) -> None:
     """Copies the images of a notebook, and overwrites none.
 
     Args:
       notebook: its texts name the files.
       folder: where the notebook is.
       copies: where its copy is.
+      for_page: whether JupyterLite shows them: it reads SVG as Latin-1, so other letters are written as references.
 
     Raises:
       OSError: one cannot be read or written. One that is not there is passed over.
@@ -50,6 +51,11 @@ def copy_images(notebook: Mapping[str, Any], folder: Path, copies: Path) -> None
     for name in images_of(notebook):
         source, copy = folder / name, copies / name
         if source.is_file():
+            content = source.read_bytes()
             files.make_folder(copy.parent)
             with suppress(FileExistsError):
-                files.create(copy, source.read_bytes())
+                files.create(copy, _in_ascii(content) if for_page and copy.suffix == ".svg" else content)
+
+
+def _in_ascii(svg: bytes) -> bytes:
+    return svg.decode("utf-8", "replace").encode("ascii", "xmlcharrefreplace")

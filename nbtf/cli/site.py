@@ -104,7 +104,7 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         notebook = read(path)
         write(target, in_browser(notebook))
-        copy_images(notebook, path.parent, target.parent)
+        copy_images(notebook, path.parent, target.parent, for_page=True)
     wheels = folder / "wheels"
     wheels.mkdir()
     fetch_wheels(wheels)

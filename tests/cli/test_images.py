@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -47,3 +48,14 @@ def test_copies_lie_as_the_originals_do_and_what_is_there_stays(tmp_path: Path) 
 
     copies = {path.name: path.read_text() for path in (tmp_path / "to").rglob("*.svg")}
     assert copies == {"a.svg": "new", "b.svg": "mine"}
+
+
+def test_a_page_gets_the_same_drawing_in_plain_letters(tmp_path: Path) -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><text>100 × コピー</text></svg>'
+    (tmp_path / "a.svg").write_text(svg, encoding="utf-8")
+
+    copy_images(notebook("![a](a.svg)"), tmp_path, tmp_path / "page", for_page=True)
+
+    copy = (tmp_path / "page" / "a.svg").read_bytes()
+    assert copy.isascii()
+    assert [*ET.fromstring(copy).itertext()] == [*ET.fromstring(svg).itertext()]

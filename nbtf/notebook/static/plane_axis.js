@@ -83,10 +83,10 @@ function chunksOf(history, step, pieces) {
 
 // Columns, all as wide but for those of refusals: one for each step that changes a piece of some size.
 export class StepColumns {
-  constructor(history, left, right, least) {
+  constructor(history, left, right, least, shown = []) {
     const { steps, refusals, pieces } = history;
     const refused = new Set(refusals.map(({ step }) => step));
-    const begins = new Set([0, ...refused, ...[...refused].map((step) => step + 1)]);
+    const begins = new Set([0, ...refused, ...[...refused].map((step) => step + 1), ...shown]);
     for (const { size, birth, death } of pieces) if (size >= least) (begins.add(birth), begins.add(death));
     const firsts = [...begins].filter((step) => step < steps).sort((a, b) => a - b);
     const share = Math.min((REFUSAL_WIDTH * refused.size) / (right - left), 0.5);

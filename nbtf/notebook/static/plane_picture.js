@@ -177,7 +177,7 @@ function requestOf(refusal, x, y, width, height) {
   return shown.map((one, at) => ({ ...one, y: first + 13 * at }));
 }
 
-function scrubberAt({ axis, curveTop, bottom: y }, step) {
+export function scrubberAt({ axis, curveTop, bottom: y }, step) {
   const x = axis.middle(step);
   const head = [[x - 6, y], [x + 6, y], [x + 6, y + 5], [x, y + 11], [x - 6, y + 5]];
   return [line(x, curveTop, x, y, { stroke: "ink", width: 1.5 }), path(head, { fill: "ink", closed: true })];
@@ -235,7 +235,7 @@ function detailOf({ width, end }, refusal, marks, y) {
 }
 
 // A size whose quarters are plain figures.
-function roundedUp(size) {
+export function roundedUp(size) {
   const bits = size > 1 ? Math.floor(Math.log2(size - 1)) + 1 : 0;
   const unit = 2 ** Math.max(bits - 3, 2);
   return Math.ceil(size / unit) * unit;

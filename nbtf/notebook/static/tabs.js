@@ -2,27 +2,27 @@
 //
 // A view is {name, title(), create(root, data, ui)}: `name` is that of its data in the scene; `create` builds it in `root` and
 // returns {draw(width), focus?(what)}: `draw` brings it up to date, `focus` shows {device, span} of the clock. `ui.changed()` asks
-// for a `draw`, before the next frame.
+// for a `draw`, before the next frame; `ui.shared` is what the views of a scene share. A view without data says why there is none.
 
 import { attr, h, newName, rove } from "./dom.js";
-import { planeView } from "./plane_view.js";
+import { planeView, stackView, treemapView } from "./plane_view.js";
 import { timelineView } from "./timeline_view.js";
+import { WORDS } from "./words.js";
 
-const SCENE_VIEWS = [timelineView, planeView];
+const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView];
 
 // Shows a scene's views in an element, instead of what was there; returns theirs.
 export function showScene(main, scene, focus = null) {
-  const ui = { changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
-  const views = SCENE_VIEWS.filter(({ name }) => scene[name]);
-  const panels = views.map((view) => tabPanel(view, scene[view.name], ui));
-  const tabs = panels.map((panel, number) => tabButton(views[number], panel, () => show(number)));
+  const ui = { shared: {}, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
+  const panels = SCENE_VIEWS.map((view) => tabPanel(view, scene, ui));
+  const tabs = panels.map((panel, number) => tabButton(SCENE_VIEWS[number], panel, () => show(number)));
   const row = h("div", { class: "nbtf-tabs", role: "tablist" }, tabs);
   const root = h("div", { class: "nbtf-view nbtf-scene" }, row, panels.map((panel) => panel.root));
   let shown = 0;
   let frameDue = 0;
   const drawShown = () => {
     frameDue = 0;
-    panels[shown].view.draw(root.clientWidth);
+    panels[shown].view().draw(root.clientWidth);
   };
   const show = (number) => {
     shown = number;
@@ -30,18 +30,25 @@ export function showScene(main, scene, focus = null) {
     tabs.forEach((tab, other) => attr(tab, "aria-selected", String(other === number)));
     drawShown();
   };
-  row.hidden = tabs.length < 2;
   main.replaceChildren(root);
   rove(row, '[role="tab"]')();
   show(0);
-  if (focus) panels[0].view.focus?.(focus);
+  if (focus) panels[0].view().focus?.(focus);
   new ResizeObserver(ui.changed).observe(root);
   return root;
 }
 
-function tabPanel(view, data, ui) {
+// A panel whose view is made when it is shown for the first time.
+function tabPanel(view, scene, ui) {
   const root = h("section", { id: newName(), role: "tabpanel", "aria-label": view.title() });
-  return { root, view: view.create(root, data, ui) };
+  const make = () => (scene[view.name] ? view.create(root, scene[view.name], ui) : emptyView(root, scene));
+  let made = null;
+  return { root, view: () => (made ??= make()) };
+}
+
+function emptyView(root, { timeline }) {
+  root.append(h("p", { class: "nbtf-note" }, timeline.cut ? WORDS.plane.cut : WORDS.plane.none));
+  return { draw() {} };
 }
 
 function tabButton(view, { root }, onclick) {

@@ -19,6 +19,8 @@ from nbtf.notebook.stills.memory_bands import picture_words
 from nbtf.notebook.stills.memory_data import memory_data
 from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
+from nbtf.notebook.stills.memory_stack import memory_stack
+from nbtf.notebook.stills.treemap import treemap
 from nbtf.notebook.views import esm
 from tests.machines import MIB, machine
 from tests.notebook.stills.test_memory_pictures import GPU, at_random, fragments, history_of, train
@@ -100,6 +102,26 @@ def test_page_draws_the_marks_of_the_still(
 
     for step, page in zip(steps, pages, strict=True):
         assert [] == differences(memory_plane(history, width, step, words=words), page)
+
+
+@needs_node
+@pytest.mark.parametrize("width", [320, 480, 960])
+@pytest.mark.parametrize("language", ["en", *catalogue.LANGUAGES])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_page_stacks_and_divides_as_the_stills_do(
+    scenes: dict[str, Any], scene: str, language: str, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    history, words = scenes[scene][0], picture_words()
+    steps = sorted({0, 1, history.peak, history.steps // 2, history.steps - 1})
+    boxes = f"{json.dumps(steps)}.map((step) => treemapMoment(treemapLayout(history, {width}), step))"
+    pictures = f"[stackGround(stackLayout(history, {width})), ...{boxes}]"
+
+    stack, *treemaps = asked(tmp_path, memory_data(history, None, words), pictures, language)
+
+    assert [] == differences(memory_stack(history, width, words=words), stack)
+    for step, page in zip(steps, treemaps, strict=True):
+        assert [] == differences(treemap(history, width, step, words), page)
 
 
 @needs_node
@@ -240,6 +262,51 @@ def test_pointer_drags_the_scrubber(shown: Callable[[str], Any], scenes: dict[st
     page.mouse.up()
     assert (first, press(page, "End")) == (0, steps - 1)
     assert 0 < second < steps - 1
+
+
+@pytest.mark.parametrize("tab", ["Stacked by holder", "Treemap"])
+def test_views_of_memory_look_at_one_step_and_one_chunk(shown: Callable[[str], Any], tab: str) -> None:
+    page = shown("fragments")
+    step = press(page, "Home", "PageDown", "ArrowRight", "ArrowUp", "ArrowUp", "Enter")
+    said = page.locator(".nbtf-plane-detail").inner_text()
+
+    page.get_by_role("tab", name=tab).click()
+    panel = page.get_by_role("tabpanel")
+
+    assert said == panel.locator(".nbtf-plane-detail").inner_text()
+    assert str(step + 1) == panel.locator(".nbtf-plane").get_attribute("aria-valuenow")
+    panel.locator(".nbtf-plane").focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("tab", name="Memory").click()
+    assert str(step) == page.get_by_role("tabpanel").locator(".nbtf-plane").get_attribute("aria-valuenow")
+
+
+def test_click_on_a_box_says_who_made_and_who_freed_it(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
+    history, page = scenes["training"][0], shown("training")
+    press(page, "PageDown", "PageUp")
+    page.get_by_role("tab", name="Treemap").click()
+    panel = page.get_by_role("tabpanel")
+    alive = history.alive(int(panel.locator(".nbtf-plane").get_attribute("aria-valuenow")) - 1)
+    box = panel.locator("[data-start]").first
+    largest = next(band for band in alive if str(band.start) == box.get_attribute("data-start"))
+
+    box.click()
+
+    detail = panel.locator(".nbtf-plane-detail")
+    detail.filter(has_text="region").wait_for()
+    assert largest.shape in detail.inner_text()
+    assert "made in test_memory_pictures.py" in detail.inner_text()
+
+
+def test_table_has_the_chunks_of_the_step(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
+    page = shown("fragments")
+    step = press(page, "End")
+
+    page.get_by_role("button", name="Table").click()
+
+    regions = scenes["fragments"][0].regions(step)
+    page.locator("tbody tr").first.wait_for()
+    assert sum(len(region.chunks) for region in regions) == page.locator("tbody tr").count()
 
 
 BUTTONS = ("Previous step", "Next step", "Next step", "Previous refusal or peak", "Chunk below", "About the chunk")

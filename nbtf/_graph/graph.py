@@ -10,8 +10,8 @@ from nbtf._graph import operators as operators  # gives tensors of graphs their 
 from nbtf._graph.controls import ControlBlock, to_wait_for
 from nbtf._graph.devices import DeviceBlock, ask_for_devices
 from nbtf._graph.elements import element_of
-from nbtf._graph.host_inputs import host_inputs_of, late_attrs, read_attrs, spliced
-from nbtf._graph.names import Names, check_node_name, check_scope_name, default_name
+from nbtf._graph.host_inputs import late_attrs, node_inputs, read_attrs
+from nbtf._graph.names import Names, check_node_name, check_scope_name
 from nbtf._graph.operation import CONST, Operation, flat
 from nbtf._graph.reference_types import Link
 from nbtf._graph.shape_errors import misfit
@@ -110,15 +110,13 @@ class SymbolicGraph:
                 return owner.add(op, inputs, attrs, name)
         arguments = [self._own(value) for value in _converted(op, inputs)]
         self._check_open()
-        whole = self.scoped_name(name or default_name(op.type))
+        whole = self.scoped_name(name or op.form.node_name or op.type)
         check_node_name(whole)
         read = read_attrs(op, attrs)
-        hosts = host_inputs_of(op)
-        front, behind = [one for one in hosts if one.place == 0], [one for one in hosts if one.place != 0]
-        late = late_attrs(self, op, arguments, attrs, read, whole, front)
+        late = late_attrs(self, op, arguments, attrs, read, whole, in_front=True)
         self._name_constants(arguments, whole, getattr(op, "inputs", ()))
-        late |= late_attrs(self, op, arguments, attrs, read, whole, behind)
-        everything = spliced(flat(arguments), hosts, late)
+        late |= late_attrs(self, op, arguments, attrs, read, whole, in_front=False)
+        everything = node_inputs(op, flat(arguments), late)
         try:
             known = outputs_of(op, arguments, read.attrs, read.unknown)
         except InvalidArgumentError as error:

@@ -9,56 +9,9 @@ import numpy as np
 
 from nbtf._graph.static import constant_value
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.op import find_op
-from nbtf._types import as_dtype, int32, int64
-
-
-class HostInput(NamedTuple):
-    """An attribute that is an input: its name here, TensorFlow's name of the input, and its place among the inputs."""
-
-    attr: str
-    name: str
-    place: int | None = None
-    """None at the end."""
-
-
-_AXES = (HostInput("axis", "reduction_indices"),)
-_SEGMENTS = (HostInput("num_segments", "num_segments"),)
-
-# Source: the arguments of the ops in core/ops/*.cc of TensorFlow 2.21, and the names which its Python wrappers give.
-_INPUTS: dict[str, tuple[HostInput, ...]] = {
-    "All": _AXES,
-    "Any": _AXES,
-    "ArgMax": (HostInput("axis", "dimension"),),
-    "ArgMin": (HostInput("axis", "dimension"),),
-    "Conv2DBackpropFilter": (HostInput("filter_sizes", "filter_sizes", 1),),
-    "Conv2DBackpropInput": (HostInput("input_sizes", "input_sizes", 0),),
-    "EuclideanNorm": _AXES,
-    "ExpandDims": (HostInput("axis", "dim"),),
-    "Fill": (HostInput("dims", "dims", 0),),
-    "Max": _AXES,
-    "Mean": _AXES,
-    "Min": _AXES,
-    "OneHot": (HostInput("depth", "depth", 1),),
-    "PadV2": (HostInput("paddings", "paddings", 1),),
-    "Prod": _AXES,
-    "RandomUniformInt": (HostInput("shape", "shape"), HostInput("minval", "min"), HostInput("maxval", "max")),
-    "Split": (HostInput("axis", "split_dim", 0),),
-    "SplitV": (HostInput("size_splits", "Const"), HostInput("axis", "split_dim")),
-    "StridedSlice": (HostInput("begin", "stack"), HostInput("end", "stack_1"), HostInput("strides", "stack_2")),
-    "Sum": _AXES,
-}
-"""Ops for which the names or places are not the plain ones: an attribute's own name, at the end."""
-
-REDUCTIONS = frozenset({"All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"})
-
-
-def host_inputs_of(op: Any) -> tuple[HostInput, ...]:
-    """Returns the attributes of an op that are inputs in a graph, in TensorFlow's order."""
-    known = _INPUTS.get(op.type)
-    if known is None:
-        known = _INPUTS[op.type] = tuple([HostInput(name, name) for name in op.host_inputs])
-    return known
+from nbtf._ops.attributes import HostInput
+from nbtf._ops.op import Op, find_op
+from nbtf._types import DType, as_dtype, int32, int64
 
 
 def holds_tensors(value: Any) -> bool:
@@ -99,57 +52,41 @@ def read_attrs(op: Any, attrs: dict[str, Any]) -> Read:
     return Read({name: attrs[name] if name in unknown else value for name, value in plain.items()}, unknown)
 
 
-_DEFAULTS = {("GatherV2", "axis"): 0, ("ArgMax", "axis"): 0, ("ArgMin", "axis"): 0}
-"""What stands for attributes that nobody gave, besides the axes of reductions and the order of `Transpose`."""
-
-
-def array_of(op: Any, host: HostInput, arguments: Sequence[Any], attrs: Mapping[str, Any], given: Any) -> Any:
-    """Returns the value that the constant of an attribute has: int32, unless int64 was given.
+def array_of(value: Any, given: Any, host: HostInput, rank: int | None, dtype: DType) -> Any:
+    """Returns the value that the constant of an attribute has: int32, unless int64 or a number of the result was given.
 
     Args:
-      op: the op.
-      host: which attribute.
-      arguments: the op's inputs.
-      attrs: its attributes, normalised.
+      value: the attribute, normalised.
       given: the attribute as the program gave it.
+      host: how it is an input.
+      rank: of the op's first input.
+      dtype: of the result.
 
     Returns:
       An array; None where nobody gave a value and the shapes do not tell.
     """
-    if given is not None:
-        own = getattr(given, "dtype", None)
-        dtype = int32 if own is None or as_dtype(own) is not int64 else int64
-        if op.type in ("Range", "RandomUniformInt") and host.attr != "shape":
-            dtype = attrs["dtype"]
-        array = np.asarray(attrs[host.attr], dtype.np_dtype)
-        return array.reshape(()) if array.size == 1 and not np.ndim(given) else array
-    known = _DEFAULTS.get((op.type, host.attr))
-    if known is not None:
-        return np.asarray(known, np.int32)
-    rank = arguments[0]._shape.rank if op.type in REDUCTIONS or host.attr == "perm" else None
-    if rank is None:
-        return None
-    axes = np.arange(rank, dtype=np.int32)
-    return axes if op.type in REDUCTIONS else axes[::-1]
+    if given is None:
+        if callable(host.default):
+            return None if rank is None else np.asarray(host.default(rank), np.int32)
+        return None if host.default is None else np.asarray(host.default, np.int32)
+    own = getattr(given, "dtype", None)
+    whole = int32 if own is None or as_dtype(own) is not int64 else int64
+    array = np.asarray(value, (dtype if host.of_result else whole).np_dtype)
+    return array.reshape(()) if array.size == 1 and not np.ndim(given) else array
 
 
-def spliced(inputs: Sequence[GraphTensor], hosts: Sequence[HostInput], made: Mapping[str, GraphTensor]) -> list[Any]:
-    """Returns all inputs of a node in TensorFlow's order."""
-    found = list(inputs)
-    for host in hosts:
-        if host.attr in made:
-            found.insert(len(found) if host.place is None else host.place, made[host.attr])
-    return found
+def node_inputs(op: Op, inputs: Sequence[GraphTensor], attrs: Mapping[str, GraphTensor]) -> list[Any]:
+    """Returns all inputs of a node in TensorFlow's order, those that are attributes of the op among them."""
+    ordered = list(inputs)
+    for attr in op.host_inputs:
+        if attr in attrs:
+            host = op.form.host_input(attr)
+            ordered.insert(len(ordered) if host.place is None else host.place, attrs[attr])
+    return ordered
 
 
 def late_attrs(
-    graph: Any,
-    op: Any,
-    arguments: Sequence[Any],
-    given: Mapping[str, Any],
-    read: Read,
-    node: str,
-    hosts: Sequence[HostInput],
+    graph: Any, op: Op, arguments: Sequence[Any], given: Mapping[str, Any], read: Read, node: str, in_front: bool
 ) -> dict[str, GraphTensor]:
     """Returns the tensors that stand for attributes of a new node: those given, constants of the others.
 
@@ -160,22 +97,25 @@ def late_attrs(
       given: the attributes as the program gave them.
       read: what they are; a list with tensors in it becomes one tensor there.
       node: the node's name.
-      hosts: the attributes that are wanted.
+      in_front: whether those are asked for that stand before all inputs, or the others.
     """
-    found: dict[str, GraphTensor] = {}
-    for host in hosts:
-        value = given[host.attr]
+    tensors: dict[str, GraphTensor] = {}
+    for attr in op.host_inputs:
+        host, value = op.form.host_input(attr), given[attr]
+        if (host.place == 0) != in_front:
+            continue
         if isinstance(value, GraphTensor):
-            found[host.attr] = value
+            tensors[attr] = value
         elif holds_tensors(value):
-            found[host.attr] = read.attrs[host.attr] = _packed(graph, value, f"{node}/{host.name}")
+            tensors[attr] = read.attrs[attr] = _packed(graph, value, f"{node}/{host.name}")
         else:
-            array = array_of(op, host, arguments, read.attrs, value)
+            rank = arguments[0]._shape.rank if arguments and arguments[0].__class__ is GraphTensor else None
+            array = array_of(read.attrs[attr], value, host, rank, read.attrs.get("dtype", int32))
             if array is not None:
-                by_itself = host.name == "Const" or (value is None and op.type in REDUCTIONS)
-                name = graph.unique_name("Const") if by_itself else graph._names.unique(f"{node}/{host.name}")
-                found[host.attr] = graph._constant_named(name, array)
-    return found
+                is_const = host.name == "Const" or (value is None and host.default is range)
+                name = graph.unique_name("Const") if is_const else graph._names.unique(f"{node}/{host.name}")
+                tensors[attr] = graph._constant_named(name, array)
+    return tensors
 
 
 def _packed(graph: Any, values: Sequence[Any], name: str) -> GraphTensor:

@@ -8,14 +8,6 @@ import re
 VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
-_DEFAULTS = {"AddV2": "Add", "BatchMatMulV2": "MatMul", "RealDiv": "truediv"}
-"""Names of nodes that do not say their op's type; TensorFlow's public functions choose them."""
-
-
-def default_name(op_type: str) -> str:
-    """Returns what a node is called when its maker gave no name."""
-    return _DEFAULTS.get(op_type, op_type)
-
 
 def check_node_name(name: str) -> None:
     """Raises `ValueError` if no node can be called so."""

@@ -9,74 +9,45 @@ import numpy as np
 
 from nbtf._devices.names import parse
 from nbtf._graph.seeds import GraphStream
+from nbtf._ops.attributes import NodeForm
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
 
 _FIELDS = {"keepdims": "keep_dims", "masks": "", "stream": "", "value_index": ""}
 """Names that attributes have in TensorFlow, where they differ; empty for those that are several or none."""
 
-# Source: the attrs of the ops in core/ops/*.cc of TensorFlow 2.21 that say the type of shapes, axes and the like.
-_INDEX_TYPES = {
-    "ArgMax": "Tidx",
-    "ArgMin": "Tidx",
-    "BroadcastTo": "Tidx",
-    "ConcatV2": "Tidx",
-    "Cumprod": "Tidx",
-    "Cumsum": "Tidx",
-    "ExpandDims": "Tdim",
-    "Fill": "index_type",
-    "GatherV2": "Taxis",
-    "MirrorPad": "Tpaddings",
-    "Pad": "Tpaddings",
-    "PadV2": "Tpaddings",
-    "RandomStandardNormal": "T",
-    "RandomUniform": "T",
-    "RandomUniformInt": "T",
-    "Reshape": "Tshape",
-    "ReverseV2": "Tidx",
-    "Slice": "Index",
-    "SplitV": "Tlen",
-    "StridedSlice": "Index",
-    "Tile": "Tmultiples",
-    "Transpose": "Tperm",
-    "TruncatedNormal": "T",
-    **dict.fromkeys(("All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum"), "Tidx"),
-}
-_OTHER_FIELDS = {("Squeeze", "axis"): "squeeze_dims", ("Cast", "dtype"): "DstT"}
-
 
 def attrs_of(node: Any) -> dict[str, Any]:
     """Returns the attributes of a node as TensorFlow names them, by name, in alphabetical order."""
-    found = dict[str, Any]()
     record, host = node.record, getattr(node.record, "host_inputs", ())
+    form: NodeForm = getattr(record, "form", NodeForm())
+    fields = form.fields
+    attrs = {name: value for name, value in fields.items() if not isinstance(value, str)}
     for token, value in zip(getattr(record, "tokens", ()), node.arguments, strict=False):
-        many = value.__class__ is list
+        many, letter = value.__class__ is list, token.rstrip("*")
         tensors = value if many else [value]
-        if token.rstrip("*") in getattr(record, "sets", {}) and tensors:
-            found[token.rstrip("*")] = tensors[0]._dtype
+        if letter in getattr(record, "sets", {}) and tensors:
+            attrs[fields.get(letter, letter)] = tensors[0]._dtype
         if many:
-            found["N"] = len(tensors)
-    if node.type == "Cast":
-        found = {"SrcT": found["T"], "Truncate": False}
+            attrs["N"] = len(tensors)
     for name, value in node.attrs.items():
         if name not in host and value is not None:
-            found.update(_shown(node.type, name, value))
-    if node.type in _INDEX_TYPES and node.late_attrs:
-        found[_INDEX_TYPES[node.type]] = next(iter(node.late_attrs.values()))._dtype
+            attrs.update(_shown(fields.get(name, _FIELDS.get(name, name)), name, value))
+    if node.late_attrs and form.index_type is not None:
+        attrs[form.index_type] = next(iter(node.late_attrs.values()))._dtype
     if node.colocated_with:
-        found["_class"] = node.colocation_groups()
-    return dict(sorted(found.items()))
+        attrs["_class"] = node.colocation_groups()
+    return dict(sorted(attrs.items()))
 
 
-def _shown(type: str, name: str, value: Any) -> dict[str, Any]:
-    """Returns what stands for one attribute."""
+def _shown(field: str, name: str, value: Any) -> dict[str, Any]:
+    """Returns what stands for one attribute, which is called `field` in TensorFlow."""
     if isinstance(value, GraphStream):
         return {"seed": value.seed or 0, "seed2": value.seed2 or 0}
     if name == "masks":
-        return {f"{field}_mask": bits for field, bits in value._asdict().items()}
-    name = _OTHER_FIELDS.get((type, name)) or _FIELDS.get(name, name)
-    kinds = (DType, TensorShape, bool, int, float, str, bytes, tuple, list, np.ndarray, np.generic)
-    return {name: value} if name and isinstance(value, kinds) else {}
+        return {f"{mask}_mask": bits for mask, bits in value._asdict().items()}
+    shown = (DType, TensorShape, bool, int, float, str, bytes, tuple, list, np.ndarray, np.generic)
+    return {field: value} if field and isinstance(value, shown) else {}
 
 
 class AttrValue:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.tensor import Tensor
@@ -11,6 +11,39 @@ from nbtf._types import DType, as_dtype, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 R = TypeVar("R")
+
+
+class HostInput(NamedTuple):
+    """How an attribute that is an input of a node is called in a graph, and where it stands among the inputs."""
+
+    name: str
+    place: int | None = None
+    """None at the end."""
+    default: Any = None
+    """What stands for an attribute that nobody gave; a function gets the rank of the first input."""
+    of_result: bool = False
+    """Whether it has the dtype of the result."""
+
+
+class NodeForm(NamedTuple):
+    """How an op looks as a node of a graph, where that does not follow from its rule."""
+
+    inputs: Mapping[str, HostInput] = {}  # never changed
+    """Attributes that are inputs."""
+    index_type: str | None = None
+    """TensorFlow's name for the dtype of shapes, axes and the like."""
+    fields: Mapping[str, Any] = {}
+    """TensorFlow's names of attributes; and values of those that nobody gives."""
+    node_name: str | None = None
+    """What a node is called that nobody named; its type by default."""
+
+    def host_input(self, attr: str) -> HostInput:
+        """Returns how an attribute is an input: under its own name, at the end, where nothing else is said."""
+        return self.inputs.get(attr) or HostInput(attr)
+
+
+AXES: Mapping[str, HostInput] = {"axis": HostInput("reduction_indices", default=range)}
+"""The axes of a reduction."""
 
 Axis = Any
 """None, a number, a list of numbers, or an integer tensor."""

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axes, as_axis, as_reduced, as_shape, of_integers, positive_axes
+from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, as_shape, of_integers, positive_axes
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import as_asked, bracketed, broadcast_shapes, may_be_equal, reduced
 from nbtf._runtime.tape import Call
@@ -18,7 +18,14 @@ from nbtf._types import ALL, NUMBERS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, shares_memory=True, partly=as_asked("shape"))
+@op(
+    "T -> T",
+    T=ALL,
+    host={"shape": of_integers("Tshape", as_shape)},
+    shares_memory=True,
+    partly=as_asked("shape"),
+    index_type="Tshape",
+)
 def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
     for length in shape:
         if length < -1:  # which NumPy takes for -1
@@ -83,7 +90,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [reshape(grad, call.inputs[0].shape)]
 
 
-@op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, partly=as_asked("shape"))
+@op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, partly=as_asked("shape"), index_type="Tidx")
 def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
     result = xp.empty(shape, input.dtype)  # a third of the time of `broadcast_to`, and what follows reads it faster
     if input.ndim > result.ndim:
@@ -130,7 +137,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [unbroadcast(grad, call.inputs[0])]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_shape, of_integers
+from nbtf._ops.attributes import HostInput, as_shape, of_integers
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import as_asked, may_be_equal, of_rank
@@ -187,7 +187,13 @@ def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], w
 _as_sizes = of_integers("Tshape", as_shape)
 
 
-@op("T T -> T", T=KINDS, host={"input_sizes": _as_sizes}, partly=as_asked("input_sizes"))
+@op(
+    "T T -> T",
+    T=KINDS,
+    host={"input_sizes": _as_sizes},
+    partly=as_asked("input_sizes"),
+    inputs={"input_sizes": HostInput("input_sizes", 0)},
+)
 def Conv2DBackpropInput(
     xp: Any,
     filters: Any,
@@ -247,7 +253,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=KINDS, host={"filter_sizes": _as_sizes}, partly=as_asked("filter_sizes"))
+@op(
+    "T T -> T",
+    T=KINDS,
+    host={"filter_sizes": _as_sizes},
+    partly=as_asked("filter_sizes"),
+    inputs={"filter_sizes": HostInput("filter_sizes", 1)},
+)
 def Conv2DBackpropFilter(
     xp: Any,
     input: Any,

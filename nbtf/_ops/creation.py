@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_ints, as_shape, of_integers
+from nbtf._ops.attributes import HostInput, as_ints, as_shape, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.shape import shape as shape_of
@@ -119,7 +119,14 @@ def convert_to_tensor(
     return as_tensor(value)
 
 
-@op("T -> T", T=ALL, host={"dims": of_integers("index_type", as_shape)}, partly=as_asked("dims"))
+@op(
+    "T -> T",
+    T=ALL,
+    host={"dims": of_integers("index_type", as_shape)},
+    partly=as_asked("dims"),
+    inputs={"dims": HostInput("dims", 0)},
+    index_type="index_type",
+)
 def Fill(xp: Any, value: Any, dims: Any) -> Any:
     if value.ndim > 1 or value.size != 1:
         raise ValueError("one value fills")

@@ -14,7 +14,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import COMPLEXES, FLOATS, NUMBERS, REALS, TensorLike, float32, float64, int32, int64
 from nbtf.errors import InvalidArgumentError
 
-RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES)
+RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES, node_name="truediv")
 
 
 @RealDiv.express

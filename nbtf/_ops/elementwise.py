@@ -34,7 +34,7 @@ from nbtf.errors import InvalidArgumentError, UnimplementedError
 SIGNED = FLOATS | {int8, int16, int32, int64}
 """Real numbers that have a sign."""
 
-AddV2 = ufunc("AddV2", "add", "T T -> T", T=NUMBERS)
+AddV2 = ufunc("AddV2", "add", "T T -> T", T=NUMBERS, node_name="Add")
 
 
 @AddV2.express
@@ -237,7 +237,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [negative(grad)]
 
 
-@op("T -> dtype", T=ALL, plain={"dtype": as_dtype})
+@op("T -> dtype", T=ALL, plain={"dtype": as_dtype}, fields={"T": "SrcT", "dtype": "DstT", "Truncate": False})
 def Cast(xp: Any, x: Any, dtype: DType) -> Any:
     if x.dtype.kind == "O" or dtype is string:
         raise TypeError("texts are no numbers")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_axis, as_ints, of_integers
+from nbtf._ops.attributes import HostInput, as_axis, as_ints, of_integers
 from nbtf._ops.broadcasting import reduce_sum, reshape
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import Dims, bracketed, known_lengths, like_first, same_rank
@@ -34,6 +34,7 @@ def _sliced_partly(input_: Any, begin: Any, size: Any) -> Dims:
     T=ALL,
     host={"begin": of_integers("Index", as_axis), "size": of_integers("Index", as_axis)},
     partly=_sliced_partly,
+    index_type="Index",
 )
 def Slice(xp: Any, input_: Any, begin: Any, size: Any) -> Any:
     if isinstance(begin, Tensor) or isinstance(size, Tensor) or not len(begin) == len(size) == input_.ndim:
@@ -145,7 +146,7 @@ def _padded(tensor: Spec, paddings: Pairs, word: str) -> Spec:
     return Spec(tuple(lengths), tensor.dtype)
 
 
-@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
+@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank, index_type="Tpaddings")
 def Pad(xp: Any, tensor: Any, paddings: Pairs) -> Any:
     return _filled(xp, tensor, paddings, b"" if tensor.dtype.kind == "O" else 0)
 
@@ -166,7 +167,14 @@ def _middle(call: Call, grad: Tensor) -> Tensor:
     return slice(grad, starts, call.inputs[0].shape.as_list())
 
 
-@op("T T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
+@op(
+    "T T -> T",
+    T=ALL,
+    host={"paddings": of_integers("Tpaddings", as_pairs)},
+    partly=same_rank,
+    inputs={"paddings": HostInput("paddings", 1)},
+    index_type="Tpaddings",
+)
 def PadV2(xp: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> Any:
     if constant_values.ndim:
         raise ValueError("one value fills")
@@ -219,7 +227,7 @@ def pad(
     return PadV2(tensor, constant_values, paddings=paddings, name=name)
 
 
-@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
+@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank, index_type="Tpaddings")
 def MirrorPad(xp: Any, tensor: Any, paddings: Pairs, mode: str) -> Any:
     if any(max(pair) > n - (mode == "REFLECT") for pair, n in zip(paddings, tensor.shape, strict=True)):
         raise ValueError("a mirror shows what is there")
@@ -269,7 +277,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [MirrorPad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
 
 
-@op("T -> T", T=ALL, host={"multiples": of_integers("Tmultiples", as_axis)}, partly=same_rank)
+@op("T -> T", T=ALL, host={"multiples": of_integers("Tmultiples", as_axis)}, partly=same_rank, index_type="Tmultiples")
 def Tile(xp: Any, input: Any, multiples: Any) -> Any:
     if len(multiples) != input.ndim:
         raise ValueError("one number for each axis")
@@ -319,7 +327,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [reduce_sum(reshape(grad, taken_apart), list(range(0, len(taken_apart), 2)))]
 
 
-@op("T -> T", T=ALL, host={"axis": of_integers("Tidx", as_axis)}, partly=like_first)
+@op("T -> T", T=ALL, host={"axis": of_integers("Tidx", as_axis)}, partly=like_first, index_type="Tidx")
 def ReverseV2(xp: Any, tensor: Any, axis: Any) -> Any:
     turned = [False] * tensor.ndim
     for one in axis:

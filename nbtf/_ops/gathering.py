@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
-from nbtf._ops.attributes import as_axis, as_int, of_integers
+from nbtf._ops.attributes import HostInput, as_axis, as_int, of_integers
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.comparison import where
 from nbtf._ops.coordinates import POSITIONS, scatter_nd
@@ -39,6 +39,8 @@ def _gathered_partly(params: Any, indices: Any, axis: Any, batch_dims: int, **at
     host={"axis": of_integers("Taxis", as_axis)},
     asked={"axis": None},
     partly=_gathered_partly,
+    inputs={"axis": HostInput("axis", default=0)},
+    index_type="Taxis",
 )
 def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: Any, batch_dims: int) -> Any:
     axis, batch = _axis_and_batch(axis, batch_dims, params.ndim, indices.ndim)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_axis, as_shape, of_integers
+from nbtf._ops.attributes import HostInput, as_axis, as_shape, of_integers
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.op import Gradients, op
@@ -167,7 +167,14 @@ def _strided_partly(input_: Any, begin: Any, end: Any, strides: Any, masks: Mask
     return (*lengths, *rest)
 
 
-@op("T -> T", T=ALL, host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS}, partly=_strided_partly)
+@op(
+    "T -> T",
+    T=ALL,
+    host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS},
+    partly=_strided_partly,
+    inputs={"begin": HostInput("stack"), "end": HostInput("stack_1"), "strides": HostInput("stack_2")},
+    index_type="Index",
+)
 def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
     return input_[numpy_key(begin, end, strides, masks)]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_int, as_ints, of_integers
+from nbtf._ops.attributes import HostInput, as_int, as_ints, of_integers
 from nbtf._ops.broadcasting import broadcast_to
 from nbtf._ops.identity import identity
 from nbtf._ops.op import Gradients, op
@@ -30,7 +30,7 @@ def _joined_partly(values: Any, axis: Any) -> Dims:
     return tuple([None if axis is UNKNOWN or number == axis % len(shape) else n for number, n in enumerate(shape)])
 
 
-@op("T* -> T", T=ALL, host={"axis": of_integers("Tidx", as_int)}, partly=_joined_partly)
+@op("T* -> T", T=ALL, host={"axis": of_integers("Tidx", as_int)}, partly=_joined_partly, index_type="Tidx")
 def ConcatV2(xp: Any, values: list[Any], axis: int) -> Any:
     return xp.concatenate(values, axis)
 
@@ -237,7 +237,14 @@ def _parts_partly(value: Any, num_split: int, **attrs: Any) -> list[Dims]:
     return [None if value.shape is None else (None,) * len(value.shape)] * num_split
 
 
-@op("T -> T*", T=ALL, host={"axis": of_integers("Tdim", as_int)}, asked={"axis": int32}, partly=_parts_partly)
+@op(
+    "T -> T*",
+    T=ALL,
+    host={"axis": of_integers("Tdim", as_int)},
+    asked={"axis": int32},
+    partly=_parts_partly,
+    inputs={"axis": HostInput("split_dim", 0)},
+)
 def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
     length, rest = divmod(value.shape[axis], num_split)
     if rest or not -value.ndim <= axis < value.ndim:
@@ -329,6 +336,8 @@ def _(call: Call, *grads: Tensor | None) -> Gradients:
     host={"size_splits": of_integers("Tlen", as_ints), "axis": of_integers("Tdim", as_int)},
     asked={"axis": int32},
     partly=_parts_partly,
+    inputs={"size_splits": HostInput("Const"), "axis": HostInput("split_dim")},
+    index_type="Tlen",
 )
 def SplitV(xp: Any, value: Any, size_splits: Sequence[int], axis: int, num_split: int) -> Any:
     if not -value.ndim <= axis < value.ndim:

@@ -129,7 +129,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [for_a, for_b]
 
 
-@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}))
+@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), node_name="MatMul")
 def BatchMatMulV2(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
     if x.ndim < 2 or y.ndim < 2:
         raise ValueError("matrices have at least two axes")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from nbtf import _types
 from nbtf._devices.base import Buffer, Spec
 from nbtf._devices.cpu import CPU
+from nbtf._ops.attributes import NodeForm
 from nbtf._ops.express import express
 from nbtf._ops.specs import Dims, broadcast, spec_of
 from nbtf._runtime.conversion import NotYetError, as_tensor
@@ -23,6 +24,8 @@ from nbtf.errors import InvalidArgumentError
 F = TypeVar("F", bound=Callable[..., Any])
 Gradients = Sequence[Tensor | None]
 Infer = Callable[..., "Spec | Sequence[Spec] | None"]
+
+_PLAIN_FORM = NodeForm()
 
 OPS: dict[str, Op] = {}
 """All ops by type; filled at import, then only read."""
@@ -53,6 +56,7 @@ class Op:
         data_dependent: bool = False,
         function: str | None = None,
         partly: Callable[..., Dims | list[Dims]] | None = None,
+        form: NodeForm = _PLAIN_FORM,
         sets: Mapping[str, frozenset[DType]],
     ) -> None:
         """Makes a record; `@op` and `ufunc` are the doors."""
@@ -88,7 +92,7 @@ class Op:
         """Whether attributes may be lists or arrays, which the caller could change later."""
         self._cpu_only = cpu_only
         self._infer: Infer | None = None
-        self._infer_partly = partly
+        self._infer_partly, self.form = partly, form
         self._gradient: Callable[..., Gradients] | None = None
         self.gradients: Callable[..., Gradients] = self._refuse_gradients
         """Returns the gradient of each input of a call, from the call and a gradient for each result."""
@@ -422,7 +426,8 @@ def op(rule: str, **how: Any) -> Callable[[Callable[..., Any]], Op]:
         in host memory; `cpu_only`: True, or the dtypes for which there is no GPU kernel; `shares_memory`: the result
         shows the input's memory; `resource`: the first input is a variable, which gets another value unless the op
         `only_reads` it; `data_dependent`: the results' shape depends on values; and for each letter of the rule the
-        set of its dtypes.
+        set of its dtypes. What a graph says of it: `partly`: the rule for shapes where a rank or an attribute is not
+        known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes.
     """
 
     def record(kernel: Callable[..., Any]) -> Op:
@@ -450,7 +455,11 @@ def ufunc(type: str, function: str, rule: str, **how: Any) -> Op:
 
 def _sorted_out(how: dict[str, Any]) -> dict[str, Any]:
     sets = {key: value for key, value in how.items() if key[0].isupper()}
-    return {key: value for key, value in how.items() if key not in sets} | {"sets": sets}
+    form = NodeForm(**{key: value for key, value in how.items() if key in NodeForm._fields})
+    return {key: value for key, value in how.items() if key not in {*sets, *form._fields}} | {
+        "sets": sets,
+        "form": form,
+    }
 
 
 def _recorded(record: Op) -> Op:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._ops.attributes import HostInput
 from nbtf._ops.broadcasting import reduced_shape
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.specs import Dims, bracketed
@@ -53,6 +54,8 @@ def _reduced_partly(input: Any, axis: Any, output_type: Any) -> Dims:
     host={"axis": as_one_axis},
     plain={"output_type": as_position},
     partly=_reduced_partly,
+    inputs={"axis": HostInput("dimension", default=0)},
+    index_type="Tidx",
 )
 def ArgMax(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
@@ -88,6 +91,8 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
     host={"axis": as_one_axis},
     plain={"output_type": as_position},
     partly=_reduced_partly,
+    inputs={"axis": HostInput("dimension", default=0)},
+    index_type="Tidx",
 )
 def ArgMin(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:

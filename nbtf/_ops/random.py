@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops import philox
+from nbtf._ops.attributes import HostInput
 from nbtf._ops.elementwise import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random_arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
@@ -128,7 +129,7 @@ def draw_from(xp: Any, draw: Draw, shape: Any, stream: Stream, dtype: DType) -> 
     return draw(xp, stream.key, stream.take(count * philox.RESERVED), count, dtype).reshape(shape)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"))
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
 def RandomUniform(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.uniform, shape, stream, dtype)
 
@@ -143,6 +144,8 @@ def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
     host={"shape": as_vector, "minval": as_bound_int, "maxval": as_bound_int},
     plain={"dtype": as_dtype},
     partly=as_asked("shape"),
+    inputs={"minval": HostInput("min", of_result=True), "maxval": HostInput("max", of_result=True)},
+    index_type="T",
 )
 def RandomUniformInt(xp: Any, shape: Any, minval: int, maxval: int, stream: Stream, dtype: DType) -> Any:
     count = count_of(shape)
@@ -193,7 +196,7 @@ def normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"))
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
 def RandomStandardNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.normal, shape, stream, dtype)
 
@@ -238,7 +241,7 @@ def truncated_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"))
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
 def TruncatedNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.truncated_normal, shape, stream, dtype)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
-from nbtf._ops.attributes import as_axis, as_int, as_ints, of_integers, positive_axes
+from nbtf._ops.attributes import HostInput, as_axis, as_int, as_ints, of_integers, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reshape, unbroadcast
 from nbtf._ops.creation import fill, ones
 from nbtf._ops.diagonals import diag, set_diag
@@ -66,6 +66,7 @@ def as_number(value: Any) -> Any:
     asked={"start": None, "limit": None, "delta": None},
     plain={"dtype": as_dtype},
     partly=of_rank(1),
+    inputs={name: HostInput(name, of_result=True) for name in ("start", "limit", "delta")},
 )
 def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
     count = _count(start, limit, delta, dtype)
@@ -247,6 +248,7 @@ def _one_hot_partly(indices: Any, on_value: Any, off_value: Any, depth: Any, axi
     asked={"depth": int32},
     plain={"axis": as_int},
     partly=_one_hot_partly,
+    inputs={"depth": HostInput("depth", 1)},
 )
 def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
     if not -1 <= axis <= indices.ndim or depth < 0:

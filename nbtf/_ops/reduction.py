@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axes, as_axis, as_reduced, positive_axes
+from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, positive_axes
 from nbtf._ops.broadcasting import reduce_sum, reduced_shape, reshape, spread
 from nbtf._ops.comparison import equal
 from nbtf._ops.division import divide
@@ -26,7 +26,7 @@ def _reduced(input_tensor: Spec, axis: Any, keepdims: bool) -> Spec:
     return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -84,7 +84,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(spread(grad, call), max(count, 1))]
 
 
-@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced)
+@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -126,7 +126,7 @@ def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
 Max.infer(_reduced)
 
 
-@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced)
+@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -172,7 +172,7 @@ Max.gradient(_to_the_extremes)
 Min.gradient(_to_the_extremes)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -219,7 +219,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced)
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)

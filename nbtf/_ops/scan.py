@@ -16,7 +16,7 @@ from nbtf._types import NUMBERS, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first)
+@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first, index_type="Tidx")
 def Cumsum(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.add, x, axis, exclusive, reverse)
 
@@ -54,7 +54,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [cumsum(grad, axis, exclusive, not reverse)]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first)
+@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first, index_type="Tidx")
 def Cumprod(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.multiply, x, axis, exclusive, reverse)
 

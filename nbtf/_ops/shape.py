@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import as_axis, as_index_dtype, as_ints, of_integers
+from nbtf._ops.attributes import HostInput, as_axis, as_index_dtype, as_ints, of_integers
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.specs import broadcast_shapes, longer, of_rank, same_rank
@@ -136,7 +136,18 @@ def _(input: Spec) -> Spec:
 no_gradient(Shape, Size, Rank)
 
 
-@op("T -> T", T=ALL, host={"perm": of_integers("Tperm", as_axis)}, partly=same_rank)
+def _reversed(rank: int) -> range:
+    return range(rank)[::-1]
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"perm": of_integers("Tperm", as_axis)},
+    partly=same_rank,
+    inputs={"perm": HostInput("perm", default=_reversed)},
+    index_type="Tperm",
+)
 def Transpose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
         raise TypeError("one number is no order")
@@ -214,7 +225,13 @@ def inverse(perm: Any) -> list[int] | None:
     return sorted(range(len(axes)), key=positive.__getitem__)
 
 
-@op("T -> T", T=COMPLEXES, host={"perm": of_integers("Tperm", as_axis)}, partly=same_rank)
+@op(
+    "T -> T",
+    T=COMPLEXES,
+    host={"perm": of_integers("Tperm", as_axis)},
+    partly=same_rank,
+    inputs={"perm": HostInput("perm", default=_reversed)},
+)
 def ConjugateTranspose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
         raise TypeError("one number is no order")
@@ -231,7 +248,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [transpose(grad, inverse(call.attrs["perm"]), conjugate=True)]
 
 
-@op("T -> T", T=ALL, host={"axis": of_integers("Tdim", as_ints)}, shares_memory=True, partly=longer)
+@op(
+    "T -> T",
+    T=ALL,
+    host={"axis": of_integers("Tdim", as_ints)},
+    shares_memory=True,
+    partly=longer,
+    inputs={"axis": HostInput("dim")},
+    index_type="Tdim",
+)
 def ExpandDims(xp: Any, input: Any, axis: Any) -> Any:
     if axis.__class__ is tuple:
         (axis,) = axis
@@ -286,7 +311,7 @@ def as_squeezed(value: Any) -> int | tuple[int, ...] | None:
     return axis if isinstance(axis, int) else tuple(dict.fromkeys(axis or ())) or None
 
 
-@op("T -> T", T=ALL, plain={"axis": as_squeezed}, shares_memory=True)
+@op("T -> T", T=ALL, plain={"axis": as_squeezed}, shares_memory=True, fields={"axis": "squeeze_dims"})
 def Squeeze(xp: Any, input: Any, axis: Any) -> Any:
     if axis.__class__ is Tensor or axis == ():
         raise TypeError("no list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import Axis, as_axes, as_reduced
+from nbtf._ops.attributes import AXES, Axis, as_axes, as_reduced
 from nbtf._ops.broadcasting import reduced_shape
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.specs import reduced
@@ -15,7 +15,7 @@ from nbtf._types import TensorLike
 # The records carry TensorFlow's type names, one of which is also the name of a type: hence `typing.Any`.
 
 
-@op("bool -> bool", host={"axis": as_reduced}, partly=reduced)
+@op("bool -> bool", host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def Any(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bool) -> typing.Any:
     return input_tensor.any(None if axis is None else as_axes(axis), keepdims=keepdims)
 
@@ -42,7 +42,7 @@ def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     return Any(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-@op("bool -> bool", host={"axis": as_reduced}, partly=reduced)
+@op("bool -> bool", host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
 def All(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bool) -> typing.Any:
     return input_tensor.all(None if axis is None else as_axes(axis), keepdims=keepdims)
 

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.base import Device
-from nbtf._graph.names import Names, default_name
+from nbtf._graph.names import Names
 from nbtf._graph.operation import flat
 from nbtf._ops.creation import zeros_like
+from nbtf._ops.op import Op
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.events import Reason
@@ -120,9 +121,9 @@ class _Running:
         self._placed = placed
         self._names = Names()
 
-    def add(self, op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Runs an op; the road calls this."""
-        whole = self._names.unique(f"{self._prefix}/{name or default_name(op.type)}")
+        whole = self._names.unique(f"{self._prefix}/{name or op.form.node_name or op.type}")
         with self._outside(whole, op, inputs):
             return execute(op, inputs, attrs, whole)
 

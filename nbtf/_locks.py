@@ -52,19 +52,19 @@ def release_abandoned() -> None:
 
 def _take_all() -> None:
     """Takes all locks; after some time goes on without: a child with one thing half done is better than a deadlock."""
-    taken = _TAKEN[threading.get_ident()] = []
+    locks = _TAKEN[threading.get_ident()] = []
     until = monotonic() + _PATIENCE
     while True:
         for lock in _all_locks():
             if not lock.acquire(timeout=_STEP):
                 break
-            taken.append(lock)
+            locks.append(lock)
         else:
             return
         if monotonic() > until:
             return
-        while taken:
-            taken.pop().release()
+        while locks:
+            locks.pop().release()
 
 
 def _let_go() -> None:

@@ -92,20 +92,20 @@ class TensorShape:
         >>> tf.TensorShape([2, None]).is_compatible_with([2, 3])
         True
         """
-        mine, theirs = self._dims, TensorShape(other)._dims
-        if mine is None or theirs is None:
+        dims, other_dims = self._dims, TensorShape(other)._dims
+        if dims is None or other_dims is None:
             return True
-        return len(mine) == len(theirs) and all(map(_could_be_equal, mine, theirs))
+        return len(dims) == len(other_dims) and all(map(_could_be_equal, dims, other_dims))
 
     def is_subtype_of(self, other: TensorShape) -> bool:
         """Returns whether every tensor of this shape has the other shape as well."""
         if other._dims is None:
             return True
-        mine = self._dims
+        dims = self._dims
         return (
-            mine is not None
-            and len(mine) == len(other._dims)
-            and all(wide is None or wide == narrow for narrow, wide in zip(mine, other._dims, strict=True))
+            dims is not None
+            and len(dims) == len(other._dims)
+            and all(wide is None or wide == narrow for narrow, wide in zip(dims, other._dims, strict=True))
         )
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
@@ -130,10 +130,10 @@ class TensorShape:
         >>> tf.TensorShape([2, 3]).most_specific_compatible_shape([2, 4])
         TensorShape([2, None])
         """
-        mine, theirs = self._dims, TensorShape(other)._dims
-        if mine is None or theirs is None or len(mine) != len(theirs):
+        dims, other_dims = self._dims, TensorShape(other)._dims
+        if dims is None or other_dims is None or len(dims) != len(other_dims):
             return TensorShape(None)
-        return TensorShape([a if a == b else None for a, b in zip(mine, theirs, strict=True)])
+        return TensorShape([a if a == b else None for a, b in zip(dims, other_dims, strict=True)])
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
         """Returns the axes of this shape followed by those of the other; unknown if either rank is."""
@@ -362,17 +362,17 @@ def _lengths_of(dims: Any) -> tuple[int | None, ...]:
         lengths = iter(dims)
     except TypeError:
         return (_length(dims),)
-    found: list[int | None] = []
+    lengths_found: list[int | None] = []
     for value in lengths:
         try:
-            found.append(_length(value))
+            lengths_found.append(_length(value))
         except TypeError as error:
             # TensorFlow's text; the blank it lacks is lacking there.
             raise TypeError(
                 f"Failed to convert '{dims!r}' to a shape: '{value!r}'could not be converted to a dimension. A shape "
                 "should either be single dimension (e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
             ) from error
-    return tuple(found)
+    return tuple(lengths_found)
 
 
 def _could_be_equal(a: int | None, b: int | None) -> bool:

@@ -70,32 +70,38 @@ class DType:
     size: int
 
     def __init__(
-        self, name: str, enum: int, numpy: type[Any] | None = None, c_name: str = "", kind: str = "", size: int = 0
+        self,
+        name: str,
+        enum: int,
+        numpy: type[Any] | None = None,
+        c_name: str = "",
+        numpy_kind: str = "",
+        size: int = 0,
     ) -> None:
         """Describes a kind once; `as_dtype` finds it.
 
         Args:
           name: TensorFlow's name.
           enum: TensorFlow's number.
-          numpy: NumPy's class, which then says `kind` and `size`.
+          numpy: NumPy's class, which then says `numpy_kind` and `size`.
           c_name: the name in kernels' messages, where it is another.
-          kind: NumPy's letter: `f` floating, `i` and `u` integer, `c` complex, `b` bool.
+          numpy_kind: NumPy's letter: `f` floating, `i` and `u` integer, `c` complex, `b` bool.
           size: bytes of one element.
         """
         if numpy is not None:
             self.np_dtype = np.dtype(numpy)
             self.as_numpy_dtype = numpy
-            kind = self.np_dtype.kind
-            size = 0 if kind == "O" else self.np_dtype.itemsize
+            numpy_kind = self.np_dtype.kind
+            size = 0 if numpy_kind == "O" else self.np_dtype.itemsize
         self.name = name
         self.c_name = c_name or name
         self.as_datatype_enum = enum
-        self.is_floating = kind == "f"
-        self.is_integer = kind in ("i", "u")
-        self.is_unsigned = kind == "u"
-        self.is_complex = kind == "c"
-        self.is_bool = kind == "b"
-        self.is_numeric = kind in ("f", "i", "u", "c")
+        self.is_floating = numpy_kind == "f"
+        self.is_integer = numpy_kind in ("i", "u")
+        self.is_unsigned = numpy_kind == "u"
+        self.is_complex = numpy_kind == "c"
+        self.is_bool = numpy_kind == "b"
+        self.is_numeric = numpy_kind in ("f", "i", "u", "c")
         self.is_numpy_compatible = numpy is not None
         self.size = size
 
@@ -154,12 +160,12 @@ class DType:
         """
         return as_dtype(other) is self
 
-    def _range(self, which: str) -> Any:
+    def _range(self, limit: str) -> Any:
         if self.is_integer:
             return np.iinfo(self.np_dtype)
         if self.is_floating:
             return np.finfo(self.np_dtype)
-        raise TypeError(f"Cannot find {which} value of {self} with type {self}.")
+        raise TypeError(f"Cannot find {limit} value of {self} with type {self}.")
 
     def __eq__(self, other: object) -> bool:
         """Equal to whatever stands for this kind: the object, a name, NumPy's dtype or class."""
@@ -203,7 +209,7 @@ string: DType = DType("string", 7, object)
 complex64: DType = DType("complex64", 8, np.complex64)
 int64: DType = DType("int64", 9, np.int64)
 bool_: DType = DType("bool", 10, np.bool)
-bfloat16: DType = DType("bfloat16", 14, kind="f", size=2)
+bfloat16: DType = DType("bfloat16", 14, numpy_kind="f", size=2)
 uint16: DType = DType("uint16", 17, np.uint16)
 complex128: DType = DType("complex128", 18, np.complex128)
 float16: DType = DType("float16", 19, np.float16, "half")
@@ -223,11 +229,11 @@ ALL = NUMBERS | {bool_, string}
 HOST_DTYPES = frozenset({int32, string})
 """Kept in host memory, also on a GPU: TensorFlow's kernels for shapes and strings expect them there."""
 
-DTYPE_OF: dict[np.dtype[Any], DType] = {kind.np_dtype: kind for kind in ALL}
+DTYPE_OF: dict[np.dtype[Any], DType] = {dtype.np_dtype: dtype for dtype in ALL}
 """The kind of an array by its dtype. Has no texts of fixed length and no swapped bytes; `as_dtype` knows those."""
 
-_BY_NAME = {kind.name: kind for kind in (*ALL, bfloat16, resource, variant)}
-_BY_ENUM = {kind.as_datatype_enum: kind for kind in _BY_NAME.values()}
+_BY_NAME = {dtype.name: dtype for dtype in (*ALL, bfloat16, resource, variant)}
+_BY_ENUM = {dtype.as_datatype_enum: dtype for dtype in _BY_NAME.values()}
 _BY_NAME.update({"half": float16, "float": float32, "double": float64})
 
 # C's names for integers may be classes of their own: np.longlong is not np.int64 on Linux, though the dtypes are equal.
@@ -235,7 +241,7 @@ _BY_CLASS: dict[type[Any], DType] = {
     integer: DTYPE_OF[np.dtype(integer)]
     for integer in (np.intc, np.uintc, np.long, np.ulong, np.longlong, np.ulonglong)
 }
-_BY_CLASS.update({kind.np_dtype.type: kind for kind in ALL})
+_BY_CLASS.update({dtype.np_dtype.type: dtype for dtype in ALL})
 # As in TensorFlow, Python's float is float32, as literals are, and its int is nothing: 1 may be int32 or int64.
 _BY_CLASS.update({float: float32, bool: bool_, object: string, np.str_: string, np.bytes_: string})
 
@@ -280,16 +286,16 @@ def as_dtype(type_value: DTypeLike) -> DType:
     if isinstance(type_value, DType):  # a reference of TensorFlow 1
         return type_value.base_dtype
     if isinstance(type_value, str):
-        found = _BY_NAME.get(type_value)
+        dtype = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):
-        found = _BY_CLASS.get(type_value)
+        dtype = _BY_CLASS.get(type_value)
     elif isinstance(type_value, int) and not isinstance(type_value, bool):
-        found = _BY_ENUM.get(type_value)
+        dtype = _BY_ENUM.get(type_value)
     else:
-        found = _of_array(type_value)
-    if found is None:
+        dtype = _of_array(type_value)
+    if dtype is None:
         raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
-    return found
+    return dtype
 
 
 def _of_array(value: Any) -> DType | None:

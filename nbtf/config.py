@@ -44,8 +44,8 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     >>> tf.config.list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
-    known = CURRENT.context.configuration.physical
-    return [device for device in known if device_type is None or device.device_type == device_type]
+    physical = CURRENT.context.configuration.physical
+    return [device for device in physical if device_type is None or device.device_type == device_type]
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
@@ -219,9 +219,9 @@ class optimizer:  # noqa: N801  # TensorFlow's name
         Args:
           options: names and truth values, such as `{"layout_optimizer": False}`.
         """
-        kept = dict(CURRENT.context.settings.optimizer_options)
-        kept |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}
-        CURRENT.context.change(optimizer_options=tuple(kept.items()))
+        options_set = dict(CURRENT.context.settings.optimizer_options)
+        options_set |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}
+        CURRENT.context.change(optimizer_options=tuple(options_set.items()))
 
     @staticmethod
     def get_experimental_options() -> dict[str, Any]:
@@ -230,8 +230,10 @@ class optimizer:  # noqa: N801  # TensorFlow's name
         >>> tf.config.optimizer.get_experimental_options()
         {'disable_model_pruning': False, 'disable_meta_optimizer': False}
         """
-        kept = dict(CURRENT.context.settings.optimizer_options)
-        return {n: kept.get(n, False) for n in _OPTIMIZER_OPTIONS if n in kept or n.startswith("disable_m")}
+        options_set = dict(CURRENT.context.settings.optimizer_options)
+        return {
+            n: options_set.get(n, False) for n in _OPTIMIZER_OPTIONS if n in options_set or n.startswith("disable_m")
+        }
 
 
 # Source: context.py of TensorFlow 2.21, get_optimizer_experimental_options.
@@ -408,8 +410,10 @@ def _device_named(name: str) -> Any:
             f"Failed parsing device name: '{name}'. Note a valid device string should at least contain a device type "
             'and a device index, like "GPU:0".'
         )
-    wanted = DeviceSpec(spec.job or "localhost", spec.replica or 0, spec.task or 0, spec.device_type, spec.device_index)
-    device = machine.by_name.get(wanted.to_string())
+    full_spec = DeviceSpec(
+        spec.job or "localhost", spec.replica or 0, spec.task or 0, spec.device_type, spec.device_index
+    )
+    device = machine.by_name.get(full_spec.to_string())
     if device is None:
         raise ValueError(f"No matching devices found for '{name}'")
     return device

@@ -217,10 +217,10 @@ class OperatorNotAllowedInGraphError(TypeError):
     """A graph tensor was used where Python needs its value, such as `if tensor:`."""
 
 
-def _blank(kind: type[OpError], *args: Any) -> OpError:
-    return kind.__new__(kind, *args)
+def _blank(error_class: type[OpError], *args: Any) -> OpError:
+    return error_class.__new__(error_class, *args)
 
 
 def __dir__() -> list[str]:
-    known = globals().items()
-    return [name for name, value in known if name[0] != "_" and getattr(value, "__module__", __name__) == __name__]
+    names = globals().items()
+    return [name for name, value in names if name[0] != "_" and getattr(value, "__module__", __name__) == __name__]

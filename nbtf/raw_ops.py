@@ -42,8 +42,8 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
       **defaults: of the attributes that have one.
     """
     door = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    named = [inspect.Parameter(name, door, default=defaults.get(name, _NEEDED)) for name in parameters.split()]
-    signature = inspect.Signature([*named, inspect.Parameter("name", door, default=None)])
+    arguments = [inspect.Parameter(name, door, default=defaults.get(name, _NEEDED)) for name in parameters.split()]
+    signature = inspect.Signature([*arguments, inspect.Parameter("name", door, default=None)])
     count = len(record.inputs)
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -37,9 +37,9 @@ def _destination() -> _Destination:
 
 
 @_cache
-def _warn_not_written(what: str) -> None:
+def _warn_not_written(noun: str) -> None:
     """Says once what is not written."""
-    _get_logger().warning(f"nbtf writes no {what} into event files; numbers, histograms and texts it does.")
+    _get_logger().warning(f"nbtf writes no {noun} into event files; numbers, histograms and texts it does.")
 
 
 class SummaryWriter:
@@ -72,14 +72,14 @@ class SummaryWriter:
         Args:
           step: of the notes that name none.
         """
-        before = _destination()
-        inner = before._replace(writer=self, step=before.step if step is None else step)
+        outer = _destination()
+        inner = outer._replace(writer=self, step=outer.step if step is None else step)
         return _Change("tf.summary.SummaryWriter.as_default", _BLOCK.set, _BLOCK.get(), inner, self)
 
     def set_as_default(self, step: _Any = None) -> None:
         """Has notes go to this writer from now on."""
-        before = _destination()
-        _CURRENT.context.summaries = before._replace(writer=self, step=before.step if step is None else step)
+        outer = _destination()
+        _CURRENT.context.summaries = outer._replace(writer=self, step=outer.step if step is None else step)
 
     def init(self) -> None:
         """Does nothing: the file is there."""
@@ -102,12 +102,12 @@ class SummaryWriter:
         self.flush()
         self._closed = True
 
-    def _add(self, step: _Any, content: bytes, part: int = _summaries.SUMMARY) -> bool:
+    def _add(self, step: _Any, content: bytes, field: int = _summaries.SUMMARY) -> bool:
         """Adds a message, and tells whether it is written."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed")
         if self._file is not None:
-            self._file.add(int(step), part, content)
+            self._file.add(int(step), field, content)
         return self._file is not None
 
 
@@ -143,7 +143,7 @@ def create_noop_writer() -> SummaryWriter:
     return SummaryWriter()
 
 
-def _noted(message: _Any, name: str, data: _Any, step: _Any, *more: _Any) -> bool:
+def _noted(message: _Any, name: str, data: _Any, step: _Any, *details: _Any) -> bool:
     """Writes a message, if anybody writes now, and tells whether."""
     destination = _destination()
     if destination.writer is None or not should_record_summaries():
@@ -154,7 +154,7 @@ def _noted(message: _Any, name: str, data: _Any, step: _Any, *more: _Any) -> boo
             "No step set. Please specify one either through the `step` argument or through the `step` of "
             "`as_default` or `set_as_default`."
         )
-    return destination.writer._add(number, message(name, _as_tensor(data).numpy(), *more))
+    return destination.writer._add(number, message(name, _as_tensor(data).numpy(), *details))
 
 
 def scalar(name: str, data: _Any, step: _Any = None, description: str | None = None) -> bool:

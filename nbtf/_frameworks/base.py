@@ -28,7 +28,7 @@ class Pool(NamedTuple):
     """
 
     device: str
-    taken: int
+    reserved: int
     in_use: int
     peak: int | None
     returns: str | None
@@ -56,7 +56,7 @@ class Arrays(NamedTuple):
     holding: Callable[[Any], Holding | None]
     describe: Callable[[Any], str]
     gradient: Callable[[Any], Any] = lambda array: None
-    is_pythons: Callable[[Sequence[Any], int], bool] = lambda arrays, others: False
+    is_pythons: Callable[[Sequence[Any], int], bool] = lambda arrays, held_elsewhere: False
     saved: Callable[[Any], SavedTensors] = lambda array: SavedTensors(0, [])
 
 

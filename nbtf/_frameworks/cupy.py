@@ -39,7 +39,7 @@ class CuPy(Framework):
         """Returns what its default pool has on each card that this process has begun to use."""
         numbers = range(self._module.cuda.runtime.getDeviceCount())
         pools = [self._pool(number) for number in numbers if _has_begun(self._module, number)]
-        return [pool for pool in pools if pool is not None and pool.taken]
+        return [pool for pool in pools if pool is not None and pool.reserved]
 
     @cautious(lambda: None)  # without a driver that could tell, to enter a device may fail
     def _pool(self, number: int) -> Pool | None:
@@ -65,7 +65,7 @@ class CuPy(Framework):
 
 
 @cautious(lambda: False)
-def _is_pythons(arrays: Sequence[Any], others: int = 0) -> bool:
+def _is_pythons(arrays: Sequence[Any], held_elsewhere: int = 0) -> bool:
     """Tells whether nobody but these arrays points into the memory that they share."""
     gauge = [object()]
     alone = sys.getrefcount(gauge[0])
@@ -73,7 +73,7 @@ def _is_pythons(arrays: Sequence[Any], others: int = 0) -> bool:
     memory = [pointers[0].mem]
     users = [sum([array.data is pointer for array in arrays]) for pointer in pointers]
     return sys.getrefcount(memory[0]) - alone == len(pointers) and all(
-        sys.getrefcount(pointers[index]) - alone == count + others for index, count in enumerate(users)
+        sys.getrefcount(pointers[index]) - alone == count + held_elsewhere for index, count in enumerate(users)
     )
 
 

@@ -19,19 +19,19 @@ def on_new_threads(then: Callable[[], object]) -> tuple[Callable[[], None], Call
     Returns:
       What begins this, and what calls it off, which may come first: an interrupt can cut the beginning in two.
     """
-    before, is_on = threading.getprofile(), True
+    outer_profile, is_on = threading.getprofile(), True
 
     def begin(frame: Any, event: Any, argument: Any) -> None:
-        sys.setprofile(before)
+        sys.setprofile(outer_profile)
         if is_on:
             then()
-        if before is not None:
-            before(frame, event, argument)
+        if outer_profile is not None:
+            outer_profile(frame, event, argument)
 
     def call_off() -> None:
         nonlocal is_on
         is_on = False  # where a profiler came later, it may go on calling `begin`
         if threading.getprofile() is begin:
-            threading.setprofile(before)
+            threading.setprofile(outer_profile)
 
     return lambda: threading.setprofile(begin), call_off

@@ -20,11 +20,11 @@ def saved_tensors(torch: Any, tensor: Any) -> SavedTensors:
     """Returns what is kept for the backward pass of a tensor; nothing once that pass has run."""
     tensors: list[Any] = []
     nodes: list[Any] = [] if tensor.grad_fn is None else [tensor.grad_fn]
-    seen = set(nodes)
+    visited = set(nodes)
     for node in nodes:  # grows while it is walked
         tensors += [value for value in _values(node) if issubclass(type(value), torch.Tensor)]
-        parents = {parent for parent, _ in node.next_functions if parent is not None} - seen
-        seen |= parents
+        parents = {parent for parent, _ in node.next_functions if parent is not None} - visited
+        visited |= parents
         nodes += parents
     return SavedTensors(len(nodes), tensors)
 

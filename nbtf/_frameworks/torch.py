@@ -110,7 +110,7 @@ def _arrays(torch: Any) -> Arrays:
             return tensor.grad if tensor.is_leaf else None  # of others PyTorch warns
 
     @cautious(lambda: False)  # older releases do not count
-    def is_pythons(tensors: Sequence[Any], others: int = 0) -> bool:
+    def is_pythons(tensors: Sequence[Any], held_elsewhere: int = 0) -> bool:
         with plain():
             bases = [tensor._base for tensor in tensors]
             hidden = {id(base): base for base in bases if base is not None and not _contains(tensors, base)}
@@ -119,7 +119,7 @@ def _arrays(torch: Any) -> Arrays:
             # Beside those, the Python object of a tensor is one user of it, and this look one of their storage.
             users = torch._C._storage_Use_Count(tensors[0].untyped_storage()._cdata) - 1
             return users == len(alive) and all(
-                tensor._use_count() == 1 + count + others for tensor, count in zip(alive, views, strict=True)
+                tensor._use_count() == 1 + count + held_elsewhere for tensor, count in zip(alive, views, strict=True)
             )
 
     @cautious(lambda: SavedTensors(0, []))
@@ -189,16 +189,16 @@ class _Activity(Activity):
         stack = [mode for mode in modes._get_current_dispatch_mode_stack() if getattr(mode, "_mode_key", None) is None]
         if entered not in stack:
             return  # it is on the stack of another thread
-        later = stack[stack.index(entered) + 1 :]
-        for _ in later:
+        entered_since = stack[stack.index(entered) + 1 :]
+        for _ in entered_since:
             modes._pop_mode()
         entered.__exit__(None, None, None)
-        for mode in later:
+        for mode in entered_since:
             modes._push_mode(mode)
 
     def _counts(self) -> tuple[int, int]:
         """Returns how many ops ran, and how often memory of a card was asked for, by the end or by now."""
-        ops = sum([mode.ops - before for mode, before in tuple(self._counted.items())])
+        ops = sum([mode.ops - count_before for mode, count_before in tuple(self._counted.items())])
         return self._at_end or (ops, _allocations(self._library) - self._allocations)
 
     def work(self) -> str | None:

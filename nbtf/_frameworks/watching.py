@@ -20,7 +20,7 @@ class _Watched(NamedTuple):
 
     library: Framework
     activity: Activity
-    before: dict[str, Pool]
+    pools_before: dict[str, Pool]
 
 
 class FrameworkWatch:
@@ -103,16 +103,16 @@ def _sentences(watched: list[_Watched], without: Collection[str], ask: Callable[
 def _memory(watched: _Watched) -> list[MemoryUse]:
     peaks, uses = watched.activity.peaks(), list[MemoryUse]()
     for pool in watched.library.pools():
-        before = watched.before.get(pool.device)
-        start = 0 if before is None else before.in_use
+        pool_before = watched.pools_before.get(pool.device)
+        start = 0 if pool_before is None else pool_before.in_use
         note = ""
         peak = 0 if peaks is None else peaks.get(pool.device, 0)
         if pool.peak is not None:
             peak = max(peak, pool.peak)
-            if before is not None and before.peak == pool.peak > max(start, pool.in_use):
+            if pool_before is not None and pool_before.peak == pool.peak > max(start, pool.in_use):
                 note = SINCE_START.format(watched.library.name)
         elif peaks is None:
-            peak, note = pool.taken, f"what {watched.library.name} has taken from the card: it tells no peak"
+            peak, note = pool.reserved, f"what {watched.library.name} has taken from the card: it tells no peak"
         reached = max(peak, start, pool.in_use)
         uses.append(MemoryUse(pool.device, False, start, reached, pool.in_use, watched.library.name, note))
     return uses

@@ -131,7 +131,7 @@ def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
     """
     names = PurePosixPath(name.replace("\\", "/")).parts
     leads_out = not names or ".." in names or names[0] == "/" or PureWindowsPath(name).drive
-    lengths = [len(part.encode(errors="replace")) for part in names]
+    lengths = [len(name_part.encode(errors="replace")) for name_part in names]
     if leads_out or not name.isprintable() or max(lengths) > _MOST_NAME or sum(lengths) > 4 * _MOST_NAME:
         raise RefusedFileError(f"{source} names {name!r:.200}, which is no file inside its folder.")
     return Path(os.fspath(folder)).joinpath(*names)
@@ -156,9 +156,9 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
         raise ValueError("two members have the same name.")
     if any(member.compress_size >= nbytes for member in members):
         raise ValueError(f"a member is said to be as long as the {nbytes} bytes of the archive, or longer.")
-    declared, most = sum(member.file_size for member in members), MOST_SWELLING * nbytes + ALLOWANCE
-    if declared > most:
-        raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {most} are read.")
+    declared, limit = sum(member.file_size for member in members), MOST_SWELLING * nbytes + ALLOWANCE
+    if declared > limit:
+        raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {limit} are read.")
 
 
 def _array_members(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:

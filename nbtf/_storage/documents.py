@@ -89,7 +89,8 @@ def check(value: Any, schema: Schema, source: object, path: str = "") -> None:
         return
     if isinstance(schema, tuple) or type(value) is not _class_of(schema):
         raise RefusedFileError(
-            f"{source} is damaged: {path or 'the document'} is {_shown(value)}; expected {_said(schema)}."
+            f"{source} is damaged: {path or 'the document'} is {_describe_value(value)}; expected "
+            f"{_describe_schema(schema)}."
         )
     if isinstance(schema, list):
         _check_list(value, schema, source, path)  # pyright: ignore[reportUnknownArgumentType]
@@ -123,11 +124,11 @@ def _class_of(schema: Schema) -> Any:
     return type(None) if schema is None else collection or schema  # pyright: ignore[reportUnknownVariableType]
 
 
-def _said(schema: Schema) -> str:
+def _describe_schema(schema: Schema) -> str:
     if isinstance(schema, tuple):
-        return " or ".join(_said(choice) for choice in schema)  # pyright: ignore[reportUnknownVariableType]
+        return " or ".join(_describe_schema(choice) for choice in schema)  # pyright: ignore[reportUnknownVariableType]
     return "null" if schema is None else _class_of(schema).__name__
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a dictionary" if isinstance(value, dict) else f"{value!r:.60}"

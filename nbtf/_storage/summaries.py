@@ -39,9 +39,9 @@ def histogram(tag: str, values: Any) -> bytes:
     bins = list(_joined(limits, counts)) if array.size else [(sys.float_info.max, 0.0)]
     extremes = (array.min(), array.max()) if array.size else (0.0, 0.0)
     figures = (*extremes, array.size, array.sum(), np.square(array).sum())
-    parts = [double(field, float(figure)) for field, figure in enumerate(figures, 1)]
-    parts += [doubles(6, [limit for limit, _ in bins]), doubles(7, [count for _, count in bins])]
-    return _summary(tag, block(5, b"".join(parts)))
+    fields = [double(field, float(figure)) for field, figure in enumerate(figures, 1)]
+    fields += [doubles(6, [limit for limit, _ in bins]), doubles(7, [count for _, count in bins])]
+    return _summary(tag, block(5, b"".join(fields)))
 
 
 @cache

@@ -164,7 +164,7 @@ class CardUses:
 def _pools(device: str) -> tuple[tuple[str, int], ...]:
     """Returns what the pools of other libraries took of a card."""
     pools = [(library.name, pool) for library in runtime.frameworks() for pool in library.pools()]
-    return tuple((name, pool.taken) for name, pool in pools if pool.device == device and pool.taken)
+    return tuple((name, pool.reserved) for name, pool in pools if pool.device == device and pool.reserved)
 
 
 def _account(device: runtime.DeviceInfo) -> tuple[int | None, int | None]:

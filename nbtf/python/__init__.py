@@ -59,13 +59,13 @@ def module_of(name: str) -> ModuleType:
     if inside in _PACKAGES:
         return ModuleType(name, f"`tensorflow.python.{inside}`: what of it is here.")
     head = next((head for head in _COUNTERPARTS if f"{inside}.".startswith(f"{head}.")), None)
-    counterpart = None if head is None else named(_COUNTERPARTS[head] + inside.removeprefix(head))
+    counterpart = None if head is None else module_named(_COUNTERPARTS[head] + inside.removeprefix(head))
     if counterpart is None:
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)
     return counterpart
 
 
-def named(name: str) -> ModuleType | None:
+def module_named(name: str) -> ModuleType | None:
     """Returns a module of nbtf, or a namespace inside one, by its full name; None if there is none.
 
     Args:

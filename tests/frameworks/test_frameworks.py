@@ -51,7 +51,7 @@ def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 def pools() -> list[tuple[str, str, int, int]]:
     """Library, device, bytes taken and in use of each pool that has taken some."""
     every = [(library.name, pool) for library in tf.runtime.frameworks() for pool in library.pools()]
-    return [(name, pool.device, pool.taken, pool.in_use) for name, pool in every if pool.taken]
+    return [(name, pool.device, pool.reserved, pool.in_use) for name, pool in every if pool.reserved]
 
 
 def test_pools_of_imported_libraries_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

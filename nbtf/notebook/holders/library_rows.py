@@ -219,10 +219,10 @@ def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> li
         if pool.in_use > named:
             holder = f"{library}: arrays {'that no name leads to' if complete else 'not found in time'}"
             result.append(base | {"holder": holder, "nbytes": pool.in_use - named})
-        if pool.taken > pool.in_use:
+        if pool.reserved > pool.in_use:
             frees = None if pool.returns is None else [pool.returns]
-            kept = {"holder": f"{library}: kept for later arrays", "nbytes": pool.taken - pool.in_use, "frees": frees}
-            result.append(base | kept)
+            idle = pool.reserved - pool.in_use
+            result.append(base | {"holder": f"{library}: kept for later arrays", "nbytes": idle, "frees": frees})
     return result
 
 

@@ -20,6 +20,8 @@ from nbtf._ops.linalg import matmul
 from nbtf._runtime.blocks import end_cell as end_cell
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import CURRENT, install
+from nbtf._runtime.density import Densities as Densities
+from nbtf._runtime.density import Density as Density
 from nbtf._runtime.device import device as device_scope
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
@@ -72,6 +74,8 @@ __all__ = [
     "CardReading",
     "Compiling",
     "Copied",
+    "Densities",
+    "Density",
     "DeviceInfo",
     "Event",
     "ExpectationError",

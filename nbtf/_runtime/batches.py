@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from time import time
 from typing import Any, TypeAlias
@@ -16,8 +16,9 @@ from nbtf._devices.sites import NO_PLACE
 from nbtf._runtime import columns
 from nbtf._runtime.clock import WAIT, Clock
 from nbtf._runtime.columns import Column
+from nbtf._runtime.density import COPIES, Work
 from nbtf._runtime.events import Event
-from nbtf._runtime.notes import FIRST, MORE, NOTE, NUMBER, SUBJECT, TIME, WHERE, Note, next_number
+from nbtf._runtime.notes import FIRST, MORE, NOTE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, next_number
 
 _SEQ = attrgetter("seq")
 
@@ -28,6 +29,8 @@ class _SceneSubject:
     __slots__ = ()
     memory, lanes, holder = None, WAIT, ""
     sample: Sequence[Event] = ()
+    devices: tuple[str, ...] = ()
+    is_copy = False
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
         """Returns itself: there is but one."""
@@ -177,11 +180,42 @@ class Batch:
         self.starts(after)
         return after
 
+    def work(self, until: int | None = None) -> tuple[Work, Work]:
+        """Returns what kept devices busy by the modelled clock, and by the measured one.
+
+        Args:
+          until: the number of the first note that is left out.
+        """
+        modelled: Work = {}
+        measured: Work = {}
+        subjects, numbers, times = self._column(SUBJECT), self._column(NUMBER), self._column(TIME)
+        rows = zip(subjects, times, self._notes[WHERE][:], self._notes[SECONDS][:], self._own_starts(), strict=True)
+        end = len(numbers) if until is None else bisect_left(numbers, until)
+        targets: dict[tuple[int, int], list[list[float]]] = {}
+        for subject, now, where, seconds, start in islice(rows, end):
+            lanes, key = subject.lanes, (id(subject), id(where))
+            if lanes is not None:
+                seconds = lanes[1]
+            elif seconds:
+                start = now - seconds
+            if not seconds or start is None:
+                continue
+            if key not in targets:
+                work, phase = (measured if lanes is None else modelled), COPIES if subject.is_copy else where[2].phase
+                devices = subject.devices if lanes is None else lanes[0]
+                targets[key] = [work.setdefault((device, phase), []) for device in devices]
+            for target in targets[key]:
+                target += (start, seconds)
+        return modelled, measured
+
+    def _own_starts(self) -> list[float | None]:
+        return self.starts(Clock() if self.clock is None else self.clock.copy())
+
     def event_list(self, most: int | None = None) -> list[Event]:
         """Returns the events in order, all or at least the last of them."""
         numbers: Any = self._notes[NUMBER][:]
         begin = 0 if most is None else max(0, len(numbers) - most)
-        starts = self.starts(Clock() if self.clock is None else self.clock.copy())
+        starts = self._own_starts()
         events: list[Event] = []
         for note, start in zip(self.notes(begin), starts[begin:], strict=True):
             events += note[SUBJECT].events(note, start)

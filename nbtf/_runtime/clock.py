@@ -7,6 +7,7 @@ costs nothing. What has a measured time is not on this clock.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TypeAlias
 
 from nbtf._runtime.events import Copied, Event, OpExecuted
@@ -57,13 +58,23 @@ class Clock:
 
     def starts(self, lanes: Sequence[Lanes | None]) -> list[float | None]:
         """Returns when each of many things begins; None for what is not on the clock."""
-        if not any(lanes):
+        distinct = [*{id(each): each for each in lanes}.values()]
+        if not any(distinct):
             return [None] * len(lanes)
+        first, *others = {() if each is None else each[0] for each in distinct}
+        if not others and len(first) == 1:
+            return self._in_turn(first[0], [each[1] for each in lanes if each is not None])
         starts: list[float | None] = []
         for each in lanes:
             if each is WAIT:
                 self.wait()
             starts.append(None if each is None or each is WAIT else self.run(each))
+        return starts
+
+    def _in_turn(self, device: str, seconds: Sequence[float]) -> list[float | None]:
+        """Keeps a device busy with many things; returns when each begins."""
+        starts: list[float | None] = [*accumulate(seconds, initial=self._free.get(device, self._begin))]
+        self._free[device] = starts.pop() or 0.0
         return starts
 
     def stamped(self, events: Sequence[Event], lanes: Lanes | None) -> list[Event]:

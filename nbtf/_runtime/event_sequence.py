@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, SupportsIndex, cast, overload
 
 from nbtf._runtime.batches import Batch
+from nbtf._runtime.density import Densities
 from nbtf._runtime.events import Event
 
 _SEQ = attrgetter("seq")
@@ -34,42 +35,76 @@ class _Segment:
         return events[-self.length :]
 
 
-class Events(Sequence[Event]):
-    """Events in order, made when they are looked at; it compares as a tuple of them, and slices are made as late."""
+class Recorded:
+    """All that is kept of a recording: batches, and how busy devices were with what is not kept."""
 
-    __slots__ = ("_begin", "_ends", "_last", "_length", "_segments")
+    __slots__ = ("_capacity", "_densities", "_dropped", "batches")
 
-    def __init__(self, segments: Sequence[_Segment], begin: int, length: int) -> None:
-        """Takes what is behind them.
+    def __init__(self, batches: Sequence[Batch], capacity: int, dropped: Densities) -> None:
+        """Takes what is kept.
 
         Args:
-          segments: makes them.
-          begin: how many are left out before the first.
-          length: how many there are.
+          batches: of notes.
+          capacity: how many of their events are kept.
+          dropped: of all before them.
         """
-        self._segments, self._begin, self._length = segments, begin, length
-        self._ends = [*accumulate([segment.length for segment in segments])]
-        self._last: tuple[int, list[Event]] | None = None
+        self.batches, self._capacity, self._dropped = batches, capacity, dropped
+        self._densities: Densities | None = None
 
-    @classmethod
-    def last_of(cls, batches: Sequence[Batch], most: int) -> Events:
-        """Returns the last events of batches."""
+    def last_events(self, most: int) -> Events:
+        """Returns the last events."""
+        most = min(most, self._capacity)
         segments: list[_Segment] = []
         length = 0
-        for group in reversed(_overlapping(batches)):
+        for group in reversed(_overlapping(self.batches)):
             if length >= most:
                 break
             segments.append(_Segment(group))
             length += segments[-1].length
         if length > most:
             segments[-1].length -= length - most
-        return cls(segments[::-1], 0, min(length, most))
+        return Events(segments[::-1], 0, min(length, most), self)
+
+    @property
+    def densities(self) -> Densities:
+        """How busy devices were before the first event that is kept."""
+        if self._densities is None:
+            cut = sum([batch.events for batch in self.batches]) > self._capacity
+            first = next(iter(self.last_events(self._capacity)), None) if cut else None
+            densities = self._dropped
+            for batch in self.batches:
+                if cut and (first is None or batch.low < first.seq):
+                    densities = densities.with_work(*batch.work(None if first is None else first.seq))
+            self._densities = densities
+        return self._densities
+
+
+class Events(Sequence[Event]):
+    """Events in order, made when they are looked at; it compares as a tuple of them, and slices are made as late.
+
+    `recording` is what they are part of.
+    """
+
+    __slots__ = ("_begin", "_ends", "_last", "_length", "_segments", "recording")
+
+    def __init__(self, segments: Sequence[_Segment], begin: int, length: int, recording: Recorded) -> None:
+        """Takes what is behind them.
+
+        Args:
+          segments: makes them.
+          begin: how many are left out before the first.
+          length: how many there are.
+          recording: all that is kept.
+        """
+        self._segments, self._begin, self._length, self.recording = segments, begin, length, recording
+        self._ends = [*accumulate([segment.length for segment in segments])]
+        self._last: tuple[int, list[Event]] | None = None
 
     def between(self, first: int, last: int | None) -> Events:
         """Returns the events that have numbers from `first` to `last`; to the end when None."""
         begin = self._position(first, bisect_left)
         end = self._begin + self._length if last is None else self._position(last, bisect_right)
-        return Events(self._segments, begin, max(0, end - begin))
+        return Events(self._segments, begin, max(0, end - begin), self.recording)
 
     def _position(self, number: int, bisect: Any) -> int:
         at = next((at for at, segment in enumerate(self._segments) if segment.high >= number), None)
@@ -101,7 +136,7 @@ class Events(Sequence[Event]):
             at = bisect_right(self._ends, positions)
             return self._made(at)[positions - self._ends[at]]  # counted from its end
         if positions.step == 1:
-            return Events(self._segments, positions.start, len(positions))
+            return Events(self._segments, positions.start, len(positions), self.recording)
         return tuple(self)[index]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def __iter__(self) -> Iterator[Event]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 from nbtf._devices.base import Device, Label, describe_label
 from nbtf._devices.journal import ENTRY, Entry, Journal
-from nbtf._devices.sites import NOWHERE, Part, Site
+from nbtf._devices.sites import NOWHERE
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.notes import next_number
-from nbtf._runtime.subjects import place_of
+from nbtf._runtime.subjects import Place, place_of
 
 SCRATCH = "scratch"
 
@@ -18,38 +19,22 @@ SCRATCH = "scratch"
 class PieceSubject:
     """What entries about the pieces of a device's memory begin with: which of the events they are."""
 
-    __slots__ = ("_event", "holder", "sample")
+    __slots__ = ("_new", "holder", "sample")
 
     memory, lanes = None, None
 
     def __init__(self, event: type[Allocated | Freed], device: Device) -> None:
         """Says what happened, and where."""
-        self._event, self.holder = event, device.name
+        self._new: Callable[[Any], Event] = partial(cast("Any", tuple).__new__, event)
+        self.holder = device.name
         self.sample: list[Event] = [event(device.name, 0, 0, 0, 0, 0.0)]
 
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
         _, number, in_use, pool, region, address, size, requested, label = entry
-        site, node, replica, phase, layer, holder = _origin(label)
-        return self._event(
-            device=self.holder,
-            nbytes=requested,
-            in_use=in_use,
-            pool=pool,
-            seq=number,
-            time=now,
-            site=site,
-            node=node,
-            replica=replica,
-            phase=phase,
-            layer=layer,
-            region=region.number,
-            offset=address - region.address,
-            size=size,
-            region_size=region.size,
-            label=_label(label),
-            holder=holder,
-        )
+        place, holder, own = _origin(label)
+        where = region.number, address - region.address, size, region.size
+        return self._new((self.holder, requested, in_use, pool, number, now, *place, *where, own, holder))
 
 
 class RefusalSubject:
@@ -67,8 +52,7 @@ class RefusalSubject:
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
         _, number, in_use, pool, _, largest, limit, requested, label = entry
-        *_, holder = origin = _origin(label)
-        place, own = origin[:5], _label(label)
+        place, holder, own = _origin(label)
         return Refused(
             self.holder, requested, in_use, pool, largest, limit, number, now, *place, label=own, holder=holder
         )
@@ -96,15 +80,26 @@ def is_scratch(entry: Entry) -> bool:
     return isinstance(entry[-1], Label) and entry[-1].op == SCRATCH
 
 
-def _label(label: object) -> Label | None:
-    label = describe_label(label)
-    return label if isinstance(label, Label) else None
+_Origin: TypeAlias = "tuple[Place, str, Label | None]"
+_ORIGINS: dict[int, tuple[object, _Origin]] = {}
+_REMEMBERED = 4096
 
 
-def _origin(label: object) -> tuple[Site, str | None, int | None, str, str, str]:
-    """Returns place and kind of holder of what has a label."""
-    where = label.site if isinstance(label, Label) else None
+def _origin(label: object) -> _Origin:
+    """Returns place and kind of holder of what has a label, and the label with file and line."""
+    entry = _ORIGINS.get(id(label))
+    if entry is None or entry[0] is not label:
+        if len(_ORIGINS) >= _REMEMBERED:
+            _ORIGINS.clear()
+        entry = _ORIGINS[id(label)] = label, _new_origin(label)
+    return entry[1]
+
+
+def _new_origin(label: object) -> _Origin:
+    if not isinstance(label, Label):
+        return (None, None, None, "", ""), NOWHERE.holder, None
+    where = label.site
+    own = cast("Label", describe_label(label))
     if where is None or len(where) == 2:
-        return (where, None, None, "", "", NOWHERE.holder)
-    part: Part = where[2]
-    return (*place_of(where), part.holder)
+        return (where, None, None, "", ""), NOWHERE.holder, own
+    return place_of(where), where[2].holder, own

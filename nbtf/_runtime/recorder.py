@@ -11,7 +11,8 @@ from nbtf._devices.journal import Box
 from nbtf._locks import new_lock
 from nbtf._runtime.batches import Batch, note_of_scene
 from nbtf._runtime.clock import Clock
-from nbtf._runtime.event_sequence import Events
+from nbtf._runtime.density import Densities
+from nbtf._runtime.event_sequence import Recorded
 from nbtf._runtime.events import Event, OpExecuted, OpPlaced
 from nbtf._runtime.notes import NOTE, NUMBER, SUBJECT, WHERE, next_number, note_of_event
 from nbtf._runtime.totals import Snapshot as Snapshot
@@ -83,8 +84,8 @@ class Recorder:
         self._kept: deque[Batch] = deque()  # counted
         self._kept_events = 0
         self._totals = Totals()
-        self._clock = Clock()  # after the last batch that somebody has looked at
-        self._looked = False
+        self._clock = Clock()  # after the last batch that somebody has looked at, or that is forgotten
+        self._densities = Densities()
         self._scenes: deque[Scene] = deque(maxlen=_SCENES)
         self._beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
         self._before_machine = self._totals
@@ -136,7 +137,7 @@ class Recorder:
 
     def events_of(self, scene: Scene) -> Sequence[Event]:
         """Returns the events of a scene that are still kept."""
-        return Events.last_of(self._look()[1], self._capacity).between(scene.first, scene.last)
+        return self._look()[1].last_events(self._capacity).between(scene.first, scene.last)
 
     # Notes
 
@@ -172,10 +173,12 @@ class Recorder:
         self._pack()
         kept = self._kept
         while kept and self._kept_events - kept[0].events >= self._capacity:
-            if self._looked and kept[0].clock is None:
-                self._let_pass(kept[0])  # or what was told of later ones would move
+            self._let_pass(kept[0])
+            densities = self._densities.with_work(*kept[0].work())
+            # All or nothing, as above.
             self._kept_events -= kept[0].events
             del kept[0]
+            self._densities = densities
 
     def _pack(self) -> None:
         """Packs the last batches when there is enough in them."""
@@ -183,7 +186,7 @@ class Recorder:
         loose = [*takewhile(lambda batch: not batch.is_packed, reversed(kept))][::-1]
         if not loose or sum([batch.size for batch in loose]) < _BATCH:
             return
-        if self._looked:
+        if loose[0].clock is not None:  # somebody has looked
             for batch in loose:
                 self._let_pass(batch)
         packed = deque(islice(kept, len(kept) - len(loose)))
@@ -196,25 +199,23 @@ class Recorder:
             after = batch.clock_after(self._clock)
             batch.clock, self._clock = self._clock, after
 
-    def _look(self) -> tuple[Totals, list[Batch]]:
-        """Returns the totals and the notes, batch by batch; neither will change."""
+    def _look(self) -> tuple[Totals, Recorded]:
+        """Returns the totals and what is kept; neither will change."""
         self.collect()
         with self._lock:
             self._count()
-            self._looked = True
             for batch in self._kept:
                 self._let_pass(batch)
-            return self._totals, list(self._kept)
+            return self._totals, Recorded([*self._kept], self._capacity, self._densities)
 
     def snapshot(self, last: int | None = None) -> Snapshot:
         """Returns the totals and the last events, all that are kept or at most `last` of them."""
-        totals, batches = self._look()
-        most = self._capacity if last is None else min(last, self._capacity)
-        return totals.snapshot(Events.last_of(batches, most))
+        totals, recorded = self._look()
+        return totals.snapshot(recorded.last_events(self._capacity if last is None else last))
 
     def placed_before(self, seq: int) -> OpPlaced | None:
         """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
-        batches = self._look()[1]
+        batches = self._look()[1].batches
         executed = _executed(batches, seq)
         if executed is None:
             return None
@@ -226,7 +227,7 @@ class Recorder:
 
     def placed_node(self, name: str) -> OpPlaced | None:
         """Returns how the node of a graph was placed when a session last ran it, while that is still kept."""
-        batches = (batch for batch in reversed(self._look()[1]) if batch.has_node(name))
+        batches = (batch for batch in reversed(self._look()[1].batches) if batch.has_node(name))
         for note in chain.from_iterable(reversed([*batch.notes()]) for batch in batches):
             if note[WHERE][2].node == name:
                 for event in note[SUBJECT].events(note):
@@ -238,11 +239,11 @@ class Recorder:
         """Forgets everything, the totals too."""
         self.collect()
         with self._lock:
-            totals: Totals = Totals()
+            totals, densities = Totals(), Densities()
             kept: deque[Batch] = deque()
             beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
             self.taken[:], self.pieces[:], self._kept, self._kept_events, self._totals = (), (), kept, 0, totals
-            self._beginnings, self._before_machine = beginnings, totals
+            self._beginnings, self._before_machine, self._densities = beginnings, totals, densities
 
 
 def _executed(batches: Sequence[Batch], seq: int) -> OpExecuted | None:

@@ -29,6 +29,13 @@ class Subject(Protocol):
     lanes: Lanes | None
     """Which devices it keeps busy on the modelled clock, and for how long."""
 
+    is_copy: bool
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that work on it."""
+        ...
+
     @property
     def sample(self) -> Sequence[Event]:
         """What every note of it stands for, but for numbers, times and places."""
@@ -75,6 +82,7 @@ class OpSubject:
     """An op that ran on a device, on inputs of certain shapes; `runner` is None if it has failed."""
 
     __slots__ = ("_outputs", "_rest", "_shared", "holder", "lanes", "memory")
+    is_copy = False
 
     def __init__(
         self,
@@ -99,6 +107,11 @@ class OpSubject:
         if input_shapes is not None and runner is not None and runner.models_time:
             inputs = list(zip(input_shapes, input_dtypes, strict=False))  # what takes nothing is placed by its result
             self.lanes = (device.name,), runner.time_of(op, inputs, made, 0.0)[0]
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that work on it."""
+        return (self._shared[1].name,)
 
     @property
     def sample(self) -> Sequence[Event]:
@@ -149,6 +162,7 @@ class CopySubject:
     """Bytes that go from one device to another."""
 
     __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "lanes", "memory")
+    is_copy = True
 
     def __init__(self, source: Device, target: Device, kind: CopyKind, nbytes: int) -> None:
         """Says what goes where."""
@@ -157,6 +171,11 @@ class CopySubject:
         self.memory = target.memory if nbytes and kind != "read" and not target.tells_pieces else None
         self.holder = target.name
         self.lanes = lanes_of(self.sample)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that work on it."""
+        return self._source.name, self._target.name
 
     @property
     def sample(self) -> Sequence[Event]:
@@ -192,12 +211,13 @@ class CopySubject:
 class EventSubject:
     """An event that was made elsewhere."""
 
-    __slots__ = ("lanes", "sample")
+    __slots__ = ("is_copy", "lanes", "sample")
     memory, holder = None, ""
+    devices: tuple[str, ...] = ()  # what others measured has another clock
 
     def __init__(self, event: Event) -> None:
         """Keeps the event."""
-        self.sample = [event]
+        self.sample, self.is_copy = [event], isinstance(event, Copied)
         self.lanes = lanes_of(self.sample)
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:

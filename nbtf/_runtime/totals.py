@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.journal import ENTRY, Box
+from nbtf._runtime.density import Densities
+from nbtf._runtime.event_sequence import Events
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
@@ -58,6 +60,11 @@ class Snapshot(NamedTuple):
     def cut(self) -> int:
         """How many of the events heard are no longer in `events`."""
         return self.heard - len(self.events)
+
+    @property
+    def density(self) -> Densities:
+        """How busy devices were with what is no longer kept, in bins of seconds."""
+        return self.events.recording.densities if isinstance(self.events, Events) else Densities()
 
     def since(self, beginning: Snapshot) -> Snapshot:
         """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all."""

@@ -8,6 +8,7 @@ from typing import Any
 from IPython.core import completer
 
 from nbtf import runtime
+from nbtf.notebook.checks.questions import QUESTIONS
 from nbtf.notebook.device_names import AUTO
 from nbtf.notebook.magics.check import exercise_names
 from nbtf.notebook.magics.export import FORMATS
@@ -56,6 +57,6 @@ def _fitting(magic: str, before: list[str], options: tuple[str, ...]) -> list[st
         named = any(not word.startswith("-") for word in before)
         return [*([] if named else [*devices, AUTO]), *options]
     if magic == "%check":
-        return [*exercise_names(), *options]
+        return [*exercise_names(), *QUESTIONS, *options]
     gpus = [name for name in devices if name.startswith("GPU")]
     return [*(gpus if magic == "%gpu_memory" else []), *options]

@@ -91,5 +91,12 @@ export function sizeWords(nbytes) {
 }
 
 function threeDigits(number) {
-  return number >= 99.95 ? grouped(halfEven(number)) : String(+number.toPrecision(3));
+  return number >= 99.95 ? grouped(halfEven(number)) : digitsOf(number, 3);
+}
+
+// Rounded to so many digits, as Python rounds: of two that are as near, the even one. Only eighths are between two.
+export function digitsOf(number, digits) {
+  const scale = 10 ** (digits - 1 - Math.floor(Math.log10(number || 1)));
+  const isHalf = Number.isInteger(number * 8) && (number * scale) % 1 === 0.5;
+  return String(isHalf ? halfEven(number * scale) / scale : +number.toPrecision(digits));
 }

@@ -160,7 +160,7 @@ def drawn_ribbons(
         yield Group((_bend(ribbon, wide[flow.source, flow.target], top),), title)
     if not has_labels:
         return
-    for pair in {tuple(sorted((ribbon.flow.source, ribbon.flow.target))) for ribbon in ribbons}:
+    for pair in sorted({tuple(sorted((ribbon.flow.source, ribbon.flow.target))) for ribbon in ribbons}):
         yield from _pair_label(
             [ribbon for ribbon in ribbons if {ribbon.flow.source, ribbon.flow.target} == set(pair)], wide
         )

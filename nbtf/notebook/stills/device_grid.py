@@ -79,10 +79,14 @@ def what_is_unlike(facts: MapFacts, words: Words) -> str:
         figures = {card.name: measure(card.name) for card in facts.cards}
         middle, name = median(figures.values()), max(figures, key=lambda name: figures[name])
         if middle and figures[name] >= _UNLIKE * middle:
-            return several_times.format(name=name, n=f"{figures[name] / middle:,.2g}")
+            return several_times.format(name=name, n=_times_in_words(figures[name] / middle))
         if list(figures.values()).count(0) == len(figures) - 1:
             return alone.format(name=name)
     return ""
+
+
+def _times_in_words(times: float) -> str:
+    return f"{int(times + 0.5):,}" if times >= 10 else f"{times:.2g}"
 
 
 def _executed(facts: MapFacts) -> Callable[[str], int]:

@@ -1,0 +1,83 @@
+// How are many devices drawn: as squares, each filled as high as what it sent and got? What stills/device_grid.py is for Python.
+
+import { executedOn, mainOp } from "./map_rooms.js";
+import { rectangle, text } from "./picture.js";
+import { digitsOf, sizeWords } from "./time_scale.js";
+import { WORDS, fill, grouped } from "./words.js";
+
+const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, perRow: 8 };
+const UNLIKE = 1.5; // so many times the median is worth a sentence
+
+export function trafficOf(facts, name) {
+  return facts.flows.reduce((sum, flow) => sum + (flow.source === name || flow.target === name ? flow.nbytes : 0), 0);
+}
+
+// [squares in rows, with a row for each host where there are several; where they end].
+export function gridMarks(facts, x, y, width) {
+  const perRow = Math.max(1, Math.min(SQUARE.perRow, Math.floor((width - SQUARE.labels + SQUARE.gap) / (SQUARE.narrowest + SQUARE.gap))));
+  const across = (width - SQUARE.labels + SQUARE.gap) / perRow - SQUARE.gap;
+  const sums = new Map(facts.cards.map((card) => [card.name, trafficOf(facts, card.name)]));
+  const most = Math.max(0, ...sums.values());
+  const rows = squareRows(facts.cards, perRow);
+  const marks = rows.flatMap(([label, cards], number) => {
+    const top = y + number * (SQUARE.height + SQUARE.gap);
+    const total = sizeWords(cards.reduce((sum, card) => sum + sums.get(card.name), 0));
+    const squares = cards.map((card, column) => squareOf(card, x + SQUARE.labels + column * (across + SQUARE.gap), top, across, sums.get(card.name), most));
+    return [text(x, top + 18, label, { size: 11, weight: 650 }), text(x, top + 33, total, { fill: "soft", size: 11 }), ...squares];
+  });
+  return [marks, y + rows.length * (SQUARE.height + SQUARE.gap) - SQUARE.gap];
+}
+
+function squareRows(cards, perRow) {
+  const hosts = new Map();
+  for (const card of cards) {
+    const host = card.name.slice(0, Math.max(0, card.name.lastIndexOf("/")));
+    hosts.set(host, [...(hosts.get(host) ?? []), card]);
+  }
+  const rows = [];
+  for (const [host, members] of hosts) {
+    for (let begin = 0; begin < members.length; begin += perRow) {
+      rows.push([host && !begin ? host : fill(WORDS.deviceMap.row, { n: rows.length }), members.slice(begin, begin + perRow)]);
+    }
+  }
+  return rows;
+}
+
+function squareOf(card, x, y, width, nbytes, most) {
+  const height = nbytes ? Math.max(1.5, ((SQUARE.height - 1) * nbytes) / most) : 0;
+  const ink = height > SQUARE.height - 15 ? "on-cpyf" : "ink";
+  const edge = card.now ? { stroke: "focus", strokeWidth: 2 } : { stroke: "hair2" };
+  const marks = [rectangle(x + 0.5, y + 0.5, width - 1, SQUARE.height - 1, "paper", { ...edge, radius: 4 })];
+  if (height) marks.push(rectangle(x + 0.5, y + SQUARE.height - 0.5 - height, width - 1, height, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 2 }));
+  marks.push(text(x + 8, y + 15, card.name.slice(card.name.lastIndexOf("/") + 1), { fill: ink, size: 11, weight: 650 }));
+  marks.push(text(x + 8, y + 29, sizeWords(nbytes), { fill: ink, size: 11, halo: ink === "ink" && height > SQUARE.height - 32 }));
+  const title = `${card.name}: ${mainOp(card)?.op ?? "–"}, ${sizeWords(nbytes)}`;
+  return { mark: "group", marks, title, data: { device: card.name } };
+}
+
+// The sentence about the device that is not like the others; empty where all are alike.
+export function unlikeSentence(facts) {
+  const said = WORDS.deviceMap;
+  const comparisons = [
+    [facts.cards.map((card) => trafficOf(facts, card.name)), said.copiesTimes, said.copiesAlone],
+    [facts.cards.map(executedOn), said.runsTimes, said.runsAlone],
+  ];
+  for (const [figures, severalTimes, alone] of comparisons) {
+    const most = Math.max(...figures);
+    const middle = medianOf(figures);
+    const { name } = facts.cards[figures.indexOf(most)];
+    if (middle && most >= UNLIKE * middle) return fill(severalTimes, { name, n: timesWords(most / middle) });
+    if (figures.filter((figure) => figure === 0).length === figures.length - 1) return fill(alone, { name });
+  }
+  return "";
+}
+
+function timesWords(times) {
+  return times >= 10 ? grouped(Math.floor(times + 0.5)) : digitsOf(times, 2);
+}
+
+function medianOf(figures) {
+  const sorted = [...figures].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}

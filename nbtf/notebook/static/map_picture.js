@@ -1,0 +1,222 @@
+// What ran where, what went between, and was it as asked? A picture of the devices. What stills/device_map.py is for Python.
+//
+// `mapPicture(facts, width)` takes what views/map_data.py tells,
+//   {hosts, cards: [{name, ops: [{op, times, why, asked}], executed, inUse, limit, levels, now}], flows: [{source, target,
+//    copies, nbytes}], ops, constants, smallCopies, simulated, path: [[rule, question, answer]], now: {source, target}},
+// where `executed` and both `now` may be left out. Each room is a group whose data names its device.
+
+import { drawnWay, stepsOf } from "./decision.js";
+import { flowed } from "./flow.js";
+import { WIDEST, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, sumOf } from "./map_flows.js";
+import { gridMarks, unlikeSentence } from "./map_grid.js";
+import { ROOM, hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
+import { line, rectangle, text, widthOfText } from "./picture.js";
+import { sizeWords } from "./time_scale.js";
+import { WORDS, fill, grouped } from "./words.js";
+
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320 };
+
+// A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
+export function mapPicture(facts, width) {
+  const map = { facts, width: Math.max(width, MAP.narrowest), marks: [], y: 0, rooms: new Map() };
+  map.right = map.width - MAP.margin;
+  addMapHead(map);
+  const count = facts.cards.length;
+  const room = (map.right - MAP.margin + MAP.gap) / Math.max(count, 1) - MAP.gap;
+  if (!count) addHosts(map);
+  else if (count === 1 || (count <= MAP.few && room >= MAP.room)) addRooms(map, room, false);
+  else if (count <= MAP.many && room >= MAP.compactRoom) addRooms(map, room, true);
+  else if (count <= MAP.few) addTrunk(map);
+  else addGrid(map);
+  addMapFoot(map);
+  const height = Math.round(map.y + MAP.margin);
+  const edge = rectangle(0.5, 0.5, map.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
+  return { width: map.width, height, title: mapTitle(facts), marks: [edge, ...map.marks], rooms: map.rooms };
+}
+
+export function mapTitle(facts) {
+  const rooms = [...facts.hosts, ...facts.cards].flatMap((device) => {
+    const op = mainOp(device);
+    return op ? [`${device.name}: ${op.op} × ${grouped(op.times)} (${reasonWords(op)})`] : [];
+  });
+  return `${WORDS.deviceMap.title}. ${rooms.join("; ") || WORDS.deviceMap.nothing}`;
+}
+
+function addFlowed(map, texts, y) {
+  const [marks, end] = flowed(texts, MAP.margin, map.right, y);
+  map.marks.push(...marks);
+  map.y = end;
+}
+
+function addMapHead(map) {
+  const { facts } = map;
+  const said = WORDS.deviceMap;
+  const title = facts.cards.length > MAP.many ? fill(said.gpus, { n: facts.cards.length }) : said.title;
+  const counts = fill(said.ran, { ops: facts.ops, copies: sumOf(facts.flows, "copies") });
+  const honest = said[facts.simulated ? "simulated" : "exact"];
+  addFlowed(map, [text(0, 0, title, { size: 15, weight: 650 }), text(0, 0, counts, { fill: "soft" }), text(0, 0, honest, { fill: "soft" })], 28);
+  map.y += 14;
+}
+
+// Rooms
+
+function addRoom(map, device, sides, marks) {
+  map.rooms.set(device.name, sides);
+  map.marks.push({ mark: "group", marks, data: { device: device.name } });
+}
+
+function addHosts(map) {
+  const { facts } = map;
+  for (const host of facts.hosts) {
+    const sent = sumOf(facts.flows.filter((flow) => flow.source === host.name), "nbytes");
+    const across = map.right - MAP.margin;
+    addRoom(map, host, [MAP.margin, map.y, across, ROOM.host], hostMarks(host, MAP.margin, map.y, across, sent));
+    map.y += ROOM.host + 4;
+  }
+  const hasFlows = facts.cards.some((card) => hostFlow(facts, card.name, false).copies || hostFlow(facts, card.name, true).copies);
+  if (facts.hosts.length && facts.cards.length) map.y += (hasFlows ? MAP.belowHost : MAP.gap) - 4;
+  return map.y;
+}
+
+function addRooms(map, room, isCompact) {
+  const { facts } = map;
+  const begins = new Map(facts.cards.map((card, number) => [card.name, MAP.margin + number * (room + MAP.gap)]));
+  const top = addHosts(map);
+  const height = isCompact ? ROOM.compact : ROOM.tall;
+  const sides = new Map([...begins].map(([name, x]) => [name, [x, x + room]]));
+  const flows = flowsBetween(facts).filter((flow) => sides.has(flow.source) && sides.has(flow.target));
+  const widest = isCompact ? WIDEST.many : WIDEST.few;
+  const { ribbons, bottom } = laidOut(flows, sides, top + height, widestBetween(facts, widest), !isCompact);
+  const scale = pxPerByte(facts, widest, ribbons);
+  if (facts.hosts.length) for (const card of facts.cards) addHostFlows(map, card, begins.get(card.name), room, top, scale, isCompact);
+  map.marks.push(...ribbonMarks(ribbons, top + height, !isCompact, facts.now));
+  for (const card of facts.cards) {
+    const x = begins.get(card.name);
+    addRoom(map, card, [x, top, room, height], roomMarks(card, x, top, room, isCompact));
+  }
+  map.y = (ribbons.length ? bottom : top + height) + 8;
+}
+
+function largest(flows) {
+  return Math.max(0, ...flows.map((flow) => flow.nbytes));
+}
+
+// How wide the largest flow between cards is, where the largest of all is `widest`.
+function widestBetween(facts, widest) {
+  const [between, most] = [largest(flowsBetween(facts)), largest(facts.flows)];
+  return between && most ? (widest * between) / most : widest;
+}
+
+// The px of a byte: those of the ribbons where they were made narrower to have room.
+function pxPerByte(facts, widest, ribbons) {
+  const most = ribbons.reduce((a, b) => (b.flow.nbytes > a.flow.nbytes ? b : a), { flow: { nbytes: 0 } });
+  if (most.flow.nbytes) return most.width / most.flow.nbytes;
+  return widest / (facts.flows.length ? largest(facts.flows) : 1);
+}
+
+function addHostFlows(map, card, x, room, top, scale, isCompact) {
+  const { facts } = map;
+  const begin = top - MAP.belowHost;
+  const flows = { down: hostFlow(facts, card.name, false), up: hostFlow(facts, card.name, true) };
+  const wide = { down: Math.max(1, flows.down.nbytes * scale), up: Math.max(1, flows.up.nbytes * scale) };
+  const middle = x + room * (isCompact ? 0.5 : 0.25);
+  map.marks.push(...hostArrows(facts, card.name, wide, middle, begin, top, facts.now));
+  const ways = ["down", "up"].filter((way) => flows[way].copies);
+  const end = middle + ways.reduce((sum, way) => sum + wide[way] + 11, 0) - 2;
+  const right = x + room + MAP.gap - 2;
+  ways.forEach((way, number) => {
+    const size = sizeWords(flows[way].nbytes);
+    const words = ways.length === 1 && way === "down" ? size : `${way === "down" ? "↓" : "↑"} ${size}`;
+    const look = { size: isCompact ? 11 : 13, weight: 650, halo: isCompact };
+    const mark = text(isCompact ? x + 2 : end, begin + (ways.length === 1 ? 25 : 20) + 18 * number, words, look);
+    if (mark.x + widthOfText(mark) <= right) map.marks.push(mark);
+  });
+  const count = text(end, begin + 40, copiesWords(flows.down.copies + flows.up.copies), { fill: "soft", size: 11 });
+  if (ways.length === 1 && !isCompact && count.x + widthOfText(count) <= right) map.marks.push(count);
+}
+
+function copiesWords(count) {
+  return count === 1 ? WORDS.deviceMap.copy : fill(WORDS.deviceMap.copies, { n: count });
+}
+
+// Where rooms have no room side by side
+
+function addTrunk(map) {
+  const { facts } = map;
+  const top = map.y;
+  addHosts(map);
+  const trunk = MAP.margin + 10;
+  const begin = top + (facts.hosts.length ? ROOM.host : 0);
+  map.y = begin + (facts.hosts.length ? MAP.gap : 0);
+  let stop = begin;
+  for (const card of facts.cards) stop = addBranch(map, card, trunk);
+  if (facts.hosts.length) map.marks.splice(0, 0, line(trunk, begin, trunk, stop, { stroke: "cpy", width: 2 }));
+}
+
+// Draws a room as a row beside the trunk; returns where its branch leaves it.
+function addBranch(map, card, trunk) {
+  const { facts } = map;
+  const [top, x, inside, right] = [map.y, trunk + 18, trunk + 30, map.right - 12];
+  const [marks, y] = flowed(branchTexts(facts, card), inside, right, top + 20);
+  const edge = card.now ? { stroke: "focus", strokeWidth: 2 } : { stroke: "hair2" };
+  const sides = [x, top, map.right - x, y - top + 12];
+  addRoom(map, card, sides, [rectangle(x + 0.5, top + 0.5, map.right - x - 1, y - top + 11, "paper", { ...edge, radius: 8 }), ...marks]);
+  if (facts.hosts.length) map.marks.push(line(trunk, top + 20, x - 1, top + 20, { stroke: "cpy", width: 2, arrow: true }));
+  map.y = y + 12 + MAP.gap - 4;
+  return top + 20;
+}
+
+function branchTexts(facts, card) {
+  const said = WORDS.deviceMap;
+  const op = mainOp(card);
+  const texts = [text(0, 0, card.name, { size: 13, weight: 650 })];
+  if (card.now) texts.push(text(0, 0, said.now, { fill: "focus", size: 11, weight: 650 }));
+  if (op) {
+    const words = op.times > 1 ? `${op.op} × ${grouped(op.times)}` : op.op;
+    texts.push(text(0, 0, words, { size: 13, weight: 650, mono: true }), text(0, 0, reasonWords(op), { fill: op.asked ? "soft" : "hot" }));
+  } else texts.push(text(0, 0, said.nothing, { fill: "soft" }));
+  if (card.inUse !== null) texts.push(text(0, 0, sizeWords(card.inUse), { size: 11, weight: 600 }));
+  for (const [arrow, upward] of [["↓", false], ["↑", true]]) {
+    const flow = hostFlow(facts, card.name, upward);
+    if (flow.copies) texts.push(text(0, 0, `${arrow} ${sizeWords(flow.nbytes)}`, { size: 11 }));
+  }
+  const sent = flowsBetween(facts).filter((flow) => flow.source === card.name);
+  return [...texts, ...sent.map((flow) => text(0, 0, `→ ${flow.target} ${sizeWords(flow.nbytes)}`, { size: 11 }))];
+}
+
+function addGrid(map) {
+  const [marks, end] = gridMarks(map.facts, MAP.margin, map.y, map.right - MAP.margin);
+  for (const { data, marks: [square] } of marks.filter((mark) => mark.data)) {
+    map.rooms.set(data.device, [square.x, square.y, square.width, square.height]);
+  }
+  map.marks.push(...marks);
+  map.y = end;
+}
+
+// Foot
+
+function addMapFoot(map) {
+  const { facts } = map;
+  const addLine = (texts) => texts.length && addFlowed(map, texts, map.y + 20);
+  addLine(legendTexts(facts));
+  const sentence = facts.cards.length > MAP.many ? unlikeSentence(facts) : "";
+  if (sentence) addLine([text(0, 0, sentence, { weight: 650 })]);
+  const folded = fill(WORDS.deviceMap.folded, { constants: facts.constants, copies: facts.smallCopies });
+  if (facts.constants || facts.smallCopies) addLine([text(0, 0, folded, { fill: "soft", size: 11 })]);
+  if (!facts.path.length) return;
+  map.marks.push(line(MAP.margin, map.y + 12, map.right, map.y + 12));
+  const [marks, end] = drawnWay(stepsOf(facts.path), MAP.margin, map.y + 22, map.right - MAP.margin);
+  map.marks.push(...marks);
+  map.y = end;
+}
+
+function legendTexts(facts) {
+  const said = WORDS.deviceMap;
+  const texts = [];
+  if (facts.cards.length > MAP.many) texts.push(text(0, 0, said.height, { fill: "soft", size: 11 }));
+  else if (facts.flows.length) texts.push(text(0, 0, said.widths, { fill: "soft", size: 11 }));
+  const between = flowsBetween(facts);
+  if (!between.length) return texts;
+  const copies = copiesWords(sumOf(between, "copies"));
+  return [...texts, text(0, 0, fill(said.between, { copies, size: sizeWords(sumOf(between, "nbytes")) }), { weight: 650 })];
+}

@@ -1,0 +1,86 @@
+"""Does the page draw the device map as the still does?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.device_facts import DeviceFacts, Flow, MapFacts, OpCount, map_facts
+from nbtf.notebook.stills.device_map import device_map
+from nbtf.notebook.views import esm
+from nbtf.notebook.views.map_data import map_data
+from tests.machines import machine
+from tests.notebook.stills.test_device_map import DEVICES, WIDTHS, recorded
+from tests.notebook.stills.test_timeline import RECORDED
+from tests.notebook.views.test_page import assert_same
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser tests draw the map too")
+
+LANGUAGES = (catalogue.ENGLISH, *catalogue.LANGUAGES)
+
+
+@pytest.fixture(scope="module")
+def scenes() -> dict[str, MapFacts]:
+    """Facts of all recorded scenes, and of a program on machines of every size."""
+    facts: dict[str, MapFacts] = {"hosts": of_hosts()}
+    for count in DEVICES:
+        with machine(count, model="Tesla K20m"):
+            facts[f"{count} cards"] = map_facts(recorded(count), tf.runtime.devices())
+    with machine(4, model="Tesla K20m"):
+        facts["large"] = map_facts(recorded(4, size=4096), tf.runtime.devices())
+        for name, record in RECORDED.items():
+            facts[name] = map_facts(record().snapshot(), tf.runtime.devices())
+    return facts
+
+
+def of_hosts() -> MapFacts:
+    """Two computers of four cards, of which one sends more than the others together."""
+    reason = tf.runtime.Reason("explicit scope")
+    names = [f"host{host}/GPU:{card}" for host in range(2) for card in range(5)]
+    cards = [
+        DeviceFacts(
+            name, ops=[OpCount("MatMul", 3 + 40 * (name == names[0]), reason, 1e-3)], in_use=9 << 17, limit=1 << 30
+        )
+        for name in names
+    ]
+    flows = [Flow(names[0], name, 2, 9437184 + 1179648 * number) for number, name in enumerate(names[1:])]
+    return MapFacts((DeviceFacts("CPU:0"),), tuple(cards), tuple(flows), 70, 3, 2)
+
+
+def drawn(facts: MapFacts, tmp_path: Path, language: str) -> list[dict[str, Any]]:
+    """The pictures of the page's program, one for each width."""
+    program = esm.joined(esm.in_order("map_picture", "picture"))
+    words = catalogue.translation(language, catalogue.sections_in(program))
+    pictures = f"{json.dumps(WIDTHS)}.map((width) => mapPicture(facts, width))"
+    begin = f"useWords({json.dumps(words)});\nconst facts = {json.dumps(map_data(facts))};\n"
+    file = tmp_path / "map.mjs"
+    file.write_text(f"{program}\n{begin}console.log(JSON.stringify({pictures}));\n", encoding="utf-8")
+    ran = subprocess.run(["node", str(file)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def flat(picture: dict[str, Any]) -> dict[str, Any]:
+    """The picture without the groups that only say whose room their marks are."""
+    inside = [mark["marks"] if mark["mark"] == "group" and "title" not in mark else [mark] for mark in picture["marks"]]
+    return picture | {"marks": [mark for marks in inside for mark in marks]}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("scene", ["hosts", "large", *(f"{count} cards" for count in DEVICES), *RECORDED])
+def test_page_draws_the_marks_of_the_still(
+    scenes: dict[str, MapFacts], scene: str, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    facts = scenes[scene]
+
+    for width, picture in zip(WIDTHS, drawn(facts, tmp_path, language), strict=True):
+        assert_same(device_map(facts, width), flat(picture))
+        assert len(picture["marks"]) > 3

@@ -117,12 +117,12 @@ class TensorShape:
         >>> tf.TensorShape([2, None]).merge_with([None, 3])
         TensorShape([2, 3])
         """
-        other = TensorShape(other)
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {other} are not compatible")
-        if self._dims is None or other._dims is None:
-            return other if self._dims is None else self
-        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
+        shape = TensorShape(other)
+        if not self.is_compatible_with(shape):
+            raise ValueError(f"Shapes {self} and {shape} are not compatible")
+        if self._dims is None or shape._dims is None:
+            return shape if self._dims is None else self
+        return TensorShape([b if a is None else a for a, b in zip(self._dims, shape._dims, strict=True)])
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
         """Returns the shape that says what both say: where they differ, nothing.
@@ -137,10 +137,10 @@ class TensorShape:
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
         """Returns the axes of this shape followed by those of the other; unknown if either rank is."""
-        other = TensorShape(other)
-        if self._dims is None or other._dims is None:
+        shape = TensorShape(other)
+        if self._dims is None or shape._dims is None:
             return TensorShape(None)
-        return TensorShape(self._dims + other._dims)
+        return TensorShape(self._dims + shape._dims)
 
     def with_rank(self, rank: int) -> TensorShape:
         """Returns this shape with that many axes, which may add knowledge.
@@ -170,9 +170,9 @@ class TensorShape:
 
     def assert_same_rank(self, other: ShapeLike) -> None:
         """Raises `ValueError` if the two are known to have different numbers of axes."""
-        other = TensorShape(other)
-        if self.rank is not None and other.rank not in (None, self.rank):
-            raise ValueError(f"Shapes {self} and {other} must have the same rank")
+        shape = TensorShape(other)
+        if self.rank is not None and shape.rank not in (None, self.rank):
+            raise ValueError(f"Shapes {self} and {shape} must have the same rank")
 
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
         """Raises `ValueError` if no tensor could have both shapes."""

@@ -49,11 +49,11 @@ _PACKAGE = __name__.partition(".")[0]
 _IS_OURS: dict[str, bool] = {}
 
 
-def find_call_site(part: Part, inner: int = 0) -> Where:
+def find_call_site(position: Part, inner: int = 0) -> Where:
     """Returns the place of the nearest caller outside the package.
 
     Args:
-      part: the replica or the node that runs.
+      position: the replica or the node that runs.
       inner: how many of the innermost frames are known to be of the package.
     """
     try:
@@ -63,13 +63,13 @@ def find_call_site(part: Part, inner: int = 0) -> Where:
     except (KeyError, AttributeError, ValueError):  # a module seen for the first time, or the end of the stack
         frame = _outside(sys._getframe(1))
         if frame is None:
-            return None, 0, part
+            return None, 0, position
     code, instruction = frame.f_code, frame.f_lasti
-    call_site = part.call_sites.get(id(code) + instruction)  # instructions stand inside their code
+    call_site = position.call_sites.get(id(code) + instruction)  # instructions stand inside their code
     if call_site is None or call_site[0] is not code:
-        if len(part.call_sites) >= _PLACES:
-            part.call_sites.clear()
-        call_site = part.call_sites[id(code) + instruction] = code, instruction, part
+        if len(position.call_sites) >= _PLACES:
+            position.call_sites.clear()
+        call_site = position.call_sites[id(code) + instruction] = code, instruction, position
     return call_site
 
 

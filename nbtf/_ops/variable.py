@@ -186,7 +186,7 @@ class Variable(VariableParts):
     def _bare(self) -> Tensor:
         return tensor_of(self, self._dtype, self._device)
 
-    def _shown(self) -> Tensor:
+    def _displayed_value(self) -> Tensor:
         """Returns the value where it is, for text; a read that the log shows as TensorFlow's does."""
         if not self._is_here() or not CURRENT.context.observers.listening:
             return self._bare()
@@ -369,7 +369,7 @@ class Variable(VariableParts):
         """Returns `<tf.Variable 'Variable:0' shape=(2,) dtype=float32, numpy=array(...)>`."""
         return (
             f"<tf.Variable '{self._name}' shape={self.shape} dtype={self._dtype.name}, "
-            f"numpy={self._shown()._numpy_text()}>"
+            f"numpy={self._displayed_value()._numpy_text()}>"
         )
 
     __str__ = __repr__

@@ -15,7 +15,7 @@ from functools import cache
 
 from nbtf._locks import new_lock
 from nbtf._storage import files
-from nbtf._storage.wire import block, double, whole
+from nbtf._storage.wire import block, double, whole_number
 
 _CASTAGNOLI = 0x82F63B78
 """The polynomial of CRC-32C, its bits reversed. Source: RFC 3720, appendix B.4."""
@@ -96,7 +96,7 @@ class EventFile:
         Raises:
           OSError: it cannot be written; it waits for the next try.
         """
-        event = record(double(1, time.time()) + whole(2, step) + block(field, content))
+        event = record(double(1, time.time()) + whole_number(2, step) + block(field, content))
         with self._lock:
             self._waiting += event
             self._count += 1

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._storage.wire import block, double, doubles, single, whole
+from nbtf._storage.wire import block, double, doubles, single, whole_number
 
 SUMMARY, GRAPH = 5, 4
 """The parts of an event that are written."""
@@ -94,12 +94,12 @@ def tensor(tag: str, values: Any, plugin: str = "", description: str = "") -> by
       description: what it means.
     """
     array = np.array(values, object if isinstance(values, bytes | str) else None)
-    shape = b"".join(block(2, whole(1, length)) for length in array.shape)
+    shape = b"".join(block(2, whole_number(1, length)) for length in array.shape)
     if array.dtype.kind == "O":
-        content = whole(1, _STRING) + block(2, shape) + b"".join(block(8, text) for text in array.ravel())
+        content = whole_number(1, _STRING) + block(2, shape) + b"".join(block(8, text) for text in array.ravel())
     else:
         dtype, code = (_FLOAT, "<f4") if array.dtype == np.float32 else (_DOUBLE, "<f8")
-        content = whole(1, dtype) + block(2, shape) + block(4, array.astype(code).tobytes())
+        content = whole_number(1, dtype) + block(2, shape) + block(4, array.astype(code).tobytes())
     metadata = block(1, block(1, plugin)) + (block(3, description) if description else b"")
     return _summary(tag, block(8, content), metadata)
 

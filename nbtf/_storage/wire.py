@@ -35,7 +35,7 @@ def block(field: int, content: bytes | str) -> bytes:
     return tag(field, LENGTH) + varint(len(data)) + data
 
 
-def whole(field: int, number: int) -> bytes:
+def whole_number(field: int, number: int) -> bytes:
     """Returns a field that is a whole number."""
     return tag(field, VARINT) + varint(number)
 

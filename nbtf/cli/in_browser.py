@@ -69,12 +69,12 @@ def _make_text(cell: Any, says: str) -> None:
     printed = "".join(_text(output) for output in cell.pop("outputs")).rstrip()
     cell.pop("execution_count")
     cell.cell_type = "markdown"
-    code, shown = f"```python\n{cell.source}\n```", f"\n\n```\n{printed}\n```" if printed else ""
+    code, output = f"```python\n{cell.source}\n```", f"\n\n```\n{printed}\n```" if printed else ""
     if printed and is_folded(cell):
         summary = _IN_BACKTICKS.sub(r"<code>\1</code>", says)  # HTML, in which Markdown does not count
-        cell.source = f"{code}\n\n<details><summary>{summary}</summary>{shown}\n\n</details>"
+        cell.source = f"{code}\n\n<details><summary>{summary}</summary>{output}\n\n</details>"
     else:
-        cell.source = f"{code}\n\n*{says}*{shown}"
+        cell.source = f"{code}\n\n*{says}*{output}"
 
 
 def _text(output: Any) -> str:

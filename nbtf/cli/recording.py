@@ -70,8 +70,8 @@ def tidy(notebook: Any) -> list[str]:
         if _OURS in data.get(_SVG, ""):
             data.pop("text/html", None)  # readers of files take it before the picture, and some then show no image
             data[_SVG] = _BETWEEN_MARKS.sub(">\n", data[_SVG])
-    many = size(notebook)
-    return [f"it has {many // 1000} KB, more than {LARGEST // 1000}: slow to open"] if many > LARGEST else []
+    nbytes = size(notebook)
+    return [f"it has {nbytes // 1000} KB, more than {LARGEST // 1000}: slow to open"] if nbytes > LARGEST else []
 
 
 def size(notebook: Any) -> int:

@@ -99,8 +99,8 @@ class DistributedVariable(Variable, DistributedValues):
         """Returns a copy of the value as NumPy has it."""
         return self.__tf_variable__.numpy()
 
-    def _shown(self) -> Tensor:
-        return self.__tf_variable__._shown()
+    def _displayed_value(self) -> Tensor:
+        return self.__tf_variable__._displayed_value()
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
         """Is read where an op takes a tensor."""

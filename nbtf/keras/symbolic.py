@@ -164,10 +164,10 @@ def _tried(call: Callable[..., Any], has_unknown: bool) -> tuple[Any, list[tuple
         structure, specs = call(_maker(*_LENGTHS[0]))
     if has_unknown:
         with trying():
-            _, others = call(_maker(*_LENGTHS[1]))
+            _, other_specs = call(_maker(*_LENGTHS[1]))
         specs = [
-            (tuple([n if n == m else None for n, m in zip(shape, other, strict=True)]), dtype)
-            for (shape, dtype), (other, _) in zip(specs, others, strict=True)
+            (tuple([n if n == m else None for n, m in zip(shape, other_shape, strict=True)]), dtype)
+            for (shape, dtype), (other_shape, _) in zip(specs, other_specs, strict=True)
         ]
     return structure, specs
 

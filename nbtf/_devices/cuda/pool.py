@@ -98,7 +98,7 @@ class PoolMemory:
 
     def _alive_memory(self) -> list[Held]:
         """Returns what is alive of all that was handed out."""
-        return [held for death in self._alive.copy() if (held := death()) is not None]
+        return [memory for death in self._alive.copy() if (memory := death()) is not None]
 
     def level(self) -> tuple[int, int]:
         """Returns bytes in use and bytes taken from the card."""

@@ -60,8 +60,8 @@ def _promote(operand_class: Any) -> None:
     operand_class.__rmatmul__ = _turned_matmul
 
 
-def _turned_matmul(self: Any, other: Any) -> Tensor:
-    return linear.matmul(other, self)
+def _turned_matmul(self: Any, left_operand: Any) -> Tensor:
+    return linear.matmul(left_operand, self)
 
 
 def _promoting(operator: Callable[[Any, Any], Any], turned: bool) -> Callable[[Any, Any], Any]:

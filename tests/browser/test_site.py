@@ -14,7 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_shell_lists_the_lessons_and_asks_no_other_host(served: Served) -> None:
     names = served.page.locator(".jp-DirListing-itemText")
     names.get_by_text("00_start_here.ipynb").wait_for()
 
-    top = {lesson.relative_path.partition("/")[0] for lesson in lessons()}
+    top = {"drawings", *(lesson.relative_path.partition("/")[0] for lesson in lessons())}
     assert sorted(top) == sorted(name.strip() for name in names.all_inner_texts())
     assert (set(), []) == (others(served), served.errors)
 
@@ -106,3 +106,13 @@ def test_index_of_wheels_has_this_nbtf_and_the_views(site: Path) -> None:
 
 def test_all_wheels_run_everywhere(site: Path) -> None:
     assert [] == [path.name for path in (site / "pypi").glob("*.whl") if not path.name.endswith("-none-any.whl")]
+
+
+@pytest.mark.parametrize("folder", ["", "ja/", "zh_CN/"], ids=["en", "ja", "zh_CN"])
+def test_a_lesson_shows_its_drawing(served: Served, folder: str) -> None:
+    served.page.goto(f"{served.address}/lab/index.html?path={quote(f'{folder}02_where_did_it_run_and_why.ipynb')}")
+    drawing = served.page.locator(".jp-MarkdownOutput img").first
+    drawing.wait_for()
+
+    served.page.wait_for_function("() => document.querySelector('.jp-MarkdownOutput img').naturalWidth > 0")
+    assert 720 == drawing.evaluate("image => image.naturalWidth")

@@ -5,17 +5,19 @@
 // for a `draw`, before the next frame; `ui.shared` is what the views of a scene share. A view without data says why there is none.
 
 import { attr, h, newName, rove } from "./dom.js";
+import { mapView } from "./map_view.js";
 import { planeView, stackView, treemapView } from "./plane_view.js";
 import { timelineView } from "./timeline_view.js";
 import { WORDS } from "./words.js";
 
-const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView];
+const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView, mapView];
 
 // Shows a scene's views in an element, instead of what was there; returns theirs.
 export function showScene(main, scene, focus = null) {
   const ui = { shared: {}, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
-  const panels = SCENE_VIEWS.map((view) => tabPanel(view, scene, ui));
-  const tabs = panels.map((panel, number) => tabButton(SCENE_VIEWS[number], panel, () => show(number)));
+  const views = SCENE_VIEWS.filter(({ name }) => name !== mapView.name || scene[name]); // a cell in a notebook has its map beside it
+  const panels = views.map((view) => tabPanel(view, scene, ui));
+  const tabs = panels.map((panel, number) => tabButton(views[number], panel, () => show(number)));
   const row = h("div", { class: "nbtf-tabs", role: "tablist" }, tabs);
   const root = h("div", { class: "nbtf-view nbtf-scene" }, row, panels.map((panel) => panel.root));
   let shown = 0;

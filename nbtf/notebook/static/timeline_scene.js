@@ -15,7 +15,12 @@ export function timelineScene(data) {
     Object.entries({ source: Uint16Array, target: Uint16Array, start: Float64Array, seconds: Float64Array, nbytes: Float64Array })
       .map(([name, type]) => [name, decoded(data.copies[name], type)]),
   );
-  const scene = { ...data, ops, copies };
+  return sceneOf(data, ops, copies);
+}
+
+// A scene of some ops and copies, with what follows from them.
+function sceneOf(data, ops, copies) {
+  const scene = { ...data, ops, copies, data };
   let first = 0;
   scene.lanes = data.lanes.map((name, number) => {
     const lane = { name, number, host: name.includes("CPU:"), first, last: first + data.counts[number], copies: [] };
@@ -33,6 +38,40 @@ export function timelineScene(data) {
   scene.folded = foldOps(scene);
   scene.longest = longestOf(scene);
   return scene;
+}
+
+// The ops and copies of a scene of which all words of a text are in op, phase, layer, line or device. `origin` are their numbers
+// in the scene.
+export function filteredScene(scene, text, words) {
+  const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (said) => asked.every((word) => said.includes(word));
+  const names = scene.lanes.map(({ name }) => name.toLowerCase());
+  const facts = scene.facts.map(({ op, phase, layer, site }) => [op, words[phase], layer, scene.lines[site]].join("\n").toLowerCase());
+  const origin = [];
+  const counts = scene.lanes.map(({ first, last }, lane) => {
+    const before = origin.length;
+    const fitting = facts.map((fact) => fits(`${fact}\n${names[lane]}`));
+    for (let op = first; op < last; op++) if (fitting[scene.ops.fact[op]]) origin.push(op);
+    return origin.length - before;
+  });
+  const pick = (columns, numbers) => Object.fromEntries(["start", "seconds", "fact", "source", "target", "nbytes"].filter((name) => columns[name]).map((name) => [name, columns[name].constructor.from(numbers, (number) => columns[name][number])]));
+  const copies = [...scene.copies.start.keys()].filter((copy) => fits([words.copy, names[scene.copies.source[copy]], names[scene.copies.target[copy]]].join("\n").toLowerCase()));
+  return { ...sceneOf({ ...scene.data, counts }, pick(scene.ops, origin), pick(scene.copies, copies)), origin: { op: origin, copy: copies } };
+}
+
+// An op or a copy of a filtered scene as one of the whole scene, and the other way round; nothing where it is filtered out.
+export function toWhole({ origin }, chosen) {
+  return origin && chosen ? mapNumbers(chosen, (number, of) => origin[of][number]) : chosen;
+}
+
+export function fromWhole({ origin }, chosen) {
+  return origin && chosen ? mapNumbers(chosen, (number, of) => origin[of].indexOf(number)) : chosen;
+}
+
+function mapNumbers(chosen, change) {
+  const [[of, number]] = Object.entries(chosen);
+  const changed = change(number, of);
+  return changed >= 0 ? { [of]: changed } : null;
 }
 
 function decoded(packed, Numbers) {

@@ -5,7 +5,7 @@ import { drawPicture, drawing } from "./picture.js";
 import { table } from "./table.js";
 import { durationWords } from "./time_scale.js";
 import { detailSentence, timeline } from "./timeline.js";
-import { factOf, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene } from "./timeline_scene.js";
+import { factOf, filteredScene, fromWhole, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene, toWhole } from "./timeline_scene.js";
 import { WORDS, fill, listed } from "./words.js";
 
 const ZOOM = 1.5;
@@ -13,6 +13,7 @@ const PAN = 0.1;
 const LEAST_WINDOW = 1e-9; // seconds
 const MOST_ROWS = 1000;
 const HANDLE_WIDTH = 24;
+const FILTER_AFTER = 150; // milliseconds without another letter
 
 export const timelineView = {
   name: "timeline",
@@ -23,7 +24,7 @@ export const timelineView = {
 class TimelineView {
   constructor(root, data, ui) {
     this.ui = ui;
-    this.scene = timelineScene(data);
+    this.whole = this.scene = timelineScene(data);
     this.window = { from: 0, to: this.scene.seconds };
     this.chosen = this.scene.longest;
     this.svg = drawing();
@@ -47,7 +48,36 @@ class TimelineView {
     this.time.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
     this.span = h("span", { class: "nbtf-time-span" });
-    root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular, this.span), this.time, this.tables);
+    this.filter = h("input", { class: "nbtf-time-filter", type: "search", placeholder: said.filter, "aria-label": said.filter, oninput: () => this.filterSoon(), onkeydown: (event) => this.pressInFilter(event) });
+    root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular, this.filter, this.span), this.time, this.tables);
+    root.addEventListener("keydown", (event) => this.pressSlash(event));
+  }
+
+  pressSlash(event) {
+    if (event.key !== "/" || event.target === this.filter || event.ctrlKey || event.metaKey || event.altKey) return;
+    swallow(event);
+    this.filter.focus();
+  }
+
+  pressInFilter(event) {
+    event.stopPropagation();
+    if (event.key !== "Escape") return;
+    this.filter.value = "";
+    this.applyFilter();
+  }
+
+  filterSoon() {
+    clearTimeout(this.filterDue);
+    this.filterDue = setTimeout(() => this.applyFilter(), FILTER_AFTER);
+  }
+
+  // Shows what fits; what was chosen stays so if it does.
+  applyFilter() {
+    const text = this.filter.value.trim();
+    const chosen = toWhole(this.scene, this.chosen);
+    this.scene = text ? filteredScene(this.whole, text, WORDS.timeline) : this.whole;
+    this.chosen = fromWhole(this.scene, chosen) ?? this.scene.longest;
+    this.ui.changed();
   }
 
   handle(side) {
@@ -66,15 +96,15 @@ class TimelineView {
     return h("div", { class: "nbtf-time-handle", role: "slider", tabindex: "0", "aria-label": name, onkeydown: keys, onpointerdown: drag });
   }
 
-  laneStop(lane) {
+  laneStop({ number, name }) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
     const keys = (event) => {
       if (!step[event.key] || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
       swallow(event);
-      this.walk(lane, step[event.key]);
+      this.walk(this.scene.lanes[number], step[event.key]);
     };
-    const focus = () => this.positionIn(lane) < 0 && this.walk(lane, 0);
-    return h("div", { class: "nbtf-time-lane", role: "slider", tabindex: "0", "aria-label": lane.name, "data-lane": lane.number, onkeydown: keys, onfocus: focus });
+    const focus = () => this.positionIn(this.scene.lanes[number]) < 0 && this.walk(this.scene.lanes[number], 0);
+    return h("div", { class: "nbtf-time-lane", role: "slider", tabindex: "0", "aria-label": name, "data-lane": number, onkeydown: keys, onfocus: focus });
   }
 
   draw(width) {
@@ -93,7 +123,9 @@ class TimelineView {
     const said = WORDS.timeline;
     const span = fill(said.shown, { from: durationWords(this.window.from), to: durationWords(this.window.to) });
     const { dense } = this.parts;
-    put(this.span, dense ? listed([span, fill(said.density, { n: dense })]) : span);
+    const { scene, whole } = this;
+    const fits = scene === whole ? [] : [fill(said.fits, { n: scene.ops.start.length, all: whole.ops.start.length })];
+    put(this.span, listed([...fits, span, ...(dense ? [fill(said.density, { n: dense })] : [])]));
   }
 
   placeBrush() {

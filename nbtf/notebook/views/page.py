@@ -18,11 +18,13 @@ from typing import Any
 from nbtf import runtime
 from nbtf._storage import files
 from nbtf.notebook import catalogue, code_lines
+from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.schedule import Schedule, schedule_of
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm
+from nbtf.notebook.views.map_data import map_data
 from nbtf.notebook.views.timeline_data import timeline_data
 
 CodeLine = Callable[[runtime.Site], str]
@@ -65,7 +67,8 @@ def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, m
     schedule = schedule_of(snapshot.events, snapshot.cut)
     if not schedule.lanes:
         raise ValueError("Nothing ran while this was recorded: a page shows ops and copies, so run some first.")
-    return _html(schedule, scene_data(schedule, memory, code_line), code_line)
+    scene = scene_data(schedule, memory, code_line) | {"map": map_data(map_facts(snapshot, runtime.devices()))}
+    return _html(schedule, scene, code_line)
 
 
 def scene_data(schedule: Schedule, memory: Sequence[Scene], code_line: CodeLine) -> Scene:

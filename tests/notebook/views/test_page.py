@@ -394,6 +394,70 @@ def test_views_have_tabs_that_keys_reach(
     assert not shown.locator(".nbtf-time").is_visible()
 
 
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("addv2", lambda work: work.op == "AddV2"),
+        ("gpu:1 sum", lambda work: (work.device, work.op) == ("GPU:1", "Sum")),
+        ("test_timeline.py", lambda work: work.site is not None and "test_timeline" in work.site[0]),
+        ("none of them", lambda work: False),
+    ],
+    ids=["op", "device and op", "line", "nothing"],
+)
+def test_slash_filters_the_timeline(
+    text: str,
+    fits: Callable[[Work], bool],
+    records: dict[str, tf.runtime.Recording],
+    opened: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    records["lines"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+    works = scheduled(records["lines"]).ops
+    span = shown.locator(".nbtf-time-span")
+    before = span.inner_text()
+
+    shown.get_by_role("slider", name="GPU:0").focus()
+    shown.keyboard.press("/")
+    shown.keyboard.type(text)
+    expected = f"{sum(map(fits, works))} of {len(works)} ops fit"
+    span.filter(has_text=expected).wait_for()
+    shown.get_by_role("button", name="Table").click()
+    drawn(shown)
+
+    assert sum(fits(work) and not work.folded for work in works) == shown.locator("tbody tr").count()
+    shown.get_by_role("button", name="Table").click()
+    shown.get_by_role("searchbox").press("Escape")
+    drawn(shown)
+    assert before == span.inner_text()
+
+
+@pytest.mark.parametrize("width", [320, 700, 1400])
+def test_keys_reach_each_device_and_flow_of_the_map(
+    width: int, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html", viewport={"width": width, "height": 700})
+    shown.get_by_role("tab", name="Device map").click()
+    panel = shown.get_by_role("tabpanel")
+    stops = panel.locator(".nbtf-places > button")
+    detail = panel.locator(".nbtf-plane-detail")
+
+    stops.first.focus()
+    for number, stop in enumerate(stops.all()):
+        shown.keyboard.press("Enter")
+        drawn(shown)
+        assert detail.inner_text().startswith(stop.get_attribute("aria-label"))
+        assert [str(other == number).lower() for other in range(stops.count())] == [
+            each.get_attribute("aria-pressed") for each in stops.all()
+        ]
+        shown.keyboard.press("ArrowRight")
+
+    names = {stop.get_attribute("aria-label").partition(": ")[0] for stop in stops.all()}
+    assert {"CPU:0", *(f"GPU:{number}" for number in CARDS["step"])} <= names
+    assert width == shown.evaluate("document.documentElement.scrollWidth")
+
+
 @pytest.mark.parametrize("tab", ["Memory", "Stacked by holder", "Treemap"])
 def test_views_say_why_they_show_nothing(
     tab: str, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path

@@ -1,0 +1,94 @@
+// How does a reader go through the device map of a page? Each device and each flow of copies can be chosen, and says what it is.
+
+import { attr, h, keyed, put, rove } from "./dom.js";
+import { mapPicture, mapTitle } from "./map_picture.js";
+import { mainOp, reasonWords } from "./map_rooms.js";
+import { drawPicture, drawing } from "./picture.js";
+import { table } from "./table.js";
+import { sizeWords } from "./time_scale.js";
+import { WORDS, grouped } from "./words.js";
+
+export const mapView = {
+  name: "map",
+  title: () => WORDS.deviceMap.title,
+  create: (root, facts, ui) => new MapView(root, facts, ui),
+};
+
+class MapView {
+  constructor(root, facts, ui) {
+    this.facts = facts;
+    this.devices = [...facts.hosts, ...facts.cards];
+    this.ui = ui;
+    this.svg = drawing();
+    this.chosen = "";
+    this.stops = h("div", { class: "nbtf-places", role: "group", "aria-label": mapTitle(facts) }, this.svg);
+    this.reachable = rove(this.stops, "button");
+    this.detail = h("p", { class: "nbtf-plane-detail", role: "status" });
+    this.tabular = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.toggleTable() }, WORDS.timeline.table);
+    this.tables = h("div", { class: "nbtf-tables", hidden: "" });
+    this.picture = h("div", null, this.stops, this.detail);
+    root.append(h("div", { class: "nbtf-tools" }, this.tabular), this.picture, this.tables);
+  }
+
+  draw(width) {
+    if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
+    const picture = mapPicture(this.facts, width);
+    drawPicture(this.svg, picture);
+    this.stops.style.zoom = Math.min(1, width / picture.width);
+    keyed(this.stops, this.stopsOf(picture), ({ title }) => title, (stop) => this.stop(stop), (button, { title, box }) => this.place(button, title, box));
+    this.reachable();
+    put(this.detail, this.chosen);
+  }
+
+  stop({ title }) {
+    const choose = () => {
+      this.chosen = title;
+      this.ui.changed();
+    };
+    return h("button", { type: "button", "aria-label": title, title, onclick: choose });
+  }
+
+  place(button, title, [left, top, width, height]) {
+    attr(button, "aria-pressed", String(title === this.chosen));
+    for (const [name, px] of Object.entries({ left, top, width, height })) button.style[name] = `${px}px`;
+  }
+
+  // What can be chosen, with the box around it: the flows, and above them the devices.
+  stopsOf({ marks, rooms }) {
+    const flows = marks.filter(({ mark, title, data }) => mark === "group" && title && !data?.device);
+    const devices = this.devices.filter(({ name }) => rooms.has(name));
+    return [
+      ...flows.map(({ title, marks: [arrow] }) => ({ title, box: boxAround(arrow.points) })),
+      ...devices.map((device) => ({ title: deviceSentence(device), box: rooms.get(device.name) })),
+    ];
+  }
+
+  toggleTable() {
+    const shown = this.tables.hidden;
+    this.tables.hidden = !shown;
+    this.picture.hidden = shown;
+    attr(this.tabular, "aria-pressed", String(shown));
+    this.ui.changed();
+  }
+
+  rows() {
+    const said = WORDS.timeline;
+    const ops = this.devices.flatMap((device) => device.ops.map((op) => [device.name, op.op, grouped(op.times), reasonWords(op)]));
+    const copies = this.facts.flows.map(({ source, target, copies: times, nbytes }) => [`${source} → ${target}`, said.copy, grouped(times), sizeWords(nbytes)]);
+    return { caption: WORDS.deviceMap.title, columns: [said.device, said.op, { label: "×", number: true }, said.reason], rows: [...ops, ...copies], notes: [] };
+  }
+}
+
+// A device in words: what it did most first, and why there.
+function deviceSentence(device) {
+  const first = mainOp(device);
+  if (!first) return `${device.name}: ${WORDS.deviceMap.nothing}`;
+  const others = device.ops.filter((op) => op !== first);
+  return `${device.name}: ${[first, ...others].map((op) => `${op.op} × ${grouped(op.times)} (${reasonWords(op)})`).join(" · ")}`;
+}
+
+function boxAround(points) {
+  const [across, down] = [points.map(([x]) => x), points.map(([, y]) => y)];
+  const [left, top] = [Math.min(...across), Math.min(...down)];
+  return [left, top, Math.max(...across) - left, Math.max(...down) - top];
+}

@@ -59,6 +59,8 @@ from nbtf._runtime.recorder import Recorder as Recorder
 from nbtf._runtime.recorder import Scene as Scene
 from nbtf._runtime.recorder import Snapshot as Snapshot
 from nbtf._runtime.replay import MemoryReplay as MemoryReplay
+from nbtf._runtime.work import Fact as Fact
+from nbtf._runtime.work import Work as Work
 
 if TYPE_CHECKING:
     from nbtf._devices.bfc.report import RegionView
@@ -80,6 +82,7 @@ __all__ = [
     "Event",
     "ExpectationError",
     "Explanation",
+    "Fact",
     "Fit",
     "Freed",
     "Holding",
@@ -98,6 +101,7 @@ __all__ = [
     "Scene",
     "Site",
     "Snapshot",
+    "Work",
     "cell_device",
     "compiling",
     "copies_of_tensors",
@@ -382,6 +386,7 @@ class Recording:
 
         self._before = accounts()
         self._maps = started_maps()
+        self._last = recorder.snapshot(0)
         self._after: dict[str, Account] | None = None
         self.watch: FrameworkWatch = FrameworkWatch()
 
@@ -484,8 +489,10 @@ class Recording:
             raise ValueError(
                 f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more."
             )
+        if snapshot.heard != self._last.heard:
+            self._last = snapshot  # it keeps what is read of it
         bytes_limit = None if limit is None else size_in_bytes(limit)
-        return fit_of_device(snapshot.events, self._maps, without_cuda(device), bytes_limit, without)
+        return fit_of_device(self._last, self._maps, without_cuda(device), bytes_limit, without)
 
     def regions_before(self, device: str = "GPU:0") -> tuple[RegionView, ...]:
         """Returns what `memory_map` told of a simulated GPU when the recording began; nothing if it was not in use.

@@ -16,7 +16,7 @@ from nbtf._devices.sites import NO_PLACE
 from nbtf._runtime import columns
 from nbtf._runtime.clock import WAIT, Clock
 from nbtf._runtime.columns import Column
-from nbtf._runtime.density import COPIES, Work
+from nbtf._runtime.density import COPIES, Intervals
 from nbtf._runtime.events import Event
 from nbtf._runtime.notes import FIRST, MORE, NOTE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, next_number
 
@@ -180,14 +180,18 @@ class Batch:
         self.starts(after)
         return after
 
-    def work(self, until: int | None = None) -> tuple[Work, Work]:
+    def timed_notes(self) -> Iterator[tuple[Note, float | None]]:
+        """Yields the notes, by number, with their starts on the modelled clock."""
+        return zip(self.notes(), self._own_starts(), strict=True)
+
+    def work(self, until: int | None = None) -> tuple[Intervals, Intervals]:
         """Returns what kept devices busy by the modelled clock, and by the measured one.
 
         Args:
           until: the number of the first note that is left out.
         """
-        modelled: Work = {}
-        measured: Work = {}
+        modelled: Intervals = {}
+        measured: Intervals = {}
         subjects, numbers, times = self._column(SUBJECT), self._column(NUMBER), self._column(TIME)
         rows = zip(subjects, times, self._notes[WHERE][:], self._notes[SECONDS][:], self._own_starts(), strict=True)
         end = len(numbers) if until is None else bisect_left(numbers, until)
@@ -223,8 +227,8 @@ class Batch:
         events.sort(key=_SEQ)
         return events
 
-    def memory_events(self, most: int | None = None) -> Iterable[Event]:
-        """Yields what entries tell, all or the last of them; they have the times of the notes that follow."""
+    def memory_events(self, most: int | None = None, device: str | None = None) -> Iterable[Event]:
+        """Yields what entries tell, all or the last of them, of a device or all; with the time of the note behind."""
         numbers: Any = self._entries[NUMBER][:]
         if not numbers:
             return
@@ -232,7 +236,8 @@ class Batch:
         times = sorted([*zip(self._notes[NUMBER][:], self._notes[TIME][:], strict=True), *self.ends])
         known = [number for number, _ in times]
         for entry in zip(*[column[begin:] for column in self._entries], strict=True):
-            yield entry[SUBJECT].event(entry, times[bisect_left(known, entry[NUMBER])][1])
+            if device is None or entry[SUBJECT].holder == device:
+                yield entry[SUBJECT].event(entry, times[bisect_left(known, entry[NUMBER])][1])
 
 
 def _joined(rows: Sequence[Columns]) -> list[list[Any]]:

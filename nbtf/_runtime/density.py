@@ -22,7 +22,7 @@ Lane: TypeAlias = "tuple[str, str]"
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
-Work: TypeAlias = "dict[Lane, list[float]]"
+Intervals: TypeAlias = "dict[Lane, list[float]]"
 """Starts and seconds, in turn."""
 
 
@@ -76,7 +76,7 @@ class Density:
         known = self.origin + self.width * np.arange(len(until))
         return np.diff(np.interp(moments, known, until)).tolist()
 
-    def with_work(self, work: Work) -> Density:
+    def with_work(self, work: Intervals) -> Density:
         """Returns bins in which more was added."""
         if not work:
             return self
@@ -146,6 +146,6 @@ class Densities(NamedTuple):
     modelled: Density = Density()
     measured: Density = Density()
 
-    def with_work(self, modelled: Work, measured: Work) -> Densities:
+    def with_work(self, modelled: Intervals, measured: Intervals) -> Densities:
         """Returns them with more."""
         return Densities(self.modelled.with_work(modelled), self.measured.with_work(measured))

@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex, cast, overload
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.density import Densities
 from nbtf._runtime.events import Event
+from nbtf._runtime.work import Work, work_of
 
 _SEQ = attrgetter("seq")
 
@@ -38,7 +39,7 @@ class _Segment:
 class Recorded:
     """All that is kept of a recording: batches, and how busy devices were with what is not kept."""
 
-    __slots__ = ("_capacity", "_densities", "_dropped", "batches")
+    __slots__ = ("_capacity", "_densities", "_dropped", "_memory", "_work", "batches")
 
     def __init__(self, batches: Sequence[Batch], capacity: int, dropped: Densities) -> None:
         """Takes what is kept.
@@ -50,6 +51,8 @@ class Recorded:
         """
         self.batches, self._capacity, self._dropped = batches, capacity, dropped
         self._densities: Densities | None = None
+        self._work: Work | None = None
+        self._memory: dict[str, list[Event]] = {}
 
     def last_events(self, most: int) -> Events:
         """Returns the last events."""
@@ -69,14 +72,35 @@ class Recorded:
     def densities(self) -> Densities:
         """How busy devices were before the first event that is kept."""
         if self._densities is None:
-            cut = sum([batch.events for batch in self.batches]) > self._capacity
-            first = next(iter(self.last_events(self._capacity)), None) if cut else None
-            densities = self._dropped
+            densities, first = self._dropped, self._first
             for batch in self.batches:
-                if cut and (first is None or batch.low < first.seq):
-                    densities = densities.with_work(*batch.work(None if first is None else first.seq))
+                if batch.low < first:
+                    densities = densities.with_work(*batch.work(first))
             self._densities = densities
         return self._densities
+
+    @property
+    def _first(self) -> int:
+        """The number of the first event that is kept."""
+        if sum([batch.events for batch in self.batches]) <= self._capacity:
+            return 0
+        first = next(iter(self.last_events(self._capacity)), None)
+        return self.batches[-1].high + 1 if first is None else first.seq
+
+    @property
+    def work(self) -> Work:
+        """What ran, in columns, without making the events."""
+        if self._work is None:
+            self._work = work_of(self.batches, self._first)
+        return self._work
+
+    def memory_of(self, device: str) -> Sequence[Event]:
+        """Returns what happened to the memory of a simulated GPU, by its full name."""
+        if device not in self._memory:
+            events = [event for batch in self.batches for event in batch.memory_events(device=device)]
+            first = self._first
+            self._memory[device] = sorted([event for event in events if event.seq >= first], key=_SEQ)
+        return self._memory[device]
 
 
 class Events(Sequence[Event]):

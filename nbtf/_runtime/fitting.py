@@ -14,6 +14,7 @@ from nbtf._devices.bfc.report import RegionView
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.notes import next_number
+from nbtf._runtime.totals import Snapshot
 
 
 class Fit(NamedTuple):
@@ -42,7 +43,7 @@ def started_maps() -> Maps:
 
 
 def fit_of_device(
-    events: Sequence[Event],
+    snapshot: Snapshot,
     maps: Maps,
     device: str,
     limit: int | None,
@@ -59,7 +60,7 @@ def fit_of_device(
         raise ValueError(f"No matching devices found for '{device}': only simulated GPUs say how they take memory")
     gpu = gpus[0]
     number, regions = maps.get(gpu.name, (0, ()))
-    own = [event for event in events if event.seq > number and getattr(event, "device", "") == gpu.name]
+    own = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]
     first = next((event.seq for event in own if isinstance(event, Refused)), 0)
     has_moments, moments = isinstance(without, Mapping), cast("Any", without)
     early = {piece.seq: int(moments[piece]) if has_moments else first for piece in without}

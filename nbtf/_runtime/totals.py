@@ -13,6 +13,7 @@ from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced,
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
 from nbtf._runtime.subjects import Subject
+from nbtf._runtime.work import Work, work_of
 
 SMALL_COPY = 4096
 """Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""
@@ -65,6 +66,19 @@ class Snapshot(NamedTuple):
     def density(self) -> Densities:
         """How busy devices were with what is no longer kept, in bins of seconds."""
         return self.events.recording.densities if isinstance(self.events, Events) else Densities()
+
+    @property
+    def work(self) -> Work:
+        """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time."""
+        return self.events.recording.work if isinstance(self.events, Events) else work_of((), 0)
+
+    def memory_of(self, device: str) -> Sequence[Event]:
+        """Returns what happened to the memory of a simulated GPU and is kept; nothing else of `events` is made.
+
+        Args:
+          device: a full name.
+        """
+        return self.events.recording.memory_of(device) if isinstance(self.events, Events) else ()
 
     def since(self, beginning: Snapshot) -> Snapshot:
         """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all."""

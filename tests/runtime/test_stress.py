@@ -56,7 +56,7 @@ def test_million_recorded_ops_take_no_memory_and_are_all_counted() -> None:
     taken = recorder.snapshot(last=1)
     assert {("Neg", f"{LOCAL}CPU:0", Reason("no GPU")): 2 * half} == taken.ops
     assert (2 * half, 4 * half, 100_000) == (taken.executed, taken.heard, len(recorder.snapshot().events))
-    assert more_blocks - blocks < 1000
+    assert more_blocks - blocks < half / 10  # what waits to be counted
     assert more_resident - resident < 4 * MIB  # 8 bytes an op
 
 

@@ -1,0 +1,185 @@
+"""Are events that are made late those that a tuple would have?"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import threading
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbtf as tf
+from nbtf._runtime import recorder as recorder_module
+from nbtf._runtime.batches import Batch
+from nbtf._runtime.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Refused
+from nbtf.runtime import Recorder
+from tests.machines import LOCAL, machine
+
+
+def run_at_random(dice: random.Random, ops: int) -> None:
+    """Runs ops with constants, copies, several results and errors on two GPUs and the CPU."""
+    held: list[Any] = [tf.ones([3])]
+    for _ in range(ops):
+        with tf.device(dice.choice(["CPU:0", "GPU:0", "GPU:1"])):
+            x = dice.choice(held)
+            action = dice.randrange(5)
+            if action == 0:
+                held += tf.split(tf.concat([x, x], 0), 2)
+            elif action == 1:
+                tf.reduce_sum(tf.ones([dice.randrange(1, 3000)])).numpy()
+            elif action == 2:
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    tf.add(x, [1.0, 2.0])
+            else:
+                held.append(tf.negative(x) * float(dice.randrange(4)))
+        del held[:-4]
+
+
+@pytest.fixture(params=[40, 500, 10**6], ids=["fewest", "few", "all"])
+def recorder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """A recorder that has heard a program, and keeps some of its events, packed in part."""
+    monkeypatch.setattr(recorder_module, "_BATCH", 50)
+    dice = random.Random(request.param)
+    with machine(2):
+        recorder = Recorder(request.param)
+        tf.runtime.start_recorder(recorder)
+        for _ in range(20):
+            run_at_random(dice, dice.randrange(10))
+            recorder.snapshot(dice.randrange(3))
+    return recorder
+
+
+def test_they_are_what_a_tuple_of_them_is(recorder: Recorder) -> None:
+    events = recorder.snapshot().events
+    whole = tuple(events)
+    numbers = [event.seq for event in whole]
+
+    assert sorted(set(numbers)) == numbers
+    assert (len(whole), repr(whole), hash(whole)) == (len(events), repr(events), hash(events))
+    assert [*reversed(whole)] == [*reversed(events)]
+    assert [*whole] == [events[at] for at in range(len(whole))]
+    assert [*whole] == [events[at - len(whole)] for at in range(len(whole))]
+    assert events == whole
+    assert whole == events
+    assert whole + whole == events + whole
+    assert events != whole[1:]
+    assert whole[0] in events
+    assert events.index(whole[5]) == 5
+    assert whole == pickle.loads(pickle.dumps(events)) == copy.copy(events)
+    for wrong in (len(whole), -len(whole) - 1):
+        with pytest.raises(IndexError):
+            events[wrong]
+
+
+def test_slices_of_slices_are_those_of_a_tuple(recorder: Recorder) -> None:
+    dice = random.Random(3)
+    for _ in range(40):
+        late, whole = recorder.snapshot().events, tuple(recorder.snapshot().events)
+        for _ in range(3):
+            begin, end = (dice.choice([None, dice.randrange(-len(whole) - 2, len(whole) + 3)]) for _ in range(2))
+            step = dice.choice([None, 1, 1, 1, 2, -1])
+            late, whole = late[begin:end:step], whole[begin:end:step]
+            assert whole == late
+            assert [*reversed(whole)] == [*reversed(late)]
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 100])
+def test_the_last_are_the_last_of_all(recorder: Recorder, most: int) -> None:
+    whole = tuple(recorder.snapshot().events)
+
+    assert whole[max(0, len(whole) - most) :] == recorder.snapshot(most).events
+
+
+def test_a_look_at_few_makes_few(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make = Batch.event_list
+
+    def counted(batch: Batch, most: int | None = None) -> list[Event]:
+        made.append(1)
+        return make(batch, most)
+
+    monkeypatch.setattr(Batch, "event_list", counted)
+    events = recorder.snapshot().events
+
+    assert (len(events), events[1:-1][0:0], []) == (len(events), (), made)
+    assert events[-1]
+    assert events[-2]
+    assert len(made) < 4
+
+
+def test_events_of_ops_in_other_threads_stand_among_them() -> None:
+    turn, done = threading.Event(), threading.Event()
+
+    def wait() -> np.ndarray[Any, Any]:
+        turn.set()
+        done.wait(60)
+        return np.ones(2, np.float32)
+
+    recorder = Recorder()
+    stop = tf.runtime.start_recorder(recorder)
+    slow = threading.Thread(target=lambda: tf.numpy_function(wait, [], tf.float32))
+    slow.start()
+    turn.wait(60)
+    for _ in range(5):
+        tf.negative([1.0])
+        recorder.snapshot(0)  # a batch of its own
+    done.set()
+    slow.join()
+    stop()
+
+    numbers = [event.seq for event in recorder.snapshot().events]
+    assert sorted(set(numbers)) == numbers
+    assert numbers[-3:] == [event.seq for event in recorder.snapshot(3).events]
+
+
+# Columns
+
+
+def ran(events: Sequence[Event]) -> list[tuple[Any, ...]]:
+    """What columns say, read from events."""
+    reasons: dict[tuple[Any, ...], Any] = {}
+    rows: list[tuple[Any, ...]] = []
+    for event in events:
+        if isinstance(event, OpPlaced):
+            reasons[event.op, event.device, event.site] = event.reason
+        elif isinstance(event, OpExecuted):
+            what = event.op, event.device, event.outputs, event.timing, event.site, event.phase
+            reason = reasons.get((event.op, event.device, event.site))
+            rows.append((event.seq, event.start, event.seconds, event.time, what, reason))
+        elif isinstance(event, Copied):
+            what = event.source, event.target, event.nbytes, event.kind, event.site
+            rows.append((event.seq, event.start, event.seconds, event.time, what, None))
+    return rows
+
+
+def test_columns_say_what_events_say(recorder: Recorder) -> None:
+    taken = recorder.snapshot()
+    work, rows = taken.work, []
+    for seq, start, seconds, now, number in zip(work.seq, work.start, work.seconds, work.time, work.fact, strict=True):
+        event, reason = work.facts[number]
+        ((_, _, _, _, what, _),) = ran([event])
+        rows.append((seq, None if isnan(start) else start, seconds, now, what, reason))
+
+    expected = ran(taken.events)
+    assert expected[1:] == rows[1:]  # the placement of the first may be forgotten
+    assert len(work.facts) <= len(rows) == len(expected)
+    assert work is taken.work
+
+
+def test_events_of_memory_are_those_among_all(recorder: Recorder) -> None:
+    taken = recorder.snapshot()
+    for device in (LOCAL + "GPU:0", LOCAL + "GPU:1"):
+        among = [e for e in taken.events if isinstance(e, Allocated | Freed | Refused) and e.device == device]
+        assert among == taken.memory_of(device)
+    assert recorder.snapshot().memory_of(LOCAL + "CPU:0") == []
+
+
+def test_a_snapshot_of_a_tuple_has_no_columns() -> None:
+    taken = Recorder().snapshot()._replace(events=())
+
+    assert ((), ()) == (taken.work.facts, taken.memory_of(LOCAL + "GPU:0"))

@@ -8,7 +8,7 @@ import random
 import threading
 from collections.abc import Sequence
 from math import isnan
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_they_are_what_a_tuple_of_them_is(recorder: Recorder) -> None:
     assert [*whole] == [events[at - len(whole)] for at in range(len(whole))]
     assert events == whole
     assert whole == events
-    assert whole + whole == events + whole
+    assert whole + whole == cast("Any", events) + whole
     assert events != whole[1:]
     assert whole[0] in events
     assert events.index(whole[5]) == 5

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.graph import SymbolicGraph, convert_inputs
 from nbtf._graph.lengths import LengthsShape
-from nbtf._graph.operation import flat
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace, lengths_of
 from nbtf._ops.indexed_slices import IndexedSlices
@@ -56,8 +55,7 @@ class GradientTrace(Trace):
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Notes a call down, and makes its node."""
-        if not all([value.__class__ is GraphTensor for value in flat(inputs)]):
-            inputs = op.convert(inputs)
+        inputs = convert_inputs(op, inputs)
         attrs = {key: self._as_tensors(value) for key, value in attrs.items()}
         result = super().add(op, inputs, attrs, name)
         self.calls.append(Called(op, inputs, attrs, name, result if op.many else [result]))

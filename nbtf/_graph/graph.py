@@ -108,7 +108,7 @@ class SymbolicGraph:
         if owner is not self:
             with owner.as_default():
                 return owner.add(op, inputs, attrs, name)
-        arguments = [self._own(value) for value in _converted(op, inputs)]
+        arguments = [self._own(value) for value in convert_inputs(op, inputs)]
         self._check_open()
         whole = self.scoped_name(name or op.form.node_name or op.type)
         check_node_name(whole)
@@ -448,7 +448,7 @@ class SymbolicGraph:
         return str(shape)
 
 
-def _converted(op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
+def convert_inputs(op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
     """Returns the inputs as tensors; where all are tensors of a graph already, their dtypes are looked at later."""
     if all([value.__class__ is GraphTensor for value in flat(inputs)]):
         return [list(value) if value.__class__ is tuple else value for value in inputs]

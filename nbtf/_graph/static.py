@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from nbtf._graph.operation import CONST, Operation
+from nbtf._graph.operation import CONST
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.attributes import KnownInput
 
 Lengths = Sequence[int | None]
 
@@ -20,75 +21,12 @@ def constant_value(value: Any) -> Any:
       value: a tensor of a graph, a list with such tensors in it, or a Python value, which is its own value.
     """
     if isinstance(value, GraphTensor):
-        return _of_tensor(value)
+        known = _known_part(value)
+        return None if isinstance(known, list) else known
     if isinstance(value, list | tuple):
-        found = [constant_value(one) for one in cast("Sequence[Any]", value)]
-        return None if any([one is None for one in found]) else found
+        values = [constant_value(item) for item in cast("Sequence[Any]", value)]
+        return None if any([item is None for item in values]) else values
     return value
-
-
-def _of_tensor(tensor: GraphTensor) -> Any:
-    if tensor._node is None:  # a constant that waits for its name
-        return tensor._value
-    node = tensor._node
-    if node.record is CONST:
-        return node.attrs["value"]
-    rule = _RULES.get(node.type)
-    return None if rule is None else rule(node)
-
-
-def _shape(node: Operation) -> Any:
-    shape = node.inputs[0]._shape
-    return np.array(shape.as_list(), node.outputs[0]._dtype.np_dtype) if shape.is_fully_defined() else None
-
-
-def _size(node: Operation) -> Any:
-    count = node.inputs[0]._shape.num_elements()
-    return None if count is None else np.array(count, node.outputs[0]._dtype.np_dtype)
-
-
-def _rank(node: Operation) -> Any:
-    rank = node.inputs[0]._shape.rank
-    return None if rank is None else np.array(rank, np.int32)
-
-
-def _computed(node: Operation) -> Any:
-    """Runs the kernel where all inputs and attributes are known."""
-    if set(node.late_attrs) - set(node.attrs_known):
-        return None
-    arguments = [constant_value(one) for one in node.arguments]
-    if any(one is None for one in arguments):
-        return None
-    return node.record.kernel(np, *arguments, **node.attrs)
-
-
-def _one_of_a_shape(node: Operation) -> Any:
-    """Returns an element of a shape that is known in part: `tf.shape(x)[1]`."""
-    whole: Any = _computed(node)
-    if whole is not None:
-        return whole
-    lengths: Lengths | None = known_lengths(node.arguments[0])
-    masks = node.attrs["masks"]
-    if lengths is None or masks.shrink_axis != 1 or set(node.late_attrs) - set(node.attrs_known):
-        return None
-    place: int = node.attrs["begin"][0]
-    found: int | None = lengths[place] if -len(lengths) <= place < len(lengths) else None
-    return None if found is None else np.array(found, node.outputs[0]._dtype.np_dtype)
-
-
-_RULES: dict[str, Callable[[Operation], Any]] = {
-    "Shape": _shape,
-    "Size": _size,
-    "Rank": _rank,
-    "Pack": _computed,
-    "ConcatV2": _computed,
-    "Cast": _computed,
-    "Identity": _computed,
-    "Prod": _computed,
-    "Range": _computed,
-    "StridedSlice": _one_of_a_shape,
-}
-"""Ops whose results are known where their inputs are. Source: constant_value in tensor_util.py of TensorFlow 2.21."""
 
 
 def known_lengths(value: Any) -> Lengths | None:
@@ -96,51 +34,39 @@ def known_lengths(value: Any) -> Lengths | None:
 
     None for all of it where not even the number of axes is known. A length of -1 counts as not known.
     """
-    whole = constant_value(value)
-    if whole is not None:
-        flat = np.asarray(whole).reshape(-1).tolist()
-        return [None if one < 0 else int(one) for one in flat]
-    if isinstance(value, GraphTensor):
-        return _lengths_in(value)
-    return [_length(one) for one in value]
+    if isinstance(value, list | tuple):
+        items = cast("Sequence[Any]", value)
+        return [None if (n := constant_value(item)) is None or int(n) < 0 else int(n) for item in items]
+    known: Any = _known_part(value) if isinstance(value, GraphTensor) else value
+    if known is None:
+        dims: Any = value._shape._dims
+        return None if dims is None or len(dims) != 1 or dims[0] is None else [None] * dims[0]
+    lengths = cast("list[Any]", known) if isinstance(known, list) else np.asarray(known).reshape(-1).tolist()
+    return [None if n is None or n < 0 else int(n) for n in lengths]
 
 
-def _length(value: Any) -> int | None:
-    found = constant_value(value)
-    return None if found is None or int(found) < 0 else int(found)
-
-
-def _lengths_in(tensor: GraphTensor) -> Lengths | None:
-    node = tensor.op
-    if node.type == "Shape":
-        return node.inputs[0]._shape.dims
-    if node.type == "Pack":
-        return [_length(one) for one in node.arguments[0]]
-    if node.type == "ConcatV2":
-        return _joined(node.arguments[0])
-    if node.type in ("Cast", "Identity"):
-        return known_lengths(node.arguments[0])
-    if node.type == "StridedSlice" and not set(node.late_attrs) - set(node.attrs_known):
-        return _cut(node)
-    lengths = tensor._shape.dims
-    return None if lengths is None or len(lengths) != 1 or lengths[0] is None else [None] * lengths[0]
-
-
-def _joined(parts: Sequence[Any]) -> Lengths | None:
-    found: list[int | None] = []
-    for part in parts:
-        lengths = known_lengths(part)
-        if lengths is None:
-            return None
-        found += lengths
-    return found
-
-
-def _cut(node: Operation) -> Lengths | None:
-    """Returns the part of a shape that `tf.shape(x)[1:]` is."""
-    lengths: Lengths | None = known_lengths(node.arguments[0])
-    masks = node.attrs["masks"]
-    if lengths is None or masks.shrink_axis or masks.new_axis or masks.ellipsis or len(node.attrs["begin"]) != 1:
+def _known_part(tensor: GraphTensor) -> Any:
+    """Returns a value as an array, a list with None for each element that only a run tells, or None."""
+    node = tensor._node
+    if node is None:  # a constant that waits for its name
+        return tensor._value
+    if node.record is CONST:
+        return node.attrs["value"]
+    static = node.record.form.static if hasattr(node.record, "form") else False
+    if not static or set(node.late_attrs) - node.attrs_known:
         return None
-    start, stop, step = node.attrs["begin"][0], node.attrs["end"][0], node.attrs["strides"][0]
-    return lengths[None if masks.begin else start : None if masks.end else stop : step]
+    inputs: list[Any] = [
+        [_input(item) for item in value] if value.__class__ is list else _input(value) for value in node.arguments
+    ]
+    every = [known for value in inputs for known in (value if value.__class__ is list else [value])]
+    if all([isinstance(known.value, np.ndarray | np.generic) for known in every]):
+        values = [[item.value for item in known] if known.__class__ is list else known.value for known in inputs]
+        return node.record.kernel(np, *values, **node.attrs)
+    known = None if static is True else static(*inputs, **node.attrs)
+    if known is None or (isinstance(known, list) and None in known):
+        return cast("Any", known)
+    return np.asarray(known, node.outputs[0]._dtype.np_dtype)
+
+
+def _input(tensor: GraphTensor) -> KnownInput:
+    return KnownInput(tensor._shape._dims, _known_part(tensor))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.graph import SymbolicGraph, convert_inputs
 from nbtf._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
 from nbtf._graph.operation import PLACEHOLDER, Operation, flat
 from nbtf._graph.tensor import GraphTensor
@@ -37,8 +37,7 @@ class Trace(SymbolicGraph):
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Notes an op down; unknown lengths among its attributes become tensors."""
-        if not all([value.__class__ is GraphTensor for value in flat(inputs)]):
-            inputs = op.convert(inputs)
+        inputs = convert_inputs(op, inputs)
         result = super().add(op, inputs, {key: self._as_tensors(value) for key, value in attrs.items()}, name)
         if is_elementwise(op):
             operands = [self._own(value) for value in flat(inputs)]

@@ -11,10 +11,11 @@ from nbtf._graph.operation import PLACEHOLDER
 from nbtf._graph.shapes import spec_of
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace
+from nbtf._graph.trial import inside
 from nbtf._ops.op import Op
 from nbtf._ops.resource import VarHandleOp
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Scope
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -86,9 +87,6 @@ def traced(call: Callable[[Callable[..., GraphTensor]], Any], scope: Scope | Non
 @contextmanager
 def tracing(scope: Scope | None = None) -> Generator[FunctionTrace]:
     """Has the ops of a block noted down instead of run, in the scope that is open or in another one."""
-    outer, trace = SCOPE(), FunctionTrace()
-    try:
-        set_scope((scope or outer or EMPTY).with_(graph=trace, tapes=()))
+    trace = FunctionTrace()
+    with inside((scope or SCOPE() or EMPTY).with_(graph=trace, tapes=())):
         yield trace
-    finally:
-        set_scope(outer)

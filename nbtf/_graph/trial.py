@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -78,16 +78,12 @@ class Trial:
 
     def _run(self, op: Op, tensors: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Sends an op down the road; one that would take much memory gives only shapes and dtypes."""
-        outer = SCOPE()
-        try:
-            set_scope(_SilentScope())
+        with inside(_SilentScope()):
             specs: Any = None if op.resource else op.specs(tensors, attrs)
             if specs is None or _nbytes(tensors, specs) <= _MOST_BYTES:
                 return execute(op, tensors, attrs, name)
             outputs = [host_tensor(uniform_array(dtype, shape), dtype) for shape, dtype in specs]
             return outputs if op.many else outputs[0]
-        finally:
-            set_scope(outer)
 
     def _updated(self, op: Op, variable: Any, value: Tensor) -> Any:
         """Remembers a value; returns the variable, which so stays as it is, or the first value of a new one."""
@@ -117,9 +113,16 @@ def _nbytes(tensors: Sequence[Any], specs: Sequence[Any]) -> int:
 @contextmanager
 def trying(scope: Scope | None = None) -> Generator[None]:
     """Has the ops of a block run as a trial, in the scope that is open or in another one."""
+    with inside((scope or SCOPE() or EMPTY).with_(graph=Trial())):
+        yield
+
+
+@contextmanager
+def inside(scope: Scope) -> Generator[None]:
+    """Has the ops of a block run in a scope."""
     outer = SCOPE()
     try:
-        set_scope((scope or outer or EMPTY).with_(graph=Trial()))
+        set_scope(scope)
         yield
     finally:
         set_scope(outer)
@@ -134,12 +137,6 @@ def is_silent() -> bool:
 @contextmanager
 def in_earnest() -> Generator[None]:
     """Has the ops of a block run as they should, also inside a trial: weights are made there."""
-    outer = SCOPE()
-    if outer is None or not is_silent():
+    scope = SCOPE()
+    with nullcontext() if scope is None or not is_silent() else inside(scope.with_(graph=None)):
         yield
-        return
-    try:
-        set_scope(outer.with_(graph=None))
-        yield
-    finally:
-        set_scope(outer)

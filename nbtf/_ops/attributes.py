@@ -25,6 +25,18 @@ class HostInput(NamedTuple):
     """Whether it has the dtype of the result."""
 
 
+class KnownInput(NamedTuple):
+    """What a graph knows of an input: lengths, and an array or a list with None for elements that only a run tells."""
+
+    shape: Any
+    value: Any
+
+
+def passed_on(first: KnownInput, **attrs: Any) -> Any:
+    """The rule for values of ops that hand lengths on."""
+    return first.value
+
+
 class NodeForm(NamedTuple):
     """How an op looks as a node of a graph, where that does not follow from its rule."""
 
@@ -34,6 +46,8 @@ class NodeForm(NamedTuple):
     """TensorFlow's name for the dtype of shapes, axes and the like."""
     fields: Mapping[str, Any] = {}
     """TensorFlow's names of attributes; and values of those that nobody gives."""
+    static: Any = False
+    """Whether the value is known where those of the inputs are; a rule also tells a part of it."""
     node_name: str | None = None
     """What a node is called that nobody named; its type by default."""
 

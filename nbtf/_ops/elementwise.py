@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbtf._devices.base import Buffer, Spec
+from nbtf._ops.attributes import passed_on
 from nbtf._ops.broadcasting import unbroadcast
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
 from nbtf._ops.specs import bracketed, broadcast, may_be_equal, merged_shape
@@ -237,7 +238,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [negative(grad)]
 
 
-@op("T -> dtype", T=ALL, plain={"dtype": as_dtype}, fields={"T": "SrcT", "dtype": "DstT", "Truncate": False})
+@op(
+    "T -> dtype",
+    T=ALL,
+    plain={"dtype": as_dtype},
+    fields={"T": "SrcT", "dtype": "DstT", "Truncate": False},
+    static=passed_on,
+)
 def Cast(xp: Any, x: Any, dtype: DType) -> Any:
     if x.dtype.kind == "O" or dtype is string:
         raise TypeError("texts are no numbers")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._ops.attributes import passed_on
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.tape import Call
@@ -14,7 +15,7 @@ from nbtf._types import ALL, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=ALL, shares_memory=True)
+@op("T -> T", T=ALL, shares_memory=True, static=passed_on)
 def Identity(xp: Any, input: Any) -> Any:
     return input
 

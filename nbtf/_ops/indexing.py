@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import HostInput, as_axis, as_shape, of_integers
+from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_shape, of_integers
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.gathering import boolean_mask
 from nbtf._ops.op import Gradients, op
@@ -167,6 +167,15 @@ def _strided_partly(input_: Any, begin: Any, end: Any, strides: Any, masks: Mask
     return (*lengths, *rest)
 
 
+def _cut_values(input_: KnownInput, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
+    lengths = input_.value
+    if lengths is None or masks.new_axis or masks.ellipsis or len(begin) != 1:
+        return None
+    if masks.shrink_axis:
+        return lengths[begin[0]] if -len(lengths) <= begin[0] < len(lengths) else None
+    return lengths[None if masks.begin else begin[0] : None if masks.end else end[0] : strides[0]]
+
+
 @op(
     "T -> T",
     T=ALL,
@@ -174,6 +183,7 @@ def _strided_partly(input_: Any, begin: Any, end: Any, strides: Any, masks: Mask
     partly=_strided_partly,
     inputs={"begin": HostInput("stack"), "end": HostInput("stack_1"), "strides": HostInput("stack_2")},
     index_type="Index",
+    static=_cut_values,
 )
 def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
     return input_[numpy_key(begin, end, strides, masks)]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import HostInput, as_int, as_ints, of_integers
+from nbtf._ops.attributes import HostInput, KnownInput, as_int, as_ints, of_integers
 from nbtf._ops.broadcasting import broadcast_to
 from nbtf._ops.identity import identity
 from nbtf._ops.op import Gradients, op
@@ -30,7 +30,20 @@ def _joined_partly(values: Any, axis: Any) -> Dims:
     return tuple([None if axis is UNKNOWN or number == axis % len(shape) else n for number, n in enumerate(shape)])
 
 
-@op("T* -> T", T=ALL, host={"axis": of_integers("Tidx", as_int)}, partly=_joined_partly, index_type="Tidx")
+def _joined_values(values: Sequence[KnownInput], axis: int) -> Any:
+    if any([value.value is None for value in values]):
+        return None
+    return [number for value in values for number in value.value]
+
+
+@op(
+    "T* -> T",
+    T=ALL,
+    host={"axis": of_integers("Tidx", as_int)},
+    partly=_joined_partly,
+    index_type="Tidx",
+    static=_joined_values,
+)
 def ConcatV2(xp: Any, values: list[Any], axis: int) -> Any:
     return xp.concatenate(values, axis)
 
@@ -101,7 +114,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [parts]
 
 
-@op("T* -> T", T=ALL, plain={"axis": as_int})
+def _packed_values(values: Sequence[KnownInput], axis: int) -> Any:
+    return None if any([value.shape != () for value in values]) else [value.value for value in values]
+
+
+@op("T* -> T", T=ALL, plain={"axis": as_int}, static=_packed_values)
 def Pack(xp: Any, values: list[Any], axis: int) -> Any:
     if axis < 0:
         axis += values[0].ndim + 1

@@ -67,6 +67,7 @@ def as_number(value: Any) -> Any:
     plain={"dtype": as_dtype},
     partly=of_rank(1),
     inputs={name: HostInput(name, of_result=True) for name in ("start", "limit", "delta")},
+    static=True,
 )
 def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
     count = _count(start, limit, delta, dtype)

@@ -172,7 +172,7 @@ Max.gradient(_to_the_extremes)
 Min.gradient(_to_the_extremes)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx", static=True)
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.attributes import HostInput, as_axis, as_index_dtype, as_ints, of_integers
+from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_index_dtype, as_ints, of_integers
 from nbtf._ops.broadcasting import reshape
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.specs import broadcast_shapes, longer, of_rank, same_rank
@@ -19,7 +19,18 @@ from nbtf._types import ALL, COMPLEXES, DTypeLike, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> out_type", T=ALL, plain={"out_type": as_index_dtype}, host_outputs=True, partly=of_rank(1))
+def _known_shape(input: KnownInput, out_type: Any) -> Any:
+    return None if input.shape is None else list(input.shape)
+
+
+@op(
+    "T -> out_type",
+    T=ALL,
+    plain={"out_type": as_index_dtype},
+    host_outputs=True,
+    partly=of_rank(1),
+    static=_known_shape,
+)
 def Shape(xp: Any, input: Any, out_type: Any) -> Any:
     return xp.array(input.shape, out_type.np_dtype)
 
@@ -69,7 +80,18 @@ def _(input: Spec, out_type: Any) -> Spec:
     return Spec((len(input.shape),), out_type)
 
 
-@op("T -> out_type", T=ALL, plain={"out_type": as_index_dtype}, host_outputs=True, partly=of_rank(0))
+def _known_size(input: KnownInput, out_type: Any) -> Any:
+    return None if input.shape is None or None in input.shape else math.prod(input.shape)
+
+
+@op(
+    "T -> out_type",
+    T=ALL,
+    plain={"out_type": as_index_dtype},
+    host_outputs=True,
+    partly=of_rank(0),
+    static=_known_size,
+)
 def Size(xp: Any, input: Any, out_type: Any) -> Any:
     return xp.array(input.size, out_type.np_dtype)
 
@@ -103,7 +125,11 @@ def _(input: Spec, out_type: Any) -> Spec:
     return Spec((), out_type)
 
 
-@op("T -> int32", T=ALL, host_outputs=True, partly=of_rank(0))
+def _known_rank(input: KnownInput) -> Any:
+    return None if input.shape is None else len(input.shape)
+
+
+@op("T -> int32", T=ALL, host_outputs=True, partly=of_rank(0), static=_known_rank)
 def Rank(xp: Any, input: Any) -> Any:
     return xp.array(input.ndim, int32.np_dtype)
 

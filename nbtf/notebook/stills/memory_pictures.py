@@ -94,7 +94,9 @@ def _code_line() -> CodeLine:
     return next((session.code_line for session in SESSIONS.values()), file_and_line)
 
 
-def memory_scenes(record: runtime.Recording, code_line: CodeLine) -> list[dict[str, Any]]:
+def memory_scenes(
+    record: runtime.Recording, code_line: CodeLine, snapshot: runtime.Snapshot | None = None
+) -> list[dict[str, Any]]:
     """Returns what a page needs to draw the memory of each device, the busiest first.
 
     Where the first events are no longer kept there is none: nobody knows what was where.
@@ -102,8 +104,9 @@ def memory_scenes(record: runtime.Recording, code_line: CodeLine) -> list[dict[s
     Args:
       record: from `tf.runtime.recording()`.
       code_line: says a line of the program in words.
+      snapshot: what it has, where somebody has asked for it already.
     """
-    snapshot = record.snapshot()
+    snapshot = snapshot or record.snapshot()
     if snapshot.cut:
         return []
     events = snapshot.events

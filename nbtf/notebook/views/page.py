@@ -11,6 +11,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import sha256
 from os import PathLike
 from typing import Any
@@ -57,9 +58,12 @@ def save_page(
     >>> file.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    code_line = cache(code_line)
+    snapshot = record.snapshot() if isinstance(record, runtime.Recording) else record
+    snapshot = snapshot._replace(events=tuple(snapshot.events))  # they are looked at many times: each is made once
     if isinstance(record, runtime.Recording):
-        record, memory = record.snapshot(), memory or memory_scenes(record, code_line)
-    files.write(path, page(record, code_line, memory))
+        memory = memory or memory_scenes(record, code_line, snapshot)
+    files.write(path, page(snapshot, code_line, memory))
 
 
 def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, memory: Sequence[Scene] = ()) -> str:

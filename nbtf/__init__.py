@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from nbtf import _missing, _types
@@ -155,7 +155,7 @@ from nbtf._types import variant as variant
 from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
 from nbtf.version import VERSION as _VERSION
 
-if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import autodiff as autodiff
     from nbtf import autograph as autograph
     from nbtf import bitwise as bitwise
@@ -172,6 +172,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import math as math
     from nbtf import nest as nest
     from nbtf import nn as nn
+    from nbtf import notebook as notebook
     from nbtf import ragged as ragged
     from nbtf import random as random
     from nbtf import raw_ops as raw_ops
@@ -182,6 +183,7 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf import sysconfig as sysconfig
     from nbtf import test as test
     from nbtf import train as train
+    from nbtf import version as version
     from nbtf._ops.bitcast import bitcast as bitcast
     from nbtf._ops.control import case as case
     from nbtf._ops.control import cond as cond
@@ -235,6 +237,12 @@ if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf.debugging import assert_greater as assert_greater
     from nbtf.debugging import assert_less as assert_less
     from nbtf.debugging import assert_rank as assert_rank
+    from nbtf.keras import initializers as initializers
+    from nbtf.keras import losses as losses
+    from nbtf.keras import metrics as metrics
+    from nbtf.keras import optimizers as optimizers
+    from nbtf.notebook import load_ipython_extension as load_ipython_extension
+    from nbtf.notebook import unload_ipython_extension as unload_ipython_extension
 
 __version__ = _VERSION
 """TensorFlow's version that is followed; that of nbtf is `tf.runtime.version`."""
@@ -349,21 +357,22 @@ def _save_page(record: runtime.Recording, path: _Any) -> None:
 runtime.Recording.page_writer = staticmethod(_save_page)
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _LOADED_ON_FIRST_USE:
-        return _import_module(f"nbtf.{name}")
-    if name in _FETCHED_ON_FIRST_USE:
-        return globals().setdefault(name, getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name))
-    if name in _OF_KERAS:
-        return _import_module(f"nbtf.keras.{name}")
-    if name in _FOR_IPYTHON:
-        return getattr(_import_module("nbtf.notebook"), name)
-    raise _missing.missing(name)
+if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists
+
+    def __getattr__(name: str) -> _Any:
+        if name in _LOADED_ON_FIRST_USE:
+            return _import_module(f"nbtf.{name}")
+        if name in _FETCHED_ON_FIRST_USE:
+            return globals().setdefault(name, getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name))
+        if name in _OF_KERAS:
+            return _import_module(f"nbtf.keras.{name}")
+        if name in _FOR_IPYTHON:
+            return getattr(_import_module("nbtf.notebook"), name)
+        raise _missing.missing(name)
 
 
 def __dir__() -> list[str]:
-    return sorted(
-        _LOADED_ON_FIRST_USE.union(
-            _FETCHED_ON_FIRST_USE, _OF_KERAS, (name for name in globals() if name[0] != "_" and name != "annotations")
-        )
-    )
+    module = type(_typing)  # files that something has loaded are no part of what is offered
+    names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, module))
+    late = _LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, _OF_KERAS)
+    return sorted(late.union(names, ("config", "errors", "runtime")) - {"annotations"})

@@ -260,11 +260,19 @@ class HasDType(Protocol):
         ...
 
 
+class HasArray(Protocol):
+    """What NumPy can read: a variable of `tf.keras`, an array of another library."""
+
+    def __array__(self) -> Any:
+        """Returns its values."""
+        ...
+
+
 DTypeLike: TypeAlias = DType | str | int | type[Any] | np.dtype[Any] | np.ndarray[Any, Any] | HasDType
 """What `as_dtype` takes."""
 
-# A type checker takes int and float for complex numbers.
-TensorLike: TypeAlias = "HasDType | complex | str | bytes | np.ndarray[Any, Any] | np.generic[Any] | Sequence[Any]"
+# A type checker takes int and float for complex numbers, and NumPy's arrays and scalars have an `__array__`.
+TensorLike: TypeAlias = HasDType | HasArray | complex | str | bytes | Sequence[Any]
 """What an op takes for a tensor: one, or numbers, texts, arrays and nested lists of them."""
 
 

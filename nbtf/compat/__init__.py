@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys as _sys
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
-    from nbtf.compat import _v1 as v1  # noqa: F401  # pyright: ignore[reportUnusedImport]
+if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+    from nbtf.compat import v1 as v1
 
 
-def __getattr__(name: str) -> _Any:
-    # `from nbtf.compat import v1` asks for the attribute first. It is an import of the module, which has consequences.
-    if name != "v1" or _sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap":
-        raise AttributeError(f"module 'nbtf.compat' has no attribute '{name}'")
-    return _import_module("nbtf.compat._v1")
+if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists
+
+    def __getattr__(name: str) -> _Any:
+        # `from nbtf.compat import v1` asks for the attribute first. It imports the module, which has consequences.
+        if name != "v1" or _sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap":
+            raise AttributeError(f"module 'nbtf.compat' has no attribute '{name}'")
+        return _import_module("nbtf.compat._v1")
 
 
 def __dir__() -> list[str]:

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-if _TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf.keras import activations as activations
+    from nbtf.keras import backend as backend
+    from nbtf.keras import callbacks as callbacks
     from nbtf.keras import config as config
     from nbtf.keras import constraints as constraints
+    from nbtf.keras import datasets as datasets
     from nbtf.keras import dtype_policies as dtype_policies
     from nbtf.keras import initializers as initializers
     from nbtf.keras import layers as layers
     from nbtf.keras import losses as losses
+    from nbtf.keras import metrics as metrics
     from nbtf.keras import mixed_precision as mixed_precision
     from nbtf.keras import models as models
+    from nbtf.keras import optimizers as optimizers
+    from nbtf.keras import preprocessing as preprocessing
     from nbtf.keras import random as random
     from nbtf.keras import regularizers as regularizers
+    from nbtf.keras import saving as saving
+    from nbtf.keras import utils as utils
     from nbtf.keras.dtypes import DTypePolicy as DTypePolicy
     from nbtf.keras.initializers import Initializer as Initializer
     from nbtf.keras.layers.base import Layer as Layer
     from nbtf.keras.layers.core import Input as Input
     from nbtf.keras.layers.input_spec import InputSpec as InputSpec
+    from nbtf.keras.losses import Loss as Loss
+    from nbtf.keras.metrics import Metric as Metric
     from nbtf.keras.models.functional import Functional as Functional
     from nbtf.keras.models.model import Model as Model
     from nbtf.keras.models.sequential import Sequential as Sequential
+    from nbtf.keras.optimizers import Optimizer as Optimizer
     from nbtf.keras.regularizers import Regularizer as Regularizer
     from nbtf.keras.symbolic import KerasTensor as KerasTensor
     from nbtf.keras.variables import Variable as Variable
@@ -56,18 +67,23 @@ _FETCHED_ON_FIRST_USE = {
 }
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _LOADED_ON_FIRST_USE:
-        try:
-            return _import_module(f"nbtf.keras.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"nbtf.keras.{name}":
-                raise
-    if name in _FETCHED_ON_FIRST_USE:
-        return globals().setdefault(name, getattr(_import_module(f"nbtf.keras.{_FETCHED_ON_FIRST_USE[name]}"), name))
-    raise AttributeError(f"module 'nbtf.keras' has no attribute '{name}'")
+if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists
+
+    def __getattr__(name: str) -> _Any:
+        if name in _LOADED_ON_FIRST_USE:
+            try:
+                return _import_module(f"nbtf.keras.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"nbtf.keras.{name}":
+                    raise
+        if name in _FETCHED_ON_FIRST_USE:
+            return globals().setdefault(
+                name, getattr(_import_module(f"nbtf.keras.{_FETCHED_ON_FIRST_USE[name]}"), name)
+            )
+        raise AttributeError(f"module 'nbtf.keras' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    names = (name for name in globals() if name[0] != "_" and name != "annotations")
-    return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, names))
+    module = type(_typing)  # files that something has loaded are no part of what is offered
+    names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, module))
+    return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, names) - {"annotations"})

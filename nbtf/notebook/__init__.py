@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any
 
 from nbtf.notebook.session import SESSIONS as _SESSIONS
 from nbtf.notebook.session import Session as _Session
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from nbtf.notebook.stills.device_map import device_picture as device_picture
     from nbtf.notebook.stills.memory_pictures import memory_picture as memory_picture
     from nbtf.notebook.views.page import save_page as save_page

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,13 +16,13 @@ def graph() -> Iterator[tf1.Graph]:
 
 def test_a_group_waits_for_its_members(graph: tf1.Graph) -> None:
     a, v = tf1.constant(1.0), tf1.Variable(1.0)
-    node = tf1.group(a, [v.initializer], {"v": v}, name="g")
+    node: Any = tf1.group(a, [v.initializer], {"v": v}, name="g")
 
     assert ("g", "NoOp", [a.op, v.initializer, v.op]) == (node.name, node.type, node.control_inputs)
 
 
 def test_an_empty_group_does_nothing(graph: tf1.Graph) -> None:
-    node = tf1.group()
+    node: Any = tf1.group()
 
     assert ("group_deps", "NoOp", []) == (node.name, node.type, node.control_inputs)
 
@@ -30,7 +31,9 @@ def test_a_group_stands_on_the_device_of_its_members(graph: tf1.Graph) -> None:
     with tf1.device("/cpu:1"):
         a = tf1.constant(1.0)
 
-    assert "/device:CPU:1" == tf1.group(a).device
+    node: Any = tf1.group(a)
+
+    assert "/device:CPU:1" == node.device
 
 
 def test_on_several_devices_there_is_a_node_on_each(graph: tf1.Graph) -> None:
@@ -38,7 +41,7 @@ def test_on_several_devices_there_is_a_node_on_each(graph: tf1.Graph) -> None:
     for number in (1, 0):
         with tf1.device(f"/cpu:{number}"):
             members.append(tf1.constant(1.0))
-    node = tf1.group(*members, name="g")
+    node: Any = tf1.group(*members, name="g")
 
     expected = [("g/NoOp", "/device:CPU:0"), ("g/NoOp_1", "/device:CPU:1")]
     assert (expected, "") == ([(one.name, one.device) for one in node.control_inputs], node.device)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextvars import copy_context
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -124,5 +124,5 @@ def test_a_restart_leaves_no_default_session() -> None:
 
 def test_arguments_are_checked_as_for_a_session() -> None:
     with pytest.raises(TypeError, match=r'^Argument `config` must be a tf\.ConfigProto, but got "dict"'):
-        tf.InteractiveSession(config={})
+        tf.InteractiveSession(config=cast("Any", {}))
     assert tf.get_default_session() is None

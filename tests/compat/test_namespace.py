@@ -94,7 +94,7 @@ def test_a_note_says_what_to_do_without_a_name_that_is_not_here(name: str, told:
 
 def test_a_name_that_never_was_is_just_not_there() -> None:
     with pytest.raises(AttributeError, match=r"^module 'nbtf.compat.v1' has no attribute 'nonsense'$") as caught:
-        tf1.nonsense  # noqa: B018
+        tf1.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]  # as a checker says, too
 
     assert not hasattr(caught.value, "__notes__")
 

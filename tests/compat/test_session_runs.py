@@ -3,7 +3,7 @@ from __future__ import annotations
 import contextvars
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,14 @@ def two_gpus() -> Iterator[None]:
         yield
 
 
-def heard_of(session: Session, fetch: Any, feed: Any = None) -> tuple[Event, ...]:
+def heard_of(session: Session, fetch: Any, feed: Any = None) -> Sequence[Event]:
     """What a recorder hears of one run."""
     with tf.runtime.recording() as heard:
         session.run(fetch, feed)
     return heard.events
 
 
-def copies(events: tuple[Event, ...]) -> list[tuple[str, str | None, str, str]]:
+def copies(events: Sequence[Event]) -> list[tuple[str, str | None, str, str]]:
     found = [one for one in events if isinstance(one, Copied)]
     return [(one.kind, one.node, short(one.source), short(one.target)) for one in found]
 

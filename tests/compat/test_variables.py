@@ -208,7 +208,7 @@ def test_collections_of_the_default_graph_can_be_filled_by_name(graph: tf1.Graph
 
 def test_a_node_initializes_all(graph: tf1.Graph) -> None:
     v, w = tf1.Variable(1.0), tf1.Variable(2.0)
-    init = tf1.global_variables_initializer()
+    init: Any = tf1.global_variables_initializer()
 
     assert ("init", "NoOp", [v.initializer, w.initializer]) == (init.name, init.type, init.control_inputs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 from nbtf._runtime.arguments import check_has
@@ -58,7 +59,7 @@ def _source_names(layer: Any, previous: Any) -> list[str]:
 
 def plot_model(
     model: Any,
-    to_file: str = "model.png",
+    to_file: str | PathLike[str] = "model.png",
     show_shapes: bool = False,
     show_dtype: bool = False,
     show_layer_names: bool = True,

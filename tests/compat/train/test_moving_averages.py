@@ -59,7 +59,7 @@ def test_averages_are_named_after_what_they_follow() -> None:
         v = tf.Variable(1.0, name="v")
         averages = Averages(0.5, name="avg")
         before = averages.average(v), averages.average_name(v)
-        update = averages.apply([v])
+        update: Any = averages.apply([v])
 
         assert (None, "v/avg") == before
         assert ("v/avg:0", "v/avg", "avg") == (averages.average(v).name, averages.average_name(v), update.name)

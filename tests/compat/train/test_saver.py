@@ -24,7 +24,7 @@ def saved(folder: Path, **arguments: Any) -> str:
     with tf.Graph().as_default(), tf.Session() as session:
         two()
         session.run(tf.global_variables_initializer())
-        return train.Saver().save(session, f"{folder}/model", **arguments)
+        return str(train.Saver().save(session, f"{folder}/model", **arguments))
 
 
 def test_values_come_back_in_another_graph_and_session(tmp_path: Path) -> None:
@@ -62,7 +62,9 @@ def test_the_number_of_steps_is_in_the_name(tmp_path: Path) -> None:
         paths = [train.Saver().save(session, f"{tmp_path}/model", global_step=step) for step in (7, n, None)]
         padded = train.Saver(pad_step_number=True).save(session, f"{tmp_path}/model", global_step=7)
 
-    assert ["model-7", "model-3", "model", "model-00000007"] == [os.path.basename(path) for path in (*paths, padded)]
+    assert ["model-7", "model-3", "model", "model-00000007"] == [
+        os.path.basename(str(path)) for path in (*paths, padded)
+    ]
 
 
 def test_old_checkpoints_are_deleted(tmp_path: Path) -> None:

@@ -1,0 +1,21 @@
+# What type checkers see of `nbtf.compat.v1.random`; written by `python -m tests.compat.v1_types`.
+from nbtf.compat._v1._surface.making import get_seed as get_seed
+from nbtf.compat._v1._surface.random_numbers import categorical as categorical
+from nbtf.compat._v1._surface.random_numbers import multinomial as multinomial
+from nbtf.compat._v1._surface.random_numbers import normal as normal
+from nbtf.compat._v1._surface.random_numbers import set_random_seed as set_random_seed
+from nbtf.compat._v1._surface.random_numbers import shuffle as shuffle
+from nbtf.compat._v1._surface.random_numbers import truncated_normal as truncated_normal
+from nbtf.compat._v1._surface.random_numbers import uniform as uniform
+from nbtf.random import Algorithm as Algorithm
+from nbtf.random import Generator as Generator
+from nbtf.random import create_rng_state as create_rng_state
+from nbtf.random import fold_in as fold_in
+from nbtf.random import get_global_generator as get_global_generator
+from nbtf.random import set_global_generator as set_global_generator
+from nbtf.random import set_seed as set_seed
+from nbtf.random import split as split
+from nbtf.random import stateless_categorical as stateless_categorical
+from nbtf.random import stateless_normal as stateless_normal
+from nbtf.random import stateless_truncated_normal as stateless_truncated_normal
+from nbtf.random import stateless_uniform as stateless_uniform

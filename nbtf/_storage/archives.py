@@ -71,13 +71,13 @@ def read_members(file: Source, names: Iterable[str], source: object = None) -> d
       FileNotFoundError: there is no such file.
       RefusedFileError: it is no zip archive, damaged, would grow too large, or lacks a member.
     """
-    with _opened(file, source) as archive:
+    with _open_archive(file, source) as archive:
         return {name: archive.read(name) for name in names}
 
 
 def member_names(file: Source, source: object = None) -> list[str]:
     """Returns the names of an archive's members; for errors see `read_members`."""
-    with _opened(file, source) as archive:
+    with _open_archive(file, source) as archive:
         return archive.namelist()
 
 
@@ -96,7 +96,7 @@ def read_arrays(
       RefusedFileError: it is no such archive, damaged, or would grow too large.
     """
     chosen = None if names is None else set(names)
-    with _opened(file, source) as archive:
+    with _open_archive(file, source) as archive:
         return {
             name: _read_array(archive, info)
             for name, info in _array_members(archive).items()
@@ -115,7 +115,7 @@ def read_array_specs(file: Source, source: object = None) -> dict[str, ArraySpec
       FileNotFoundError: there is no such file.
       RefusedFileError: it is no such archive, or damaged.
     """
-    with _opened(file, source) as archive:
+    with _open_archive(file, source) as archive:
         specs: dict[str, ArraySpec] = {}
         for name, info in _array_members(archive).items():
             with archive.open(info) as stream:
@@ -138,10 +138,10 @@ def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
 
 
 @contextmanager
-def _opened(file: Source, source: object) -> Generator[zipfile.ZipFile]:
+def _open_archive(file: Source, source: object) -> Generator[zipfile.ZipFile]:
     """Opens an archive whose declared sizes are within the limits."""
     if isinstance(file, str | os.PathLike):
-        with Path(os.fspath(file)).open("rb") as stream, _opened(stream, source or os.fspath(file)) as archive:
+        with Path(os.fspath(file)).open("rb") as stream, _open_archive(stream, source or os.fspath(file)) as archive:
             yield archive
         return
     with refusing(source or "the archive"), zipfile.ZipFile(file) as archive:

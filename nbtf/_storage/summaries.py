@@ -36,7 +36,7 @@ def histogram(tag: str, values: Any) -> bytes:
     array = np.asarray(values, "float64").ravel()
     limits = _limits()
     counts = np.bincount(np.searchsorted(limits, array, "right").clip(max=len(limits) - 1), minlength=len(limits))
-    bins = list(_joined(limits, counts)) if array.size else [(sys.float_info.max, 0.0)]
+    bins = list(_join_bins(limits, counts)) if array.size else [(sys.float_info.max, 0.0)]
     extremes = (array.min(), array.max()) if array.size else (0.0, 0.0)
     figures = (*extremes, array.size, array.sum(), np.square(array).sum())
     fields = [double(field, float(figure)) for field, figure in enumerate(figures, 1)]
@@ -56,7 +56,7 @@ def _limits() -> Any:
     return np.array([*(-end for end in reversed(positive)), 0.0, *positive])
 
 
-def _joined(limits: Any, counts: Any) -> Iterator[tuple[float, float]]:
+def _join_bins(limits: Any, counts: Any) -> Iterator[tuple[float, float]]:
     """Yields the bins; empty ones that stand beside each other are one."""
     for index, (limit, count) in enumerate(zip(limits, counts, strict=True)):
         is_last = index + 1 == len(limits)

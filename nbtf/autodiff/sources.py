@@ -31,7 +31,7 @@ def flat(structure: Any) -> list[Any]:
     return leaves
 
 
-def packed(structure: Any, values: list[Any]) -> Any:
+def pack_as(structure: Any, values: list[Any]) -> Any:
     """Returns values in the build of a structure."""
     if structure.__class__ is Variable or structure.__class__ is Tensor:
         return values[0]

@@ -19,7 +19,7 @@ from nbtf._runtime.tape import CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.backward import Arrived, flow_back, put, sum_gradients
 from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
-from nbtf.autodiff.sources import flat, packed, watchable
+from nbtf.autodiff.sources import flat, pack_as, watchable
 
 _SPENT = "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
 
@@ -235,7 +235,7 @@ class GradientTape(ScopeStack):
         results = walk(self, tape, targets, seeds, flat_sources, not self._persistent)
         if unconnected_gradients is not _NONE:
             results = _replace_missing(results, flat_sources, unconnected_gradients)
-        return results if flat_sources is sources else packed(sources, results)
+        return results if flat_sources is sources else pack_as(sources, results)
 
     def _finish_recording(self) -> Tape:
         """Returns the tape to walk; one that is not persistent stops recording for that."""
@@ -312,7 +312,7 @@ class GradientTape(ScopeStack):
         """
         flat_sources = flat(sources)
         jacobians = self._jacobians(jacobian_of, target, flat_sources, unconnected_gradients, experimental_use_pfor, "")
-        return jacobians if flat_sources is sources else packed(sources, jacobians)
+        return jacobians if flat_sources is sources else pack_as(sources, jacobians)
 
     def batch_jacobian(
         self,

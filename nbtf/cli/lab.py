@@ -132,7 +132,8 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
     """
     try:
         return [
-            Copy(lesson.relative_path, _copied(lesson.original, folder / lesson.relative_path)) for lesson in originals
+            Copy(lesson.relative_path, _copy_lesson(lesson.original, folder / lesson.relative_path))
+            for lesson in originals
         ]
     except OSError as error:
         raise CommandError(
@@ -140,7 +141,7 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
         ) from error
 
 
-def _copied(original: Path, path: Path) -> str:
+def _copy_lesson(original: Path, path: Path) -> str:
     """Its text goes in one piece, and nothing that is there can be overwritten."""
     text = original.read_bytes()
     lesson: dict[str, Any] = json.loads(text)

@@ -37,7 +37,7 @@ def copy_pyodide(folder: Path, target: Path) -> list[str]:
     if missing:
         raise CommandError(f"{folder} has no {', no '.join(missing)}. `npm pack pyodide` has Pyodide's core and lock.")
     lock = _lock(folder / LOCK)
-    lock["packages"] = _usable(_checked(folder, lock["packages"]))
+    lock["packages"] = _usable(_check_packages(folder, lock["packages"]))
     lacking = [name for name in NEEDED if name not in lock["packages"]]
     if lacking:
         raise CommandError(f"{folder} lacks wheels that its {LOCK} names: {_files(folder, lacking)}")
@@ -59,7 +59,7 @@ def _lock(path: Path) -> dict[str, Any]:
     return lock
 
 
-def _checked(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
+def _check_packages(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
     """Returns the packages whose files are there.
 
     Raises:

@@ -16,12 +16,12 @@ from nbtf._shapes import TensorSpec
 from nbtf.data.elements import (
     at_next,
     host_array_of,
-    joined,
+    join_elements,
     leaves,
     on_host,
     packer,
     tensor_on_host,
-    wrapped,
+    wrap_message,
 )
 from nbtf.data.specs import DatasetSpec, RaggedTensorSpec, batch_of, each, row_of, spec_of
 from nbtf.data.stage import Maker, Stage, chunks, runs
@@ -42,7 +42,7 @@ class Batched(Stage):
         if parallel:
             self.class_name, self.op, self.constants = "_ParallelBatchDataset", "ParallelBatchDataset", 3
         if size <= 0:
-            raise InvalidArgumentError(None, None, wrapped(self.op, "Batch size must be greater than zero."))
+            raise InvalidArgumentError(None, None, wrap_message(self.op, "Batch size must be greater than zero."))
         self.inputs = (source,)
         self._size, self._whole = size, drop_remainder
 
@@ -74,7 +74,7 @@ class Batched(Stage):
 
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one."""
-        return joined(elements)
+        return join_elements(elements)
 
 
 class RaggedBatched(Batched):
@@ -106,7 +106,8 @@ class RaggedBatched(Batched):
         columns = zip(*map(leaves, elements), strict=True)
         pairs = zip(specs, columns, strict=True)
         columns_joined = [
-            _ragged_of(column) if isinstance(spec, RaggedTensorSpec) else joined(column) for spec, column in pairs
+            _ragged_of(column) if isinstance(spec, RaggedTensorSpec) else join_elements(column)
+            for spec, column in pairs
         ]
         return packer(elements[0])(columns_joined)
 
@@ -243,7 +244,7 @@ class Windows(Stage):
         for name, number in (("size", size), ("shift", shift), ("stride", stride)):
             if number <= 0:
                 text = f"Window {name} must be greater than zero."
-                raise InvalidArgumentError(None, None, wrapped(self.op, text))
+                raise InvalidArgumentError(None, None, wrap_message(self.op, text))
         self.inputs = (source,)
         self._size, self._shift, self._stride, self._whole = size, shift, stride, drop_remainder
 

@@ -113,7 +113,7 @@ class Directed(Stage):
                     return
 
 
-def chosen(choices: Stage) -> Callable[[], Iterator[int]]:
+def draw_choices(choices: Stage) -> Callable[[], Iterator[int]]:
     """Returns what starts a pass over the numbers in a dataset.
 
     Raises:
@@ -127,14 +127,14 @@ def chosen(choices: Stage) -> Callable[[], Iterator[int]]:
     return lambda: (int(number) for number in choices.start())
 
 
-def sampled(weights: Sequence[float], seed: int | None) -> Callable[[], Iterator[int]]:
+def draw_by_weight(weights: Sequence[float], seed: int | None) -> Callable[[], Iterator[int]]:
     """Returns what starts a pass over random numbers that are as frequent as their weights say; TensorFlow's."""
     pair = seed_pair(seed)
     sums = _sums(weights)
 
     def numbers() -> Iterator[int]:
         for words in chunks(random_words(*pair), 2):
-            key, counter = scrambled(words)
+            key, counter = scramble_seed(words)
             point = float(philox.uniform(np, key, counter, 1, float64)[0]) * sums[-1]
             yield int((sums <= point).sum())
 
@@ -149,7 +149,7 @@ def _sums(weights: Sequence[float]) -> Any:
     return shares.cumsum()
 
 
-def scrambled(seed: Sequence[int]) -> tuple[int, tuple[int, int]]:
+def scramble_seed(seed: Sequence[int]) -> tuple[int, tuple[int, int]]:
     """Returns key and counter of a pair of seeds, as TensorFlow's stateless ops make them."""
     from nbtf._ops.stateless_random import SCRAMBLING_KEY
 

@@ -259,7 +259,7 @@ class Dataset(Transformations):
         stages = [combining.stages_of(dataset, "sample_from_datasets") for dataset in datasets]
         if len(stages) == 1:
             return datasets[0]
-        return Dataset._of(combining.Directed(combining.sampled(shares, seed), stages, stop_on_empty_dataset))
+        return Dataset._of(combining.Directed(combining.draw_by_weight(shares, seed), stages, stop_on_empty_dataset))
 
     @staticmethod
     def choose_from_datasets(
@@ -284,7 +284,7 @@ class Dataset(Transformations):
         """
         if not datasets:
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
-        choices = combining.chosen(combining.stages_of(choice_dataset, "choose_from_datasets"))
+        choices = combining.draw_choices(combining.stages_of(choice_dataset, "choose_from_datasets"))
         stages = [combining.stages_of(dataset, "choose_from_datasets") for dataset in datasets]
         return Dataset._of(combining.Directed(choices, stages, stop_on_empty_dataset))
 

@@ -185,7 +185,7 @@ def host_array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     return array
 
 
-def joined(elements: Sequence[Any]) -> Any:
+def join_elements(elements: Sequence[Any]) -> Any:
     """Returns elements as one batch.
 
     Raises:
@@ -193,12 +193,12 @@ def joined(elements: Sequence[Any]) -> Any:
     """
     first = elements[0]
     if first.__class__ is Tensor:
-        return stacked(elements)
+        return stack_tensors(elements)
     columns = zip(*map(leaves, elements), strict=True)
-    return packer(first)([stacked(column) for column in columns])
+    return packer(first)([stack_tensors(column) for column in columns])
 
 
-def stacked(values: Sequence[Any]) -> Any:
+def stack_tensors(values: Sequence[Any]) -> Any:
     """Returns tensors as one with an axis more."""
     first = values[0]
     if isinstance(first, RaggedTensor):
@@ -211,16 +211,18 @@ def stacked(values: Sequence[Any]) -> Any:
     for row, value in enumerate(values):
         if value._array.shape != shape:
             text = "Cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: "
-            raise at_next(InvalidArgumentError, f"{text}{_bracketed(value._array.shape)}, [batch]: {_bracketed(shape)}")
+            raise at_next(
+                InvalidArgumentError, f"{text}{_bracket_shape(value._array.shape)}, [batch]: {_bracket_shape(shape)}"
+            )
         batch[row, ...] = value._array  # with dots, since an array of one text would become an element itself
     return tensor_on_host(batch, first._dtype)
 
 
-def _bracketed(shape: tuple[int, ...]) -> str:
+def _bracket_shape(shape: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, shape))}]"
 
 
-def wrapped(op: str, text: str) -> str:
+def wrap_message(op: str, text: str) -> str:
     """Returns the text of an error in TensorFlow's wrapping."""
     device_name = CURRENT.context.host.name
     return f"{{{{function_node __wrapped__{op}_device_{device_name}}}}} {text} [Op:{op.partition('_')[0]}] name: "
@@ -228,7 +230,7 @@ def wrapped(op: str, text: str) -> str:
 
 def at_next(error_class: type[OpError], text: str) -> OpError:
     """Returns the error of an element that cannot be made."""
-    return error_class(None, None, wrapped("IteratorGetNext_output_types_1", text))
+    return error_class(None, None, wrap_message("IteratorGetNext_output_types_1", text))
 
 
 _OPS: dict[tuple[str, int], Op] = {}

@@ -11,7 +11,7 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
-from nbtf.data.elements import announce, as_element, at_next, on_host, wrapped
+from nbtf.data.elements import announce, as_element, at_next, on_host, wrap_message
 from nbtf.data.specs import each, spec_of
 from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
 
@@ -146,7 +146,7 @@ class Optional:
         announce("OptionalGetValue")
         if not self._has:
             text = "The given optional does not have a value."
-            raise InvalidArgumentError(None, None, wrapped("OptionalGetValue_output_types_1", text))
+            raise InvalidArgumentError(None, None, wrap_message("OptionalGetValue_output_types_1", text))
         return self._value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.batching import Listed
-from nbtf.data.elements import as_element, called, is_sequence, leaves, mapped, on_host, wrapped
+from nbtf.data.elements import as_element, called, is_sequence, leaves, mapped, on_host, wrap_message
 from nbtf.data.specs import DatasetSpec, spec_of
 from nbtf.data.stage import Maker, Stage
 from nbtf.data.tracing import result_spec
@@ -126,7 +126,7 @@ class Interleaved(_Inner):
         for name, number in (("cycle_length", self._cycle), ("block_length", self._block)):
             if number <= 0:
                 text = f"{name} must be greater than zero."
-                raise InvalidArgumentError(None, None, wrapped(f"{self.op}_Targuments_0", text))
+                raise InvalidArgumentError(None, None, wrap_message(f"{self.op}_Targuments_0", text))
 
     def start(self) -> Iterator[Any]:
         """Starts a pass; source: `interleave_dataset_op.cc`."""

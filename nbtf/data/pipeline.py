@@ -9,7 +9,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int64
 from nbtf.data import mapping
-from nbtf.data.elements import announce, on_host, wrapped
+from nbtf.data.elements import announce, on_host, wrap_message
 from nbtf.data.iterators import Iterator, NumpyIterator
 from nbtf.data.options import Options
 from nbtf.data.specs import DatasetSpec
@@ -133,7 +133,7 @@ class Pipeline:
         first = next(elements, nothing)
         if first is nothing or next(elements, nothing) is not nothing:
             text = "Dataset was empty." if first is nothing else "Dataset had more than one element."
-            raise InvalidArgumentError(None, None, wrapped("DatasetToSingleElement_output_types_1", text))
+            raise InvalidArgumentError(None, None, wrap_message("DatasetToSingleElement_output_types_1", text))
         return first
 
     def apply(self, transformation_func: Callable[[Self], Any]) -> Any:

@@ -24,7 +24,7 @@ from nbtf.data.elements import (
     on_host,
     packer,
     tensor_on_host,
-    wrapped,
+    wrap_message,
 )
 from nbtf.data.selections import random_words, seed_pair
 from nbtf.data.specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, row_of, spec_of
@@ -131,7 +131,7 @@ class Numbers(Stage):
           InvalidArgumentError: the distance is 0.
         """
         if step == 0 and stop is not None:
-            raise InvalidArgumentError(None, None, wrapped(self.op, "step must be a non-zero integer."))
+            raise InvalidArgumentError(None, None, wrap_message(self.op, "step must be a non-zero integer."))
         self._range = None if stop is None else range(start, stop, step)
         self.columns = _Steps(start, step, dtype)
         self.span = None if stop is None else range(len(range(start, stop, step)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf._types import int64
 from nbtf.data import batching, combining, mapping, padding, selections
-from nbtf.data.elements import is_sequence, wrapped
+from nbtf.data.elements import is_sequence, wrap_message
 from nbtf.data.grouping import Grouping
 from nbtf.data.options import Options
 from nbtf.data.pipeline import as_count
@@ -109,7 +109,7 @@ class Transformations(Grouping):
         """
         if as_count(buffer_size) < -1:
             text = "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
-            raise InvalidArgumentError(None, None, wrapped("PrefetchDataset", text))
+            raise InvalidArgumentError(None, None, wrap_message("PrefetchDataset", text))
         return self._then(selections.Unchanged(self._stage, "_PrefetchDataset", "PrefetchDataset", 1))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Any:

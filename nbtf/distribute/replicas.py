@@ -135,7 +135,7 @@ class Replicas:
         creator = partial(self._create, iter(range(1_000_000_000)))
         creators = (*(creator for creator in self._outer.creators if creator is not self._strategy._creator), creator)
         request = merged(self._devices[number], None)
-        return opened(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
+        return open_scope(self._outer.with_(request=request, strategy=context, replica=number, creators=creators))
 
     # Meeting
 
@@ -222,10 +222,10 @@ def across(strategy: Strategy, outer: Scope) -> Scope:
     """Returns the scope of a strategy, across its replicas, inside another one."""
     creator = strategy._creator
     creators = outer.creators if creator in outer.creators else (*outer.creators, creator)
-    return opened(outer.with_(strategy=strategy, replica=None, creators=creators))
+    return open_scope(outer.with_(strategy=strategy, replica=None, creators=creators))
 
 
-def opened(scope: Scope) -> Scope:
+def open_scope(scope: Scope) -> Scope:
     """Returns a scope whose express lane is open if it may be."""
     if HERE.first is not None and scope.plain:
         scope.lane = CURRENT.context.lane_of(scope.request)

@@ -147,7 +147,7 @@ def _find_class(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
             raise TypeError(f"{name!r} means {custom!r} here, which is no class with a method `from_config`.")
         return custom
     public = catalogue.public_classes(namespace or {}).get(name) or catalogue.class_of(config.get("module") or "", name)
-    return _located(public, name)
+    return _locate(public, name)
 
 
 def _find_function(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, namespace: Any) -> Any:
@@ -158,7 +158,7 @@ def _find_function(config: Mapping[str, Any], custom_objects: Mapping[str, Any] 
     if custom is not None:
         return custom
     public = catalogue.public_functions(namespace or {}).get(name)
-    return _located(public or catalogue.function_of(config.get("module") or "", name), name)
+    return _locate(public or catalogue.function_of(config.get("module") or "", name), name)
 
 
 def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, Any] | None) -> Any:
@@ -173,7 +173,7 @@ def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, A
     )
 
 
-def _located(public: Any, name: str) -> Any:
+def _locate(public: Any, name: str) -> Any:
     """Returns what a name means, if it means anything.
 
     Raises:

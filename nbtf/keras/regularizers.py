@@ -29,7 +29,7 @@ class Regularizer:
         raise NotImplementedError(f"{self} does not implement get_config()")
 
 
-def _checked(value: Any) -> float:
+def _check_strength(value: Any) -> float:
     if isinstance(value, int | float) and value >= 0:
         return float(value)
     raise ValueError(
@@ -42,7 +42,7 @@ class L1(Regularizer):
 
     def __init__(self, l1: float = 0.01) -> None:
         """Takes the factor."""
-        self.l1 = _checked(0.01 if l1 is None else l1)  # pyright: ignore[reportUnnecessaryComparison]
+        self.l1 = _check_strength(0.01 if l1 is None else l1)  # pyright: ignore[reportUnnecessaryComparison]
 
     def __call__(self, x: Any) -> Any:
         """Returns what the weight costs."""
@@ -62,7 +62,7 @@ class L2(Regularizer):
 
     def __init__(self, l2: float = 0.01) -> None:
         """Takes the factor."""
-        self.l2 = _checked(0.01 if l2 is None else l2)  # pyright: ignore[reportUnnecessaryComparison]
+        self.l2 = _check_strength(0.01 if l2 is None else l2)  # pyright: ignore[reportUnnecessaryComparison]
 
     def __call__(self, x: Any) -> Any:
         """Returns what the weight costs."""
@@ -78,7 +78,7 @@ class L1L2(Regularizer):
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         """Takes both factors."""
-        self.l1, self.l2 = _checked(l1 or 0.0), _checked(l2 or 0.0)
+        self.l1, self.l2 = _check_strength(l1 or 0.0), _check_strength(l2 or 0.0)
 
     def __call__(self, x: Any) -> Any:
         """Returns what the weight costs."""

@@ -12,7 +12,7 @@ import pytest
 import nbtf as tf
 from nbtf._runtime.context import Context, use_context
 from nbtf.keras import layers, models
-from nbtf.keras.training.feeding import feed_of, split_for_validation, unpacked
+from nbtf.keras.training.feeding import feed_of, split_for_validation, unpack_batch
 from nbtf.keras.training.py_dataset import PyDataset
 
 X = np.arange(20.0).reshape(10, 2)
@@ -20,7 +20,7 @@ Y = np.arange(10)
 
 
 def rows(feed: Any) -> list[list[int]]:
-    return [np.asarray(unpacked(data)[1]).tolist() for data in feed.batches()]
+    return [np.asarray(unpack_batch(data)[1]).tolist() for data in feed.batches()]
 
 
 def test_arrays_are_cut_into_batches_of_the_float_type_of_layers() -> None:
@@ -124,7 +124,7 @@ def test_a_step_gets_what_there_is() -> None:
 
 def test_a_tuple_of_more_than_three_is_refused_by_the_usual_step() -> None:
     with pytest.raises(ValueError, match=r"^Data is expected to be in format `x`, `\(x,\)`, `\(x, y\)`, or "):
-        unpacked((X, Y, Y, X))
+        unpack_batch((X, Y, Y, X))
 
 
 def test_steps_go_on_over_the_end_of_arrays() -> None:

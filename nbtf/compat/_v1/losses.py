@@ -97,7 +97,7 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
     """
     regularization_losses = get_regularization_losses(scope)
     with inside():
-        return _summed(regularization_losses, name) if regularization_losses else as_tensor(0.0, float32)
+        return _sum_losses(regularization_losses, name) if regularization_losses else as_tensor(0.0, float32)
 
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None) -> Any:
@@ -116,10 +116,10 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
         )
     with inside():
-        return _summed(losses, name)
+        return _sum_losses(losses, name)
 
 
-def _summed(losses: list[Any], name: str) -> Any:
+def _sum_losses(losses: list[Any], name: str) -> Any:
     return add_n(losses, name=name) if len(losses) > 1 else identity(losses[0], name=name)
 
 
@@ -151,7 +151,7 @@ def compute_weighted_loss(
         precise: Any = cast(loss_values, float32)
         weight: Any = cast(weights, float32)
         _check_weights(precise, weight)
-        loss: Any = _reduced(multiply(precise, weight), precise, weight, reduction)
+        loss: Any = _reduce(multiply(precise, weight), precise, weight, reduction)
         loss = cast(loss, loss_values._dtype)
         add_loss(loss, loss_collection)
         return loss
@@ -172,7 +172,7 @@ def _check_weights(values: Any, weights: Any) -> None:
             raise ValueError(f"{text}Mismatch at dim {axis}. {shapes}")
 
 
-def _reduced(weighted: Any, losses: Any, weights: Any, reduction: str) -> Any:
+def _reduce(weighted: Any, losses: Any, weights: Any, reduction: str) -> Any:
     if reduction == Reduction.NONE:
         return weighted
     total = nbtf.reduce_sum(weighted)

@@ -38,7 +38,7 @@ def _node(type: str, inputs: Sequence[Any], name: str, message: Message) -> Grap
         return graph.add_known(record, tensors, {}, name, lambda node: shapes_and_dtypes).outputs[0]
 
 
-def _noted(type: str, name: str, value: Any, collections: Any, family: str | None, message: Any = None) -> Any:
+def _add_summary(type: str, name: str, value: Any, collections: Any, family: str | None, message: Any = None) -> Any:
     graph = building()
     if graph is None:
         return False
@@ -65,17 +65,17 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
     ...     print(sess.run(tf1.summary.scalar("loss", 0.5)))
     b'\n\x0b\n\x04loss\x15\x00\x00\x00?'
     """
-    return _noted("ScalarSummary", name, tensor, collections, family, summaries.number)
+    return _add_summary("ScalarSummary", name, tensor, collections, family, summaries.number)
 
 
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
     """Returns a histogram's message for TensorBoard; see `scalar`."""
-    return _noted("HistogramSummary", name, values, collections, family, summaries.histogram)
+    return _add_summary("HistogramSummary", name, values, collections, family, summaries.histogram)
 
 
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Any:
     """Returns an empty message: images are not written; see `scalar`."""
-    return _noted("ImageSummary", name, tensor, collections, family)
+    return _add_summary("ImageSummary", name, tensor, collections, family)
 
 
 def audio(
@@ -87,17 +87,17 @@ def audio(
     family: str | None = None,
 ) -> Any:
     """Returns an empty message: sounds are not written; see `scalar`."""
-    return _noted("AudioSummaryV2", name, tensor, collections, family)
+    return _add_summary("AudioSummaryV2", name, tensor, collections, family)
 
 
 def text(name: str, tensor: Any, collections: Any = None) -> Any:
     """Returns a text's message for TensorBoard; see `scalar`."""
-    return _noted("TensorSummaryV2", name, tensor, collections, None, _text)
+    return _add_summary("TensorSummaryV2", name, tensor, collections, None, _text)
 
 
 def tensor_summary(name: str, tensor: Any, collections: Any = None, family: str | None = None, **ignored: Any) -> Any:
     """Returns the message of a tensor of floats or texts; see `scalar`."""
-    return _noted("TensorSummaryV2", name, tensor, collections, family, summaries.tensor)
+    return _add_summary("TensorSummaryV2", name, tensor, collections, family, summaries.tensor)
 
 
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:

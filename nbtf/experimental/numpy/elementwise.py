@@ -22,7 +22,7 @@ def _of_floats(name: str, function: Callable[[Any], Tensor]) -> Unary:
     def applied(x: Any) -> Tensor:
         return function(floats(x))
 
-    return _named(applied, name, f"Returns NumPy's `{name}` of each value; of integers as floats.")
+    return _name_function(applied, name, f"Returns NumPy's `{name}` of each value; of integers as floats.")
 
 
 def _of_any(name: str, function: Callable[[Any], Tensor]) -> Unary:
@@ -31,7 +31,7 @@ def _of_any(name: str, function: Callable[[Any], Tensor]) -> Unary:
     def applied(x: Any) -> Tensor:
         return function(asarray(x))
 
-    return _named(applied, name, f"Returns NumPy's `{name}` of each value.")
+    return _name_function(applied, name, f"Returns NumPy's `{name}` of each value.")
 
 
 def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Binary:
@@ -40,17 +40,17 @@ def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Binary:
     def applied(x1: Any, x2: Any) -> Tensor:
         return function(*alike(x1, x2))
 
-    return _named(applied, name, f"Returns NumPy's `{name}` of two values each, brought to one dtype.")
+    return _name_function(applied, name, f"Returns NumPy's `{name}` of two values each, brought to one dtype.")
 
 
 def _of_bools(name: str, function: Callable[..., Tensor]) -> Logical:
     def apply(*values: Any) -> Tensor:
         return function(*[elementwise.cast(asarray(value), bool_) for value in values])
 
-    return _named(apply, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
+    return _name_function(apply, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
 
 
-def _named(function: Any, name: str, text: str) -> Any:
+def _name_function(function: Any, name: str, text: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
     return function

@@ -120,7 +120,7 @@ class RNN(Layer):
             if counted is not None:
                 instead = results[-1] if results and not self.zero_output_for_mask else zeros_like(result)
                 result = where(counted, result, instead)
-                new_states = _chosen(counted, new_states, states)
+                new_states = _choose_states(counted, new_states, states)
             results.append(result)
             states = list(new_states)
         return results, states
@@ -171,10 +171,10 @@ def _own_step(cell: Cell, mask: Any, x: Any, states: list[Any]) -> tuple[Any, li
 
 
 def _step(cell: Any, options: dict[str, Any], x: Any, states: list[Any]) -> Any:
-    return _listed(cell(x, states, **options))
+    return _list_states(cell(x, states, **options))
 
 
-def _chosen(counted: Any, new_states: list[Any], old_states: list[Any]) -> list[Any]:
+def _choose_states(counted: Any, new_states: list[Any], old_states: list[Any]) -> list[Any]:
     """Returns new states where a step counts, and those before it elsewhere."""
 
     def choose(new: Any, old: Any) -> Any:
@@ -187,7 +187,7 @@ def _has_shape(value: Any) -> bool:
     return hasattr(value, "shape")
 
 
-def _listed(result_and_states: Any) -> Any:
+def _list_states(result_and_states: Any) -> Any:
     result, states = result_and_states
     return result, list(states) if is_list(states) else [states]
 

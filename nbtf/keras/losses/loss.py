@@ -92,7 +92,7 @@ class Loss:
         losses = self.call(y_true, y_pred)
         mask = getattr(y_pred, "_keras_mask", None)
         mask = getattr(losses, "_keras_mask", None) if mask is None else mask
-        return reduced(losses, sample_weight, self.reduction, self._dtype, mask)
+        return reduce_losses(losses, sample_weight, self.reduction, self._dtype, mask)
 
     def _as_floats(self, value: Any) -> Tensor:
         tensor = as_tensor(value)
@@ -150,7 +150,7 @@ class LossFunctionWrapper(Loss):
         return cls(**config)
 
 
-def reduced(values: Any, sample_weight: Any, reduction: str | None, dtype: str, mask: Any = None) -> Tensor:
+def reduce_losses(values: Any, sample_weight: Any, reduction: str | None, dtype: str, mask: Any = None) -> Tensor:
     """Returns what a batch of losses comes to.
 
     Args:

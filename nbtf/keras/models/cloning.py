@@ -66,7 +66,7 @@ def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> 
             return clones[id(tensor)]
 
         args, kwargs = replace_symbols(node.args, new), replace_symbols(node.kwargs, new)
-        results = _applied(copy, args, kwargs)
+        results = _apply(copy, args, kwargs)
         for original, result in zip(node.output_tensors, nest.flatten(results), strict=True):
             clones[id(original)] = result
 
@@ -76,7 +76,7 @@ def _functional(model: Any, input_tensors: Any, clone: Callable[[Any], Any]) -> 
     return Functional(replace_symbols(model.input, new_of), replace_symbols(model.output, new_of), name=model.name)
 
 
-def _applied(operation: Any, args: Any, kwargs: Any) -> Any:
+def _apply(operation: Any, args: Any, kwargs: Any) -> Any:
     from nbtf.keras.operation import Operator
     from nbtf.keras.symbolic import applied
 

@@ -177,7 +177,7 @@ def _widths(layout: _Layout, length: int) -> list[int]:
 
 
 def _lines(cells: list[str], layout: _Layout, widths: list[int], bar: str) -> Iterator[str]:
-    wrapped = [_wrapped(cell, width - 2) for cell, width in zip(cells, widths, strict=True)]
+    wrapped = [_wrap_text(cell, width - 2) for cell, width in zip(cells, widths, strict=True)]
     for number in range(max(map(len, wrapped))):
         texts = [
             align(lines[number] if number < len(lines) else "", width - 2)
@@ -186,7 +186,7 @@ def _lines(cells: list[str], layout: _Layout, widths: list[int], bar: str) -> It
         yield f"{bar} {f' {bar} '.join(texts)} {bar}"
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap_text(text: str, width: int) -> list[str]:
     """Returns a text in lines that are not too long; words that are end with `…`."""
     indent = len(text) - len(text.lstrip())
     lines, line = list[str](), ""

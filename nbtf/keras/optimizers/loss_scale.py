@@ -85,7 +85,7 @@ class LossScaleOptimizer(Optimizer):
             self.dynamic_scale.assign(max(1.0, scale / 2.0))
             self.step_counter.assign(0)
             return
-        self.inner_optimizer.apply([_divided(grad, scale) for grad in grads], trainable_variables)
+        self.inner_optimizer.apply([_divide(grad, scale) for grad in grads], trainable_variables)
         if int(self.step_counter) + 1 >= self.dynamic_growth_steps:
             self.dynamic_scale.assign(scale * 2.0)
             self.step_counter.assign(0)
@@ -111,7 +111,7 @@ def _is_finite(grad: Any) -> bool:
     return total - total == 0.0
 
 
-def _divided(grad: Any, scale: float) -> Any:
+def _divide(grad: Any, scale: float) -> Any:
     if grad is None:
         return None
     if isinstance(grad, distribute.DistributedValues):

@@ -121,15 +121,15 @@ class CompiledMetrics:
             return [[] for _ in names]
         if is_named(identifiers) and set(identifiers) <= {name for name in names if name is not None}:
             entries: dict[Any, Any] = identifiers
-            return [_listed(entries.get(name)) for name in names]
+            return [_as_list(entries.get(name)) for name in names]
         if is_row(identifiers):
             row: list[Any] = list(identifiers)
             if len(names) == 1:
-                return [_listed(row[0]) if len(row) == 1 and isinstance(row[0], list) else row]
+                return [_as_list(row[0]) if len(row) == 1 and isinstance(row[0], list) else row]
             if not row:
                 return [[] for _ in names]
             if len(row) == len(names):
-                return [_listed(entry) for entry in row]
+                return [_as_list(entry) for entry in row]
         raise ValueError(
             f"Invalid `{argument}`. `{argument}` should contain metrics objects and either be a dict or a list "
             f"matching the output names of the functional model {[name for name in names if name is not None]} or "
@@ -137,7 +137,7 @@ class CompiledMetrics:
         )
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if is_row(value) else [] if value is None else [value]
 
 

@@ -71,9 +71,9 @@ class ArrayFeed(Feed):
         for start in range(0, self._rows, size):
             rows = slice(start, start + size) if order is None else order[start : start + size]
             if plain:
-                yield packed(*[None if array is None else take_rows(array, rows) for array in data])
+                yield pack_batch(*[None if array is None else take_rows(array, rows) for array in data])
             else:
-                yield packed(*mapped(partial(_taken_if_any, rows), data))
+                yield pack_batch(*mapped(partial(_taken_if_any, rows), data))
 
     def _order(self) -> Any:
         numbers = random_numbers()
@@ -150,10 +150,10 @@ class Weighted(Feed):
     def batches(self) -> Iterator[Batch]:
         """Yields the batches with weights."""
         for data in self._feed.batches():
-            x, y, weights = unpacked(data)
+            x, y, weights = unpack_batch(data)
             if weights is not None:
                 raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-            yield packed(x, y, class_weights(y, self._class_weight))
+            yield pack_batch(x, y, class_weights(y, self._class_weight))
 
     def pass_ended(self) -> None:
         """Tells the feed."""
@@ -297,14 +297,14 @@ def _lengths(value: Any) -> list[int]:
     return [] if value is None else [len(value)]
 
 
-def packed(x: Any, y: Any = None, weights: Any = None) -> Batch:
+def pack_batch(x: Any, y: Any = None, weights: Any = None) -> Batch:
     """Returns inputs, targets and weights as a step gets them: without those that there are not."""
     if y is None and weights is None:
         return (x,) if is_row(x) else x
     return (x, y) if weights is None else (x, y, weights)
 
 
-def unpacked(element: Any) -> tuple[Any, Any, Any]:
+def unpack_batch(element: Any) -> tuple[Any, Any, Any]:
     """Returns an element as inputs, targets and weights.
 
     Raises:

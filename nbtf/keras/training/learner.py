@@ -13,7 +13,7 @@ from nbtf._runtime.phases import FORWARD, METRICS, during
 from nbtf.autodiff import GradientTape
 from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
-from nbtf.keras.training.feeding import unpacked
+from nbtf.keras.training.feeding import unpack_batch
 from nbtf.keras.training.replica_parts import SHARE, copy_here, rows_of
 from nbtf.keras.training.structures import is_named
 
@@ -171,7 +171,7 @@ class Learner:
         Returns:
           What the metrics say, by name.
         """
-        x, y, sample_weight = unpacked(data)
+        x, y, sample_weight = unpack_batch(data)
         weights, grads = self._gradients(x, y, sample_weight)
         self._change(weights, grads)
         return self.get_metrics_result()
@@ -226,14 +226,14 @@ class Learner:
         return self.get_metrics_result()
 
     def _tested(self, data: Any) -> None:
-        x, y, sample_weight = unpacked(data)
+        x, y, sample_weight = unpack_batch(data)
         y_pred = self._called(x, False)
         loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
         self._gather(x, y, y_pred, sample_weight, loss)
 
     def predict_step(self, data: Any) -> Any:
         """Returns the outputs for a batch; a subclass may write it anew."""
-        return self._called(unpacked(data)[0], False)
+        return self._called(unpack_batch(data)[0], False)
 
     @during(FORWARD)
     def compute_loss(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtf.keras.callbacks import CallbackList, History
 from nbtf.keras.training.feeding import Batch, Feed, warn_of_end
-from nbtf.keras.training.steps import Steps, joined
+from nbtf.keras.training.steps import Steps, join_outputs
 
 if TYPE_CHECKING:
     from nbtf.keras.training.learner import Learner
@@ -50,7 +50,7 @@ class Epochs:
             self._pass()
             logs = model._logs(self._given)
             if self._test is not None and self._is_time(epoch):
-                validation = evaluated(model, self._test, callbacks, self._test_steps)
+                validation = evaluate_batches(model, self._test, callbacks, self._test_steps)
                 logs.update({f"val_{name}": value for name, value in validation.items()})
             callbacks.on_epoch_end(epoch, logs)
             if model.stop_training:
@@ -114,7 +114,7 @@ class Epochs:
             self._batches = None
 
 
-def evaluated(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
+def evaluate_batches(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> dict[str, Any]:
     """Takes all batches, or some, to the metrics; returns what these say."""
     test = Steps(model).test
     outcome: Any = None
@@ -137,7 +137,7 @@ def evaluated(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | 
     return results
 
 
-def predicted(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> Any:
+def predict_batches(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | None) -> Any:
     """Returns the outputs for all batches, or for some."""
     predict: Callable[[Any], Any] = Steps(model).predict
     batches_of_outputs: list[Any] = []
@@ -150,7 +150,7 @@ def predicted(model: Learner, feed: Feed, callbacks: CallbackList, steps: int | 
     callbacks.on_predict_end()
     if not batches_of_outputs:
         raise ValueError("There is nothing to predict: the data has no batches.")
-    return joined(batches_of_outputs)
+    return join_outputs(batches_of_outputs)
 
 
 def _first(feed: Feed, steps: int | None) -> Iterator[Batch]:

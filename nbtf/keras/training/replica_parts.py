@@ -72,16 +72,16 @@ def part_for(number: int, replicas: int, batch: Any) -> Any:
 
 
 @during(INPUT)
-def placed(batch: Any) -> Any:
+def place_batch(batch: Any) -> Any:
     """Returns a batch as tensors, where constants go now. Its arrays must belong to nobody else."""
     batch_class = batch.__class__
     if batch_class is np.ndarray:
         return constant_of(batch, as_dtype(batch.dtype)) if batch.dtype.kind in "fiub" else as_tensor(batch)
     if batch_class is tuple:
-        return tuple([placed(item) for item in batch])
+        return tuple([place_batch(item) for item in batch])
     if batch_class is Tensor:
         # Where ops are not simply run on the CPU, one copy to the device is better than one for each use.
         return batch if HERE.device is not None else identity(batch)
     if is_row(batch) or is_named(batch):
-        return mapped(placed, batch)
+        return mapped(place_batch, batch)
     return batch if batch is None or not isinstance(batch, float | int | bool | str | np.generic) else as_tensor(batch)

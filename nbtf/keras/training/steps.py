@@ -18,8 +18,8 @@ from nbtf._runtime.device import device
 from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
-from nbtf.keras.training.feeding import unpacked
-from nbtf.keras.training.replica_parts import SHARE, Share, part_for, placed, rows_of
+from nbtf.keras.training.feeding import unpack_batch
+from nbtf.keras.training.replica_parts import SHARE, Share, part_for, place_batch, rows_of
 from nbtf.keras.training.restoring import Restorable
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ class Steps:
         model = self._model
         if not self._in_strategy:
             if self._plain:
-                weights, grads = model._gradients(*unpacked(placed(batch)))
+                weights, grads = model._gradients(*unpack_batch(place_batch(batch)))
                 model._change(weights, grads)
                 return None
-            return model.train_step(placed(batch))
+            return model.train_step(place_batch(batch))
         with self._strategy.scope():
             if self._plain:
                 self._train_across(batch)
@@ -90,7 +90,7 @@ class Steps:
         replica_gradients: dict[int, list[Any]] = {}
 
         def gradients(rows: Any) -> None:
-            replica_gradients[replica_number() or 0] = model._gradients(*unpacked(rows))[1]
+            replica_gradients[replica_number() or 0] = model._gradients(*unpack_batch(rows))[1]
 
         self._run(gradients, batch)
         if replica_gradients:
@@ -140,7 +140,7 @@ class Steps:
         model = self._model
         step: Callable[[Any], Any] = model.test_step if model._overrides("test_step") else model._tested
         if not self._in_strategy:
-            return step(placed(batch))
+            return step(place_batch(batch))
         with self._strategy.scope():
             return self._run(step, batch)
 
@@ -148,7 +148,7 @@ class Steps:
         """Returns the outputs for a batch as arrays."""
         predict = self._model.predict_step
         if not self._in_strategy:
-            return mapped(_as_array, predict(placed(batch)))
+            return mapped(_as_array, predict(place_batch(batch)))
         replica_outputs: dict[int, Any] = {}
 
         def outputs(rows: Any) -> None:
@@ -156,7 +156,7 @@ class Steps:
 
         with self._strategy.scope():
             self._run(outputs, batch)
-        return joined([mapped(_as_array, replica_outputs[number]) for number in sorted(replica_outputs)])
+        return join_outputs([mapped(_as_array, replica_outputs[number]) for number in sorted(replica_outputs)])
 
     # Replicas
 
@@ -171,7 +171,7 @@ class Steps:
             number = replica_number() or 0
             try:
                 if count == 1:
-                    return fn(placed(part_for(0, 1, batch)))
+                    return fn(place_batch(part_for(0, 1, batch)))
                 rows_of_replica = part_for(number, count, batch)
                 row_count = rows_of(rows_of_replica)
                 if not row_count and not empty_too:
@@ -179,7 +179,7 @@ class Steps:
                 outer_share = SHARE.get()
                 try:
                     SHARE.set(Share(row_count, rows or 1))
-                    return fn(placed(rows_of_replica))
+                    return fn(place_batch(rows_of_replica))
                 finally:
                     SHARE.set(outer_share)
             except BaseException as error:
@@ -221,7 +221,7 @@ def _as_array(value: Any) -> Any:
     return value if value is None else np.asarray(value.numpy() if hasattr(value, "numpy") else value)
 
 
-def joined(outputs: list[Any]) -> Any:
+def join_outputs(outputs: list[Any]) -> Any:
     """Returns the outputs for several batches, or parts of one, as those for all rows."""
     if len(outputs) == 1:
         return outputs[0]

@@ -22,12 +22,12 @@ from nbtf.keras.training.feeding import (
     feed_of,
     mapped,
     own_array,
-    packed,
+    pack_batch,
     split_for_validation,
-    unpacked,
+    unpack_batch,
 )
 from nbtf.keras.training.learner import Compiled, Learner
-from nbtf.keras.training.loops import Epochs, evaluated, predicted
+from nbtf.keras.training.loops import Epochs, evaluate_batches, predict_batches
 from nbtf.keras.training.steps import Steps
 from nbtf.keras.training.structures import is_named, is_row
 
@@ -206,7 +206,7 @@ class Trainer(Learner):
         feed.check_end(steps_per_epoch)
         test: Any = None
         if val is not None:
-            fields = unpacked(val) if is_row(val) else (val, None, None)
+            fields = unpack_batch(val) if is_row(val) else (val, None, None)
             test = feed_of(*fields, validation_batch_size or batch_size)
             test.check_end(validation_steps)
         verbose = 1 if verbose == "auto" else int(verbose)
@@ -253,7 +253,7 @@ class Trainer(Learner):
         feed.check_end(steps)
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
-        logs = evaluated(self, feed, listeners, steps)
+        logs = evaluate_batches(self, feed, listeners, steps)
         return logs if return_dict else self._in_order(logs)
 
     def predict(
@@ -280,7 +280,7 @@ class Trainer(Learner):
         feed.check_end(steps)
         verbose = 1 if verbose == "auto" else int(verbose)
         listeners = CallbackList.of(callbacks, self, verbose, epochs=1, steps=steps or feed.steps, history=False)
-        return predicted(self, feed, listeners, steps)
+        return predict_batches(self, feed, listeners, steps)
 
     def _check_arguments(self, name: str, arguments: Mapping[str, Any]) -> None:
         wrong = [key for key in arguments if key not in ("workers", "use_multiprocessing", "max_queue_size")]
@@ -315,7 +315,7 @@ class Trainer(Learner):
                 )
             sample_weight = class_weights(y, class_weight)
         self.reset_metrics()
-        logs = Steps(self).train(mapped(own_array, packed(x, y, sample_weight)))
+        logs = Steps(self).train(mapped(own_array, pack_batch(x, y, sample_weight)))
         results = self._logs(logs)
         return results if return_dict else self._in_order(results)
 
@@ -330,12 +330,12 @@ class Trainer(Learner):
         """
         self._need_compiled()
         self.reset_metrics()
-        results = self._logs(Steps(self).test(mapped(own_array, packed(x, y, sample_weight))))
+        results = self._logs(Steps(self).test(mapped(own_array, pack_batch(x, y, sample_weight))))
         return results if return_dict else self._in_order(results)
 
     def predict_on_batch(self, x: Any) -> Any:
         """Returns the outputs for one batch, as arrays."""
-        return Steps(self).predict(mapped(own_array, packed(x)))
+        return Steps(self).predict(mapped(own_array, pack_batch(x)))
 
 
 def _names_of(model: ref[Any]) -> Callable[[], list[str]]:

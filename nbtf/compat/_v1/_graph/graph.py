@@ -16,7 +16,7 @@ from nbtf.compat._v1._graph.collections import Collections
 from nbtf.compat._v1._graph.dimension import DimensionedShape, shape_text
 from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._graph.requests import Requests
-from nbtf.compat._v1._session.defaults import evaluated, run_operation
+from nbtf.compat._v1._session.defaults import evaluate_in_session, run_operation
 
 
 class Graph(SymbolicGraph, Collections, Requests):
@@ -55,7 +55,7 @@ class Graph(SymbolicGraph, Collections, Requests):
 
     def evaluate(self, tensor: GraphTensor, feed_dict: Any, session: Any) -> Any:
         """Returns the value of a tensor, in a session or the default one."""
-        return evaluated(tensor, feed_dict, session)
+        return evaluate_in_session(tensor, feed_dict, session)
 
     def run_operation(self, operation: Operation, feed_dict: Any, session: Any) -> None:
         """Runs a node in a session or the default one."""

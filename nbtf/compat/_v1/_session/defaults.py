@@ -45,7 +45,7 @@ def as_default_session(session: Any) -> Change[Any]:
     return Change("a session", _OPEN.set, outer, (*outer, session), session)
 
 
-def evaluated(tensor: Any, feed_dict: Any, session: Any) -> Any:
+def evaluate_in_session(tensor: Any, feed_dict: Any, session: Any) -> Any:
     """Returns the value of a tensor, in a session or the default one.
 
     Raises:

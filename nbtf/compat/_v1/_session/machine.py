@@ -64,7 +64,7 @@ def _gpus(config: ConfigProto, context: Context) -> list[Device]:
     if count < 0 or count > len(selected):
         count = len(selected)
     if options.experimental.virtual_devices:
-        selected = _divided(options, [gpu.physical for gpu in selected], count)
+        selected = _divide_gpus(options, [gpu.physical for gpu in selected], count)
         count = len(selected)
     _check_allocator(options)
     return context.session_gpus(selected, count, _memory(options))
@@ -114,7 +114,7 @@ def _number(entry: str, text: str, present: int) -> int:
     return number
 
 
-def _divided(options: GPUOptions, gpus: list[PhysicalDevice], count: int) -> list[LogicalGPU]:
+def _divide_gpus(options: GPUOptions, gpus: list[PhysicalDevice], count: int) -> list[LogicalGPU]:
     """Returns the logical GPUs that `virtual_devices` makes of these."""
     divisions = options.experimental.virtual_devices
     if options.per_process_gpu_memory_fraction > 0:

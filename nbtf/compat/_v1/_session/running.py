@@ -86,7 +86,7 @@ class Runner:
         except OpError as error:
             run_values.clear()
             _let_go(error, handled)
-            raise _located(error, node) from error.__cause__
+            raise _locate_error(error, node) from error.__cause__
         except BaseException as error:
             run_values.clear()
             _let_go(error, handled)
@@ -179,7 +179,7 @@ def _read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any
 # What is said of nodes that fail
 
 
-def _located(error: OpError, node: Operation | None) -> OpError:
+def _locate_error(error: OpError, node: Operation | None) -> OpError:
     """Returns an error that says at which node it happened, below the first line."""
     if node is None or error.op is not None:
         return error

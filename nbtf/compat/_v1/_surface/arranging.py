@@ -75,7 +75,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
       name: what the node is called.
     """
     with inside() as graph:
-        tensors = _listed(values)
+        tensors = _list_values(values)
         if not graph or len(tensors) > 1:
             return nbtf.concat(tensors, axis, name)
     with opened("concat", name):
@@ -83,7 +83,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
         return nbtf.identity(tensors[0], "concat")
 
 
-def _listed(values: Any) -> list[Any]:
+def _list_values(values: Any) -> list[Any]:
     return [*values] if isinstance(values, (list, tuple)) else [values]
 
 
@@ -102,7 +102,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
             except (TypeError, ValueError):
                 pass  # eager tensors among them
         if graph and holds_tensors(values):
-            return Pack(_listed(values), axis=axis, name=name)
+            return Pack(_list_values(values), axis=axis, name=name)
         return nbtf.stack(values, axis, name)
 
 

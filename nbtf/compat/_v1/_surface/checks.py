@@ -15,7 +15,7 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DTypeLike, as_dtype, int32
 from nbtf.compat._v1._graph.defaults import building, no_op
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._surface.control import added
+from nbtf.compat._v1._surface.control import add_node
 from nbtf.compat._v1._surface.python_nodes import OnHost, Values, summarize_elements
 from nbtf.compat._v1._surface.scoping import inside, opened
 from nbtf.errors import InvalidArgumentError
@@ -44,7 +44,7 @@ def Assert(  # noqa: N802  # TensorFlow's name
         return []
 
     with inside(), opened("Assert", name) as scope:
-        return added(OnHost("Assert", run), [condition, *values_to_show], [], str(scope))
+        return add_node(OnHost("Assert", run), [condition, *values_to_show], [], str(scope))
 
 
 _CONDITIONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
@@ -117,7 +117,7 @@ def _assertion(name: str) -> Callable[..., Any]:
             return []
 
         with inside(), opened(name, called):
-            node = added(OnHost("Assert", run), [*tensors, *(data or ())], [], "Assert")
+            node = add_node(OnHost("Assert", run), [*tensors, *(data or ())], [], "Assert")
             _check_now(name, node.inputs[:count], options.get("message"))
             return node
 
@@ -151,7 +151,7 @@ def _static_assertion(name: str) -> Callable[..., Any]:
             if tensor.shape.rank is not None or assertion.__name__ == "assert_type":
                 check(tensor, expected, message)
                 return no_op("static_checks_determined_all_ok")
-            return added(
+            return add_node(
                 OnHost("Assert", lambda values: check(values[0], expected, message) or []), [tensor], [], "Assert"
             )
 
@@ -194,7 +194,7 @@ def confusion_matrix(
 
     with inside(), opened("confusion_matrix", name):
         shapes_and_dtypes = [(TensorShape([num_classes, num_classes]), as_dtype(dtype))]
-        return added(Deferred("ConfusionMatrix", run), inputs, shapes_and_dtypes, "SparseTensorDenseAdd").outputs[0]
+        return add_node(Deferred("ConfusionMatrix", run), inputs, shapes_and_dtypes, "SparseTensorDenseAdd").outputs[0]
 
 
 def add_check_numerics_ops() -> Operation:

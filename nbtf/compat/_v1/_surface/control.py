@@ -26,7 +26,7 @@ Values = Sequence[Tensor]
 Known = list[tuple[TensorShape, DType]]
 
 
-def added(
+def add_node(
     record: Deferred, inputs: Sequence[Any], outputs: Known, name: str, branches: Sequence[Branch] = ()
 ) -> Operation:
     """Returns a new node of the default graph that runs a function.
@@ -97,10 +97,10 @@ def cond(
                 f"Shape must be rank 0 but is rank {condition._shape.rank} for 'cond/Switch' (op: 'Switch') with input "
                 f"shapes: {shape}, {shape}."
             )
-        return _chosen(condition, yes, no, strict)
+        return _choose_branch(condition, yes, no, strict)
 
 
-def _chosen(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bool) -> Any:
+def _choose_branch(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bool) -> Any:
     graph = get_default_graph()
     branches = [Branch(graph), Branch(graph)]
     results: list[Any] = [branch.built(function, ()) for branch, function in zip(branches, (yes, no), strict=True)]
@@ -119,7 +119,7 @@ def _chosen(pred: Any, yes: Callable[[], Any], no: Callable[[], Any], strict: bo
         results_of_branch = branch.run(fetches, dict(zip(branch.taken.values(), captured, strict=True)))
         return [as_tensor(takes_yes) if result is None else result for result in results_of_branch]
 
-    node = added(
+    node = add_node(
         Deferred("Merge", run, takes_variables=True), [pred, *sources[0], *sources[1]], outputs, "Merge", branches
     )
     return _like(results[0], node, strict)
@@ -206,7 +206,7 @@ def while_loop(
     with opened("while", name):
         first: Any = map_structure(as_tensor, loop_vars)
         shapes: Any = None if shape_invariants is None else flatten(shape_invariants)
-        outputs = _repeated(cond, noted, first, shapes, maximum_iterations)
+        outputs = _repeat(cond, noted, first, shapes, maximum_iterations)
     if len(outputs) == 1 and not return_same_structure:
         return outputs[0]
     packed: Any = pack_sequence_as(loop_vars, outputs)
@@ -228,7 +228,7 @@ def _repeated_at_once(cond: Any, body: Any, loop_vars: Any, limit: Any, return_s
     return values[0] if bare[0] else values
 
 
-def _repeated(
+def _repeat(
     cond: Callable[..., Any], body: Callable[..., Any], first: Any, shapes: Any, limit: int | None
 ) -> list[GraphTensor]:
     graph = get_default_graph()
@@ -250,7 +250,7 @@ def _repeated(
         return state
 
     inputs = [*starts, *test.sources, *body_part.sources]
-    return added(
+    return add_node(
         Deferred("Exit", run, takes_variables=True), inputs, shapes_and_dtypes, "Exit", [test.branch, body_part.branch]
     ).outputs
 

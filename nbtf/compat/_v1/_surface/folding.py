@@ -13,7 +13,7 @@ from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.branch import Branch, flat_results
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.deferred import Deferred
-from nbtf.compat._v1._surface.control import Known, Values, added
+from nbtf.compat._v1._surface.control import Known, Values, add_node
 from nbtf.compat._v1._surface.scoping import opened
 from nbtf.compat._v1._variables.running import value_of
 
@@ -105,7 +105,7 @@ def _fold(op_type: str, fn: Step, elems: Any, initializer: Any, reverse: bool, s
         start: Any = None if initializer is None else map_structure(as_tensor, initializer)
         fold = _Fold(fn, rows, start, reverse, stacked)
         record = Deferred(op_type, fold.run, takes_variables=True)
-        node = added(record, fold.inputs, fold.infer_outputs(), op_type, [fold.branch])
+        node = add_node(record, fold.inputs, fold.infer_outputs(), op_type, [fold.branch])
         return pack_sequence_as(fold.result, node.outputs)
 
 

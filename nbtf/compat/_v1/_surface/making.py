@@ -69,9 +69,7 @@ def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> An
     """
     value_dtype = as_dtype(dtype)
     with opened("zeros", name) as scope:
-        return _filled(
-            shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope
-        )
+        return _fill(shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope)
 
 
 def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
@@ -84,10 +82,10 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any
     """
     value_dtype = as_dtype(dtype)
     with opened("ones", name) as scope:
-        return _filled(shape, True if value_dtype is bool_ else 1, value_dtype, scope)
+        return _fill(shape, True if value_dtype is bool_ else 1, value_dtype, scope)
 
 
-def _filled(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
+def _fill(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
     if scope is None:
         return nbtf.fill(_lengths(shape), as_tensor(value, dtype))
     if not holds_tensors(shape):
@@ -130,12 +128,12 @@ def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = N
         if scope is None:
             return nbtf.zeros_like(values, value_dtype)
         if optimize and values.shape.is_fully_defined():
-            return _filled(
+            return _fill(
                 values.shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope
             )
         if value_dtype is values._dtype:
             return ZerosLike(values, name=scope)
-        return _filled(Shape(values, out_type=int32), False if value_dtype is bool_ else 0, value_dtype, scope)
+        return _fill(Shape(values, out_type=int32), False if value_dtype is bool_ else 0, value_dtype, scope)
 
 
 def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
@@ -195,7 +193,7 @@ def shape(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> A
       name: what the node is called.
       out_type: int32 or int64.
     """
-    return _measured(input, Shape, name, out_type=as_dtype(out_type))
+    return _measure(input, Shape, name, out_type=as_dtype(out_type))
 
 
 def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
@@ -206,7 +204,7 @@ def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> An
       name: what the node is called.
       out_type: int32 or int64.
     """
-    return _measured(input, Size, name, out_type=as_dtype(out_type))
+    return _measure(input, Size, name, out_type=as_dtype(out_type))
 
 
 def rank(input: Any, name: str | None = None) -> Any:
@@ -216,10 +214,10 @@ def rank(input: Any, name: str | None = None) -> Any:
       input: any tensor.
       name: what the node is called.
     """
-    return _measured(input, Rank, name)
+    return _measure(input, Rank, name)
 
 
-def _measured(value: Any, op: Any, name: str | None, **attrs: Any) -> Any:
+def _measure(value: Any, op: Any, name: str | None, **attrs: Any) -> Any:
     """Returns a measure of a tensor: a constant if the graph knows it."""
     with inside() as graph:
         tensor = as_tensor(value)

@@ -14,7 +14,7 @@ from nbtf.compat._v1._graph.branch import Branch, flat_results
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._surface.control import Values, added
+from nbtf.compat._v1._surface.control import Values, add_node
 from nbtf.compat._v1._surface.scoping import opened
 from nbtf.compat._v1._variables.running import value_of
 
@@ -54,7 +54,7 @@ def map_fn(
         length = stacks[0]._shape[0] if stacks[0]._shape.rank else None
         outputs = [(TensorShape([length]).concatenate(tensor._shape), tensor._dtype) for tensor in mapped.fetched]
         record = Deferred("Map", mapped.run, takes_variables=True)
-        node = added(record, [*stacks, *mapped.sources], outputs, "TensorArrayStack", [mapped.branch])
+        node = add_node(record, [*stacks, *mapped.sources], outputs, "TensorArrayStack", [mapped.branch])
         return pack_sequence_as(mapped.result, node.outputs)
 
 

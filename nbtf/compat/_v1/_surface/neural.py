@@ -147,10 +147,10 @@ def dropout(
         if scope is None:
             return nbtf.nn.dropout(x, drop_rate, noise_shape, seed)
         tensor: Any = as_tensor(x)
-        return _dropped(tensor, drop_rate, shape_of(tensor) if noise_shape is None else noise_shape, seed)
+        return _drop(tensor, drop_rate, shape_of(tensor) if noise_shape is None else noise_shape, seed)
 
 
-def _dropped(x: Any, rate: Any, noise_shape: Any, seed: int | None) -> Any:
+def _drop(x: Any, rate: Any, noise_shape: Any, seed: int | None) -> Any:
     if isinstance(rate, int | float):
         if not 0 <= rate < 1:
             text = "`rate` must be a scalar tensor or a float in the range [0, 1). "

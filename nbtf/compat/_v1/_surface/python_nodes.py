@@ -16,7 +16,7 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred, WayBack
-from nbtf.compat._v1._surface.control import added
+from nbtf.compat._v1._surface.control import add_node
 from nbtf.compat._v1._surface.scoping import inside
 from nbtf.errors import InvalidArgumentError, OpError
 
@@ -102,7 +102,7 @@ def _python_node(
 
     with inside():
         outputs = [(TensorShape(None), dtype) for dtype in _dtypes(dtypes)]
-        node = added(OnHost(type, run_checked, own_gradient=way_back), [*(inp or ())], outputs, name or type)
+        node = add_node(OnHost(type, run_checked, own_gradient=way_back), [*(inp or ())], outputs, name or type)
         return node.outputs if isinstance(dtypes, (list, tuple)) else node.outputs[0] if node.outputs else node
 
 
@@ -165,7 +165,7 @@ def Print(  # noqa: N802  # TensorFlow's name
         return nbtf.identity(input_)
     with inside():
         tensor: Any = as_tensor(input_)
-        return added(
+        return add_node(
             Deferred("Print", run, own_gradient=list),
             [tensor, *data],
             [(tensor._shape, tensor._dtype)],
@@ -223,4 +223,4 @@ def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
         return []
 
     with inside():
-        return added(OnHost("PrintV2", run), [inputs[position] for position in positions], [], name or "PrintV2")
+        return add_node(OnHost("PrintV2", run), [inputs[position] for position in positions], [], name or "PrintV2")

@@ -79,7 +79,7 @@ def random_normal(
     with opened("random_normal", name) as scope:
         if scope is None:
             return nbtf.random.normal(shape, mean, stddev, dtype, seed)
-        return _scaled(RandomStandardNormal, shape, mean, stddev, dtype, seed, scope)
+        return _draw_scaled(RandomStandardNormal, shape, mean, stddev, dtype, seed, scope)
 
 
 def truncated_normal(
@@ -103,10 +103,10 @@ def truncated_normal(
     with opened("truncated_normal", name) as scope:
         if scope is None:
             return nbtf.random.truncated_normal(shape, mean, stddev, dtype, seed)
-        return _scaled(TruncatedNormal, shape, mean, stddev, dtype, seed, scope)
+        return _draw_scaled(TruncatedNormal, shape, mean, stddev, dtype, seed, scope)
 
 
-def _scaled(op: Any, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike, seed: int | None, scope: str) -> Any:
+def _draw_scaled(op: Any, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike, seed: int | None, scope: str) -> Any:
     value_dtype = as_dtype(dtype)
     lengths = _shape(shape)
     centre, width = tensor_called("mean", mean, value_dtype), tensor_called("stddev", stddev, value_dtype)

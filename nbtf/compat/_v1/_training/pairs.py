@@ -23,7 +23,7 @@ from nbtf.compat._v1._variables.variable_classes import Variable
 Pairs = Sequence[tuple[Any, Any]]
 
 
-def counted(step: Any, name: str) -> Operation:
+def count_step(step: Any, name: str) -> Operation:
     """Returns the node that counts a step."""
     with step.graph.inside():
         increment = setting(1, step.dtype.base_dtype, step.graph, "value")

@@ -102,11 +102,11 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
       name: what the node is to be called.
     """
     if isinstance(ref, EagerVariable):
-        return _counted(ref, limit)
+        return _count_up(ref, limit)
     return ref.count_up_to(limit, name)
 
 
-def _counted(variable: EagerVariable, limit: int) -> Any:
+def _count_up(variable: EagerVariable, limit: int) -> Any:
     old_value = variable.value()
     if int(old_value) >= limit:
         raise OutOfRangeError(None, None, f"Reached limit of {limit}")

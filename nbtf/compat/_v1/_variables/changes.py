@@ -125,7 +125,7 @@ def changing_node(
     with graph.inside():
         arguments = [
             target,
-            *[_converted(record, target, *pair) for pair in zip(record.tokens[1:], values, strict=True)],
+            *[_convert_value(record, target, *pair) for pair in zip(record.tokens[1:], values, strict=True)],
         ]
         check_dtypes(record, arguments)
         takes_whole_value = attrs.get("validate_shape", True)
@@ -138,7 +138,7 @@ def changing_node(
         return graph.add_known(record, arguments, attrs, name, infer_output, link)
 
 
-def _converted(record: Op, target: GraphTensor, token: str, value: Any) -> Any:
+def _convert_value(record: Op, target: GraphTensor, token: str, value: Any) -> Any:
     """Returns a value as a tensor; what is one keeps its dtype, which is looked at afterwards."""
     if value.__class__ is GraphTensor:
         return value

@@ -191,7 +191,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
             key: getattr(base, key) if setting is None else setting for key, setting in self._own.items()
         }
         inner = VariableScope(self._reuse or base.reuse, name, name_scope=name_scope, **defaults)
-        inner.set_custom_getter(_wrapped(self._custom_getter, base.custom_getter))
+        inner.set_custom_getter(_wrap_getter(self._custom_getter, base.custom_getter))
         scopes.opened(name)
         counts = dict(scopes.counts)
 
@@ -212,7 +212,7 @@ def open_scopes_of(graph: Graph) -> OpenScopes:
     return scopes
 
 
-def _wrapped(inner: Getter | None, outer: Getter | None) -> Getter | None:
+def _wrap_getter(inner: Getter | None, outer: Getter | None) -> Getter | None:
     """Returns a getter that asks the inner block's, whose own getter is the outer block's."""
     if inner is None or outer is None:
         return inner or outer

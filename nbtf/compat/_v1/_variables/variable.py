@@ -18,7 +18,7 @@ from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.dimension import shape_text
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._session.defaults import evaluated, get_default_session
+from nbtf.compat._v1._session.defaults import evaluate_in_session, get_default_session
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import Changes, check_dtypes
 from nbtf.compat._v1._variables.keys import GraphKeys
@@ -263,7 +263,7 @@ class Variable(Changes, metaclass=_Kinds):
         Raises:
           ValueError: there is no session, or it has another graph.
         """
-        return evaluated(self._as_graph_element(), None, session)
+        return evaluate_in_session(self._as_graph_element(), None, session)
 
     def load(self, value: Any, session: Any = None) -> None:
         """Gives it another value in a session, without adding nodes to the graph.

@@ -164,10 +164,10 @@ class Dropout(Layer):
         def dropped() -> Any:
             return neural.dropout(tensor, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed)
 
-        return chosen(training, dropped, lambda: nbtf.identity(tensor))
+        return choose_by(training, dropped, lambda: nbtf.identity(tensor))
 
 
-def chosen(training: Any, yes: Any, no: Any) -> Any:
+def choose_by(training: Any, yes: Any, no: Any) -> Any:
     """Returns what one of two functions makes; both are called where a tensor decides.
 
     Args:

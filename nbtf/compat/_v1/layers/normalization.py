@@ -11,7 +11,7 @@ from nbtf.compat._v1._training.slots import beside
 from nbtf.compat._v1._variables.initializers import Ones, Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1.layers.base import Layer
-from nbtf.compat._v1.layers.core import chosen
+from nbtf.compat._v1.layers.core import choose_by
 
 
 class BatchNormalization(Layer):
@@ -94,12 +94,12 @@ class BatchNormalization(Layer):
         axes = [axis for axis in range(tensor.shape.rank) if axis != self.axis]
         mean, variance = neural.moments(tensor, axes)
         share = nbtf.constant(1.0 - self.momentum)
-        rate = chosen(training, lambda: share, lambda: nbtf.zeros_like(share))
+        rate = choose_by(training, lambda: share, lambda: nbtf.zeros_like(share))
         for running, new in ((self.moving_mean, mean), (self.moving_variance, self._unbiased(tensor, variance))):
             update = _moved(running, nbtf.cast(new, float32), rate)
             tensor.graph.add_to_collection(GraphKeys.UPDATE_OPS, update)
-        mean = chosen(training, lambda: mean, lambda: nbtf.cast(self.moving_mean, mean.dtype))
-        variance = chosen(training, lambda: variance, lambda: nbtf.cast(self.moving_variance, variance.dtype))
+        mean = choose_by(training, lambda: mean, lambda: nbtf.cast(self.moving_mean, mean.dtype))
+        variance = choose_by(training, lambda: variance, lambda: nbtf.cast(self.moving_variance, variance.dtype))
         return self._normalized(tensor, mean, variance)
 
     def _unbiased(self, tensor: Any, variance: Any) -> Any:

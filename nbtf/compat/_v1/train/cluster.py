@@ -120,9 +120,9 @@ def _pairs(mapping: Any) -> list[tuple[Any, Any]]:
 def _tasks(name: str, tasks: Any) -> dict[int, str]:
     if not isinstance(tasks, Mapping | list | tuple):
         raise TypeError(f"The tasks for job {name!r} must be a list or a dictionary from integers to strings.")
-    pairs = _pairs(tasks) if isinstance(tasks, Mapping) else enumerate(_listed(tasks))
+    pairs = _pairs(tasks) if isinstance(tasks, Mapping) else enumerate(_list_tasks(tasks))
     return {int(number): str(address) for number, address in pairs}
 
 
-def _listed(tasks: Any) -> list[Any]:
+def _list_tasks(tasks: Any) -> list[Any]:
     return [*tasks]

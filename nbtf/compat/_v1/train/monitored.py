@@ -135,7 +135,7 @@ class MonitoredSession(ChangingBlock):
             request = hook.before_run(context)
             if request is not None:
                 all_fetches[number] = request.fetches
-                feeds.update(_checked(request.feed_dict or {}, feeds))
+                feeds.update(_check_feeds(request.feed_dict or {}, feeds))
         results = session.run(all_fetches, feed_dict=feeds or None)
         for number, hook in enumerate(self._hooks):
             hook.after_run(context, SessionRunValues(results.get(number)))
@@ -175,7 +175,7 @@ class MonitoredSession(ChangingBlock):
         return False
 
 
-def _checked(added_feeds: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _check_feeds(added_feeds: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Mapping[Any, Any]:
     for key in added_feeds:
         if key in feeds:
             raise RuntimeError(f"Same tensor is fed by two hooks or by a hook and the caller: {key}")

@@ -18,7 +18,7 @@ from nbtf.compat._v1._graph.grouping import group
 from nbtf.compat._v1._training.apply_op import Update
 from nbtf.compat._v1._training.pairs import (
     checked_pairs,
-    counted,
+    count_step,
     graph_of,
     initializer_of,
     key_of,
@@ -286,7 +286,7 @@ class Optimizer:
             node = group(*nodes, name=scope)
         else:
             with graph.control_dependencies([group(*nodes, name="update")]), beside(step):
-                node = counted(step, scope)
+                node = count_step(step, scope)
         train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if node not in train_ops:
             train_ops.append(node)

@@ -167,6 +167,32 @@ def test_page_of_nbconvert_shows_the_picture_without_a_network(shown: Lab, windo
     page.close()
 
 
+LONG = """\
+with tf.runtime.recording() as record:
+    a = tf.ones([64, 64])
+    for _ in range(5000):
+        a = a + 1.0
+record"""
+
+
+def test_long_recording_has_each_op_of_a_part_that_is_zoomed_into(lab: Lab) -> None:
+    lab.open(START, LONG)
+    lab.run(0, 1)
+    wait_for_view(lab)
+    before = span(lab)
+
+    for _ in range(16):
+        lab.press(VIEW, "zoom in")
+    lab.wait("document.querySelectorAll('.nbtf-recording .nbtf-time [data-op]').length > 3")
+    lab.page.locator(f"{VIEW} .nbtf-time [data-op]").nth(1).click()
+    lab.next_frame()
+
+    assert re.fullmatch(WHOLE + r"\d,\d+ ops below 2 px are drawn as density", before)
+    assert "density" not in span(lab)
+    assert "AddV2" in " ".join(lab.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
+    assert "the last 2,000 steps" in lab.page.locator(f"{VIEW} .nbtf-note").last.inner_text()
+
+
 def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_language(lab: Lab) -> None:
     lab.open(START, STEP, "record")
     lab.page.evaluate("() => document.documentElement.lang = 'ja'")

@@ -2,7 +2,8 @@
 //
 // A view is {name, title(), create(root, data, ui)}: `name` is that of its data in the scene; `create` builds it in `root` and
 // returns {draw(width), focus?(what)}: `draw` brings it up to date, `focus` shows {device, span} of the clock. `ui.changed()` asks
-// for a `draw`, before the next frame; `ui.shared` is what the views of a scene share. A view without data says why there is none.
+// for a `draw`, before the next frame; `ui.shared` is what the views of a scene share, and `ui.ask(question)` gets more data
+// where a kernel answers. A view without data says why there is none.
 
 import { attr, h, newName, rove } from "./dom.js";
 import { mapView } from "./map_view.js";
@@ -13,8 +14,8 @@ import { WORDS } from "./words.js";
 const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView, mapView];
 
 // Shows a scene's views in an element, instead of what was there; returns theirs.
-export function showScene(main, scene, focus = null) {
-  const ui = { shared: {}, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
+export function showScene(main, scene, { focus = null, ask = null } = {}) {
+  const ui = { shared: {}, ask, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
   const views = SCENE_VIEWS.filter(({ name }) => name !== mapView.name || scene[name]); // a cell in a notebook has its map beside it
   const panels = views.map((view) => tabPanel(view, scene, ui));
   const tabs = panels.map((panel, number) => tabButton(views[number], panel, () => show(number)));

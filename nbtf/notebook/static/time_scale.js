@@ -19,17 +19,17 @@ export function columnWidth(columns, width) {
   return columns <= MOST_BUSY_COLUMNS ? 1 : Math.max(1, Math.ceil(width / MOST_BUSY_COLUMNS));
 }
 
-// Adds up how busy each column of a lane was, by token: `add` pieces, or sums of many; then ask for the `boxes`.
+// Adds up how busy each column of a lane was, by token: `add` pieces, busy for a share of their time, or sums of many; then ask for the `boxes`.
 export function stack(scale, y, height, step, tokens) {
   const columns = Math.ceil(scale.width / step) + 1;
   const busy = new Float64Array(columns * tokens.length);
   const rate = scale.rate / step;
-  const add = (from, to, token) => {
+  const add = (from, to, token, share = 1) => {
     const begin = Math.max(0, (from - scale.from) * rate);
     const stop = Math.min(columns, (to - scale.from) * rate);
-    if (Math.floor(begin) === Math.floor(stop)) return void (busy[Math.floor(begin) * tokens.length + token] += Math.max(0, stop - begin));
+    if (Math.floor(begin) === Math.floor(stop)) return void (busy[Math.floor(begin) * tokens.length + token] += share * Math.max(0, stop - begin));
     for (let column = Math.floor(begin); column < stop; column++) {
-      busy[column * tokens.length + token] += Math.max(0, Math.min(stop, column + 1) - Math.max(begin, column));
+      busy[column * tokens.length + token] += share * Math.max(0, Math.min(stop, column + 1) - Math.max(begin, column));
     }
   };
   // Takes a function that says how many seconds of a token were over at a moment; it is asked in order of time.

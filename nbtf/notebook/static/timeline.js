@@ -6,6 +6,7 @@ import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
 import { addGroup, groupsOf } from "./timeline_index.js";
 import { BUSY_TOKENS, COPY_TOKEN, copyShare, factOf, opShare } from "./timeline_scene.js";
+import { shareOf } from "./timeline_sums.js";
 import { fill, grouped } from "./words.js";
 
 const MARGIN = 16;
@@ -112,7 +113,7 @@ function overviewMarks({ scene, whole }, top) {
   return rows.flatMap((lane, number) => {
     const busy = stack(whole, top + 4 + number * height, Math.max(height - 1, 1), step, BUSY_TOKENS);
     for (const group of groupsOf(scene, lane)) addGroup(scene, busy, group, [0, group.ops.length]);
-    for (const copy of lane.copies) busy.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN);
+    for (const copy of lane.copies) busy.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN, shareOf(scene.copies, copy));
     return busy.boxes();
   });
 }
@@ -250,7 +251,7 @@ export function detailSentence(scene, words, chosen) {
 
 function foldedTexts({ scene, words }) {
   const { constants, copies, ops } = scene.folded;
-  const unclocked = scene.executed + scene.copied - scene.ops.start.length - scene.copies.start.length;
+  const unclocked = scene.unclocked ?? scene.executed + scene.copied - scene.ops.start.length - scene.copies.start.length;
   return [
     fill(words.ran, { ops: scene.executed, copies: scene.copied }),
     fill(words.folded, { constants, copies, ops }),

@@ -1,6 +1,8 @@
 // Which ops of a lane are long enough for a mark in a window, and how busy was the lane in each column besides? Answered
 // without a look at each op: those of about the same length and colour are a group, with the sums of their seconds.
 
+import { shareOf } from "./timeline_sums.js";
+
 export const CLASSES = 64; // powers of two of seconds, from a picosecond on
 const LEAST_EXPONENT = 1023 - 40;
 const TOKENS = 8;
@@ -40,7 +42,7 @@ function groupedOps({ ops, facts, isFolded }, { first, last }) {
     let longest = 0;
     for (let number = 0; number < members.length; number++) {
       const op = (members[number] += first);
-      before[number + 1] = before[number] + seconds[op];
+      before[number + 1] = before[number] + seconds[op] * shareOf(ops, op);
       if (seconds[op] > longest) longest = seconds[op];
     }
     return { token: (key >> 1) % TOKENS, folded: key & 1, longest, ops: members, before };
@@ -70,13 +72,13 @@ export function addGroup(scene, busy, group, [first, last]) {
   const { start, seconds } = scene.ops;
   const { ops, before, token } = group;
   if (last - first <= busy.columns) {
-    for (let at = first; at < last; at++) busy.add(start[ops[at]], start[ops[at]] + seconds[ops[at]], token);
+    for (let at = first; at < last; at++) busy.add(start[ops[at]], start[ops[at]] + seconds[ops[at]], token, shareOf(scene.ops, ops[at]));
     return;
   }
   let at = first;
   const secondsUntil = (moment) => {
     at = search(at, last, (other) => start[ops[other]] >= moment);
-    return at === first ? 0 : before[at - 1] - before[first] + Math.min(moment - start[ops[at - 1]], seconds[ops[at - 1]]);
+    return at === first ? 0 : before[at - 1] - before[first] + Math.min(moment - start[ops[at - 1]], seconds[ops[at - 1]]) * shareOf(scene.ops, ops[at - 1]);
   };
   busy.addSums(secondsUntil, token);
 }

@@ -4,6 +4,7 @@ import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } fro
 import { MOST_BUSY_COLUMNS, columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
 import { CLASSES, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
 import { BUSY_TOKENS, COPY_TOKEN, copiesIn, copyIsFolded, factOf, opIsFolded, opsIn } from "./timeline_scene.js";
+import { shareOf } from "./timeline_sums.js";
 import { fill } from "./words.js";
 
 const OWN_BLOCK = 2;
@@ -63,7 +64,7 @@ export function opMarks(scene, lane, scale, step) {
   let dense = 0;
   for (const copy of lane.copies) {
     if (copyHasBlock(scene, copy, scale)) continue;
-    short.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN);
+    short.add(scene.copies.start[copy], scene.copies.start[copy] + scene.copies.seconds[copy], COPY_TOKEN, shareOf(scene.copies, copy));
   }
   for (const group of groupsOf(scene, lane)) {
     const [first, last] = rangeIn(scene, group, scale);

@@ -1,6 +1,7 @@
 // What ran in a scene, and what of it lies in a window? Columns of numbers, which Python packed (see views/timeline_data.py).
 
 import { search } from "./timeline_index.js";
+import { shareOf, withSums } from "./timeline_sums.js";
 
 const CONSTANT_OP = "_EagerConst";
 
@@ -10,12 +11,18 @@ export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 
 // Takes what Python sent. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.
 export function timelineScene(data) {
-  const ops = { start: decoded(data.ops.start, Float64Array), seconds: decoded(data.ops.seconds, Float64Array), fact: decoded(data.ops.fact, Uint32Array) };
-  const copies = Object.fromEntries(
-    Object.entries({ source: Uint16Array, target: Uint16Array, start: Float64Array, seconds: Float64Array, nbytes: Float64Array })
-      .map(([name, type]) => [name, decoded(data.copies[name], type)]),
-  );
-  return sceneOf(data, ops, copies);
+  const { ops, copies } = columnsIn(data);
+  if (!data.sums) return sceneOf(data, ops, copies);
+  const all = withSums(data, ops, copies, decoded);
+  return sceneOf({ ...data, ...all }, all.ops, all.copies);
+}
+
+function columnsIn({ ops, copies }) {
+  const typed = (columns, types) => Object.fromEntries(Object.entries(types).map(([name, type]) => [name, decoded(columns[name], type)]));
+  return {
+    ops: typed(ops, { start: Float64Array, seconds: Float64Array, fact: Uint32Array }),
+    copies: typed(copies, { source: Uint16Array, target: Uint16Array, start: Float64Array, seconds: Float64Array, nbytes: Float64Array }),
+  };
 }
 
 // A scene of some ops and copies, with what follows from them.
@@ -31,11 +38,12 @@ function sceneOf(data, ops, copies) {
     for (const lane of new Set([copies.source[copy], copies.target[copy]])) scene.lanes[lane].copies.push(copy);
   });
   scene.facts = data.facts.map(([op, phase, layer, token, shape, output, why, site]) => (
-    { op, phase, layer, token, busy: BUSY_TOKENS.indexOf(token), shape, output, why, site, constant: op === CONSTANT_OP }
+    { op, phase, layer, token, busy: BUSY_TOKENS.indexOf(token), shape, output, why, site, constant: op === CONSTANT_OP, summed: op === "" }
   ));
   scene.isFolded = new Uint8Array(ops.fact.length);
-  ops.before = runningSum(ops.seconds);
-  scene.folded = foldOps(scene);
+  ops.before = runningSum(ops.share ? ops.seconds.map((seconds, op) => seconds * ops.share[op]) : ops.seconds);
+  const folded = foldOps(scene);
+  scene.folded = data.folded ?? folded;
   scene.longest = longestOf(scene);
   return scene;
 }
@@ -100,10 +108,11 @@ export function copyIsFolded(scene, copy) {
 function foldOps(scene) {
   const { ops, isFolded } = scene;
   const constants = Uint8Array.from(scene.facts, ({ constant }) => constant);
+  const summed = Uint8Array.from(scene.facts, (fact) => fact.summed);
   const folded = { constants: 0, ops: 0, copies: 0 };
   for (let op = 0; op < isFolded.length; op++) {
     const constant = constants[ops.fact[op]];
-    isFolded[op] = constant || ops.seconds[op] < scene.shortestOp ? 1 : 0;
+    isFolded[op] = constant || summed[ops.fact[op]] || ops.seconds[op] < scene.shortestOp ? 1 : 0;
     folded.constants += constant;
     folded.ops += isFolded[op] - constant;
   }
@@ -145,17 +154,20 @@ function runningSum(numbers) {
 }
 
 // How many percent of a window a lane's ops take: all that it has something of, less what lies outside.
-export function opShare({ ops: { start, seconds, before } }, { first, last }, { from, to }) {
+export function opShare({ ops }, { first, last }, { from, to }) {
   if (first === last || to <= from) return 0;
-  const early = Math.max(0, from - start[first]);
-  const late = Math.max(0, start[last - 1] + seconds[last - 1] - to);
-  return Math.round((100 * (before[last] - before[first] - early - late)) / (to - from));
+  const { start, seconds, before } = ops;
+  let sum = before[last] - before[first];
+  for (let op = first; op < last && start[op] < from; op++) sum -= Math.min(from - start[op], seconds[op]) * shareOf(ops, op);
+  for (let op = last - 1; op >= first && start[op] + seconds[op] > to; op--) sum -= Math.min(start[op] + seconds[op] - to, seconds[op]) * shareOf(ops, op);
+  return Math.round((100 * sum) / (to - from));
 }
 
 // How many percent of a window copies take.
-export function copyShare({ copies: { start, seconds } }, copies, { from, to }) {
-  const sum = copies.reduce((all, copy) => all + Math.min(start[copy] + seconds[copy], to) - Math.max(start[copy], from), 0);
-  return to > from ? Math.round((100 * sum) / (to - from)) : 0;
+export function copyShare({ copies }, numbers, { from, to }) {
+  const { start, seconds } = copies;
+  const busy = (copy) => (Math.min(start[copy] + seconds[copy], to) - Math.max(start[copy], from)) * shareOf(copies, copy);
+  return to > from ? Math.round((100 * numbers.reduce((all, copy) => all + busy(copy), 0)) / (to - from)) : 0;
 }
 
 // What a reader can go to in a lane, in order of time: numbers of ops and copies (see `stopOf`) that have a mark of their own.

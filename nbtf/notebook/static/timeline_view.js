@@ -5,7 +5,7 @@ import { drawPicture, drawing } from "./picture.js";
 import { table } from "./table.js";
 import { durationWords } from "./time_scale.js";
 import { detailSentence, timeline } from "./timeline.js";
-import { factOf, filteredScene, fromWhole, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene, toWhole } from "./timeline_scene.js";
+import { copyIsFolded, factOf, filteredScene, fromWhole, opIsFolded, opsIn, spanOfStop, stopIndex, stopOf, stopsOf, timelineScene, toWhole } from "./timeline_scene.js";
 import { WORDS, fill, listed } from "./words.js";
 
 const ZOOM = 1.5;
@@ -13,6 +13,8 @@ const PAN = 0.1;
 const LEAST_WINDOW = 1e-9; // seconds
 const MOST_ROWS = 1000;
 const HANDLE_WIDTH = 24;
+const FINE_ENOUGH = 0.5; // of a part that is known exactly: who sees less of it asks for more
+const ASK_AFTER = 100; // milliseconds: a drag asks once
 const FILTER_AFTER = 150; // milliseconds without another letter
 
 export const timelineView = {
@@ -49,6 +51,7 @@ class TimelineView {
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
     this.span = h("span", { class: "nbtf-time-span" });
     this.filter = h("input", { class: "nbtf-time-filter", type: "search", placeholder: said.filter, "aria-label": said.filter, oninput: () => this.filterSoon(), onkeydown: (event) => this.pressInFilter(event) });
+    this.filter.hidden = Boolean(this.scene.detail); // a page has not all ops of a long recording
     root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular, this.filter, this.span), this.time, this.tables);
     root.addEventListener("keydown", (event) => this.pressSlash(event));
   }
@@ -115,6 +118,7 @@ class TimelineView {
     this.time.setAttribute("aria-label", picture.title);
     this.saySpan();
     this.placeBrush();
+    this.askForDetail();
     this.lanes.forEach((element, number) => this.placeLane(element, number));
   }
 
@@ -122,10 +126,35 @@ class TimelineView {
   saySpan() {
     const said = WORDS.timeline;
     const span = fill(said.shown, { from: durationWords(this.window.from), to: durationWords(this.window.to) });
-    const { dense } = this.parts;
+    const dense = this.parts.dense + (this.scene.detail?.summed ?? 0);
     const { scene, whole } = this;
     const fits = scene === whole ? [] : [fill(said.fits, { n: scene.ops.start.length, all: whole.ops.start.length })];
     put(this.span, listed([...fits, span, ...(dense ? [fill(said.density, { n: dense })] : [])]));
+  }
+
+  // Of a long recording a page has what it shows, and the rest in columns: it asks for more when that is too coarse.
+  askForDetail() {
+    const { detail } = this.scene;
+    const { from, to } = this.window;
+    if (!detail || this.asked || !this.ui.ask) return;
+    const isInside = from >= detail.from && to <= detail.to;
+    if (isInside && (!detail.summed || to - from > FINE_ENOUGH * (detail.to - detail.from))) return;
+    this.asked = true;
+    setTimeout(() => {
+      this.ui.ask({ what: "timeline", ...this.window }).then((data) => this.renew(data), () => {}).finally(() => (this.asked = false));
+    }, ASK_AFTER);
+  }
+
+  // Takes more exact data of the same recording; what was chosen stays.
+  renew(data) {
+    const chosen = this.chosen && spanOfStop(this.scene, this.chosen)[0];
+    const isOp = this.chosen?.op !== undefined;
+    const lane = isOp && this.scene.lanes.findIndex(({ first, last }) => first <= this.chosen.op && this.chosen.op < last);
+    this.whole = this.scene = timelineScene(data);
+    const columns = isOp ? this.scene.ops : this.scene.copies;
+    const at = columns.start.findIndex((start, number) => start === chosen && (isOp ? isOpOf(this.scene, lane, number) : !copyIsFolded(this.scene, number)));
+    this.chosen = at < 0 ? this.scene.longest : isOp ? { op: at } : { copy: at };
+    this.ui.changed();
   }
 
   placeBrush() {
@@ -276,6 +305,10 @@ class TimelineView {
     const left = seen.length - rows.length;
     return { caption: said.title, columns, rows, notes: left ? [fill(said.moreRows, { n: left })] : [] };
   }
+}
+
+function isOpOf(scene, lane, op) {
+  return scene.lanes[lane].first <= op && op < scene.lanes[lane].last && !opIsFolded(scene, op);
 }
 
 function sliderAt(element, value, most, words) {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeGuard
 
 from nbtf import runtime
 from nbtf._devices.sites import file_and_line
@@ -17,7 +18,7 @@ from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_data import memory_data
-from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
+from nbtf.notebook.stills.memory_history import Addresses, Change, MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.memory_refusal import Fits
 from nbtf.notebook.stills.memory_stack import memory_stack
@@ -95,7 +96,10 @@ def _code_line() -> CodeLine:
 
 
 def memory_scenes(
-    record: runtime.Recording, code_line: CodeLine, snapshot: runtime.Snapshot | None = None
+    record: runtime.Recording,
+    code_line: CodeLine,
+    snapshot: runtime.Snapshot | None = None,
+    most: int | None = None,
 ) -> list[dict[str, Any]]:
     """Returns what a page needs to draw the memory of each device, the busiest first.
 
@@ -105,16 +109,34 @@ def memory_scenes(
       record: from `tf.runtime.recording()`.
       code_line: says a line of the program in words.
       snapshot: what it has, where somebody has asked for it already.
+      most: steps of each device, the last ones; all when None.
     """
     snapshot = snapshot or record.snapshot()
     if snapshot.cut:
         return []
-    events = snapshot.events
-    histories = [
-        MemoryHistory(name, _limit(events, name), events, record.regions_before(name))
-        for name, _ in _devices(events).most_common()
-    ]
-    return [memory_data(each, _fits(record, each.device), code_line=code_line) for each in histories]
+    everything = tuple(snapshot.events)
+    scenes: list[dict[str, Any]] = []
+    for name, steps in _devices(everything).most_common():
+        regions, events = _last_steps(everything, name, record.regions_before(name), steps, most)
+        history = MemoryHistory(name, _limit(everything, name), events, regions)
+        fits = _fits(record, name) if events is everything else None
+        scenes.append(memory_data(history, fits, code_line=code_line))
+    return scenes
+
+
+def _last_steps(
+    events: Sequence[runtime.Event], device: str, regions: Any, steps: int, most: int | None
+) -> tuple[Any, Sequence[runtime.Event]]:
+    """Returns what was where before the last steps of a device's memory, and the events from then on."""
+    if most is None or steps <= most:
+        return regions, events
+    replay, left = runtime.MemoryReplay(device, regions), steps - most
+    for number, event in enumerate(events):
+        left -= _is_step(event) and event.device == device
+        if left < 0:
+            return replay.regions(), events[number:]
+        replay.take(event)
+    return replay.regions(), ()
 
 
 def _checked(snapshot: runtime.Snapshot, name: str) -> str:
@@ -130,12 +152,13 @@ def _checked(snapshot: runtime.Snapshot, name: str) -> str:
 
 def _devices(events: Sequence[runtime.Event]) -> Counter[str]:
     """Returns how many events say where in the memory of each device something changed; real GPUs' do not."""
-    return Counter(
-        event.device
-        for event in events
-        if isinstance(event, runtime.Refused)
-        or (isinstance(event, runtime.Allocated | runtime.Freed) and event.region >= 0)
-    )
+    return Counter(event.device for event in events if _is_step(event))
+
+
+def _is_step(event: runtime.Event) -> TypeGuard[Change]:
+    """Tells whether an event says where in a device's memory something changed, or did not fit."""
+    is_placed = isinstance(event, runtime.Allocated | runtime.Freed) and event.region >= 0
+    return is_placed or isinstance(event, runtime.Refused)
 
 
 _ABOUT_MEMORY = (runtime.Allocated, runtime.Freed, runtime.Refused)
@@ -209,7 +232,7 @@ def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
     return [memory_data(history, fits, code_line=session.code_line) for history, fits in histories]
 
 
-def memory_scenes_of_run(session: Session, run: runtime.Scene) -> list[dict[str, Any]]:
+def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None = None) -> list[dict[str, Any]]:
     """Returns what a page needs to draw the memory of each device in a run of a cell, as `memory_scenes` does.
 
     Where the first events of the session are no longer kept there is none: nobody knows what was where.
@@ -217,20 +240,21 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene) -> list[dict[str,
     Args:
       session: that heard it.
       run: on the machine of today.
+      most: steps of each device, the last ones; all when None.
     """
     if session.recorder.snapshot(0).heard > MOST_EVENTS:
         return []
     events, is_first = _events(session)
-    earlier = [event for event in events if event.seq < run.first]
     here = tuple(event for event in events if run.has(event))
     scenes: list[dict[str, Any]] = []
-    for name, _ in _devices(here).most_common():
+    for name, steps in _devices(here).most_common():
         short = runtime.short_name(name)
         replay = runtime.MemoryReplay(name, session.recording.regions_before(short) if is_first else ())
-        for event in earlier:
+        for event in takewhile(lambda event: event.seq < run.first, events):
             replay.take(event)
+        regions, shown = _last_steps(here, name, replay.regions(), steps, most)
         names = _names_on(session, short) if run == session.recorder.scenes[-1] else None
-        history = MemoryHistory(name, _limit(events, name), here, replay.regions(), names)
+        history = MemoryHistory(name, _limit(events, name), shown, regions, names)
         scenes.append(memory_data(history, code_line=session.code_line))
     return scenes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +30,13 @@ class CellRecording:
         executed = sum(isinstance(event, runtime.OpExecuted) for event in events)
         return recorder.snapshot(0)._replace(heard=len(events), events=events, executed=executed, copies=dict(ways))
 
-    def memory(self) -> list[dict[str, Any]]:
-        """Returns what a page needs to draw the memory of each simulated GPU in the run."""
-        return memory_scenes_of_run(self.session, self.run)
+    def memory(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Returns what a page needs to draw the memory of each simulated GPU in the run.
+
+        Args:
+          most: steps of each device, the last ones; all when None.
+        """
+        return memory_scenes_of_run(self.session, self.run, most)
 
     def span(self, device: str, times: Span) -> Span | None:
         """Returns where on the clock of the run a device did what it did between two times; None for nothing.
@@ -68,7 +72,7 @@ def cell_recording(session: Session, times: Span | None = None) -> CellRecording
     return None
 
 
-def _works(events: tuple[runtime.Event, ...]) -> Iterator[tuple[float, runtime.OpExecuted | runtime.Copied]]:
+def _works(events: Iterable[runtime.Event]) -> Iterator[tuple[float, runtime.OpExecuted | runtime.Copied]]:
     """Yields ops and copies of the clock that the timeline has (see `schedule_of`), each with its start."""
     ran = [event for event in events if isinstance(event, runtime.OpExecuted | runtime.Copied)]
     is_modelled = any(event.start is not None for event in ran)

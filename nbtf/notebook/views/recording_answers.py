@@ -11,15 +11,22 @@ from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.schedule import Schedule, schedule_of
 from nbtf.notebook.views import esm
+from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 
 LARGEST_PART = 96_000
 """Bytes of an answer that go into one message."""
 
+MOST_EVENTS = 20_000
+"""Of a recording that a page gets as a whole: half a megabyte."""
+
 PROGRAM = "recording_view"
 
-Memory = Callable[[], Sequence[Scene]]
-"""Returns what `memory_data` says of each device."""
+MOST_STEPS = 2_000
+"""Of a device's memory that a page gets of a longer recording, the last ones: a quarter of a megabyte."""
+
+Memory = Callable[[int | None], Sequence[Scene]]
+"""Returns what `memory_data` says of each device, of so many steps at the most."""
 
 
 class RecordingAnswers:
@@ -38,14 +45,15 @@ class RecordingAnswers:
     @cached_property
     def schedule(self) -> Schedule:
         """What ran and when."""
-        return schedule_of(self.snapshot.events, self.snapshot.cut)
+        return schedule_of(tuple(self.snapshot.events), self.snapshot.cut)  # unpacked once
 
     def answer(self, question: dict[str, Any]) -> Scene:
         """Returns what a page asked for.
 
         Args:
           question: `what` says for what: `"program"`, with a `language`, for the program of the view, its style and its
-            words; `"scene"` for the data of its views.
+            words; `"scene"` for the data of its views; `"timeline"` for what is between two moments, `from` and `to`
+            in seconds.
 
         Raises:
           ValueError: another question.
@@ -54,9 +62,22 @@ class RecordingAnswers:
             case {"what": "program", "language": str(language)}:
                 return program_data(language)
             case {"what": "scene"}:
-                return scene_data(self.schedule, self._memory(), self._code_line)
+                return self._scene()
+            case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end}:
+                return self._long.data(begin, end)
             case _:
-                raise ValueError(f"A page asks for a program or a scene, got {question!r}")
+                raise ValueError(f"A page asks for a program, a scene or a part of its timeline, got {question!r}")
+
+    def _scene(self) -> Scene:
+        if len(self.snapshot.events) <= MOST_EVENTS:
+            return scene_data(self.schedule, self._memory(None), self._code_line)
+        memory = list(self._memory(MOST_STEPS))
+        whole: Scene = {"timeline": self._long.data()} | ({"memory": memory} if memory else {})
+        return whole | {"lastSteps": MOST_STEPS}
+
+    @cached_property
+    def _long(self) -> LongTimeline:
+        return LongTimeline(self.schedule, self._code_line)
 
 
 def program_data(language: str) -> Scene:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -163,10 +162,11 @@ def bundle_of(picture: Picture, name: str) -> dict[str, str]:
 def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memory]:
     """Returns the events of a recording, and what tells the memory of its devices."""
     if isinstance(record, runtime.Snapshot):
-        return record, list
+        return record, lambda _: ()
     if isinstance(record, CellRecording):
         return record.snapshot(), record.memory
-    return record.snapshot(), partial(memory_scenes, record, code_line)
+    snapshot = record.snapshot()
+    return snapshot, lambda most: memory_scenes(record, code_line, snapshot, most)
 
 
 def _heard(record: Record) -> int:

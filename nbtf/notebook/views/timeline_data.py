@@ -29,14 +29,15 @@ class _Numbered(Generic[_Entry]):
         return self.numbers.setdefault(entry, len(self.numbers))
 
 
-def timeline_data(schedule: Schedule, code_line: CodeLine) -> dict[str, Any]:
+def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | None = None) -> dict[str, Any]:
     """Returns what `static/timeline_scene.js` takes: some 27 letters for an op, 40 for a copy.
 
     Args:
       schedule: what ran and when.
       code_line: says a line of the program in words.
+      colours: of the ops; those of the schedule when None.
     """
-    colours = colouring(schedule)
+    colours = colours or colouring(schedule)
     sites, facts = _Numbered[Any](), _Numbered[Any]()
     by_lane = [schedule.ops_on(lane) for lane in schedule.lanes]
     ops = [work for works in by_lane for work in works]
@@ -59,16 +60,16 @@ def timeline_data(schedule: Schedule, code_line: CodeLine) -> dict[str, Any]:
         "facts": [_fact(work, colours, sites) for work in _first_of_each(ops, of_op)],
         "lines": [code_line(site) for site in sites.numbers],
         "ops": {
-            "start": _packed("d", (work.start for work in ops)),
-            "seconds": _packed("d", (work.seconds for work in ops)),
-            "fact": _packed("I", of_op),
+            "start": packed("d", (work.start for work in ops)),
+            "seconds": packed("d", (work.seconds for work in ops)),
+            "fact": packed("I", of_op),
         },
         "copies": {
-            "source": _packed("H", (lanes[copy.source] for copy in copies)),
-            "target": _packed("H", (lanes[copy.target] for copy in copies)),
-            "start": _packed("d", (copy.start for copy in copies)),
-            "seconds": _packed("d", (copy.seconds for copy in copies)),
-            "nbytes": _packed("d", (copy.nbytes for copy in copies)),
+            "source": packed("H", (lanes[copy.source] for copy in copies)),
+            "target": packed("H", (lanes[copy.target] for copy in copies)),
+            "start": packed("d", (copy.start for copy in copies)),
+            "seconds": packed("d", (copy.seconds for copy in copies)),
+            "nbytes": packed("d", (copy.nbytes for copy in copies)),
         },
     }
 
@@ -94,7 +95,7 @@ def _fact(work: Work, colours: Colouring, sites: _Numbered[Any]) -> tuple[Any, .
     return work.op, work.phase, work.layer, colours.of(work), shape, result, why, site
 
 
-def _packed(form: str, numbers: Iterable[float]) -> str:
+def packed(form: str, numbers: Iterable[float]) -> str:
     """Returns numbers as a page's typed arrays read them: little-endian, in base64."""
     column = array(form, numbers)
     if sys.byteorder == "big":

@@ -135,7 +135,9 @@ def test_words_are_those_of_the_page_unless_the_environment_asks(
 def test_page_that_asks_for_anything_else_is_told_so(live: Shell, sent: list[Message], question: Any) -> None:
     view = live.run("tf.notebook.RecordingView(record)").result
 
-    assert ask(view, sent, **question).startswith("ValueError: A page asks for a program or a scene")
+    assert ask(view, sent, **question).startswith(
+        "ValueError: A page asks for a program, a scene or a part of its timeline"
+    )
 
 
 @pytest.mark.parametrize("content", [{}, None, "text", {"kind": "ask"}, {"kind": "ask", "number": "1"}])
@@ -273,6 +275,22 @@ def test_live_view_opens_nothing_where_nothing_ran(shell: Shell, sent: list[Mess
     widget._handle_custom_msg({"kind": "open"}, [])
 
     assert [] == sent
+
+
+def test_long_recording_comes_in_parts(live: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording_answers, "MOST_EVENTS", 3)
+    monkeypatch.setattr(recording_answers, "MOST_STEPS", 2)
+    view = live.run("tf.notebook.RecordingView(record)").result
+
+    scene = ask(view, sent, what="scene")
+    part = ask(view, sent, what="timeline", **{"from": 0, "to": 5e-8})
+
+    assert (2, 0.0, 5e-8) == (scene["lastSteps"], part["detail"]["from"], part["detail"]["to"])
+    assert {True} == {memory["steps"] <= 2 for memory in scene["memory"]}
+    regions = tf.runtime.memory_map("GPU:1")
+    held = sorted(chunk.offset for region in regions for chunk in region.chunks if chunk.in_use)
+    (memory,) = [memory for memory in scene["memory"] if memory["name"] == "GPU:1"]
+    assert held == sorted(row[0] for row in memory["pieces"] if row[5] == memory["steps"])
 
 
 @pytest.mark.parametrize("part", ["loader", "program"])

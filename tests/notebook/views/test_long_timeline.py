@@ -1,0 +1,148 @@
+"""Does what a page gets of a long timeline add up to what ran, in every part, and stay small?"""
+
+from __future__ import annotations
+
+import json
+import random
+from array import array
+from base64 import b64decode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nbtf.notebook.stills.schedule import Exchange, Schedule, Transfer, Work
+from nbtf.notebook.views import long_timeline
+from nbtf.notebook.views.long_timeline import LongTimeline
+
+LARGEST = 100_000
+"""Bytes of an answer."""
+
+Piece = tuple[int, bool, float, float, float]
+"""Lane, whether it is a copy, start, end, and for which share of that time it is busy."""
+
+
+def numbers(form: str, packed: str) -> list[float]:
+    return [*map(float, array(form, b64decode(packed)))]
+
+
+def long_schedule(seed: int, cards: int, pieces: int) -> Schedule:
+    """Ops and copies on some cards, which do them in order; some are thousands of times as long as others."""
+    draw = random.Random(seed)
+    lanes = ("CPU:0", *(f"GPU:{number}" for number in range(cards)))
+    free = dict.fromkeys(lanes, 0.0)
+    ops: list[Work] = []
+    copies: list[Transfer] = []
+    for _ in range(pieces):
+        seconds = draw.choice([1e-9, 1e-6, 3e-6, 1e-5, 1e-3 * draw.random() ** 8])
+        target, source = draw.sample(lanes, 2)
+        start = max(free[target], free[source]) + draw.choice([0.0, seconds])
+        if draw.random() < 0.3:
+            copies.append(Transfer(source, target, start, seconds, draw.choice([4, 900_000]), ""))
+            free[source] = free[target] = start + seconds
+            continue
+        op, phase = draw.choice(["MatMul", "_EagerConst", "Sum"]), draw.choice(["forward", "backward", ""])
+        ops.append(Work(target, start, seconds, op, phase, "", ("a.py", 1), None, None))
+        free[target] = start + seconds
+    exchanges = tuple(Exchange(copy.start, copy.end, 1, copy.nbytes) for copy in copies[:500])
+    in_order = tuple(sorted(ops, key=lambda work: work.start)), tuple(sorted(copies, key=lambda copy: copy.start))
+    return Schedule("modelled", lanes, *in_order, exchanges, len(ops) + 7, len(copies))
+
+
+def pieces_of(data: dict[str, Any]) -> Iterator[Piece]:
+    """What a page makes of an answer."""
+    starts, seconds = numbers("d", data["ops"]["start"]), numbers("d", data["ops"]["seconds"])
+    lanes = [lane for lane, count in enumerate(data["counts"]) for _ in range(count)]
+    for lane, start, length in zip(lanes, starts, seconds, strict=True):
+        yield lane, False, start, start + length, 1.0
+    columns = {name: numbers("H" if name in ("source", "target") else "d", one) for name, one in data["copies"].items()}
+    for source, target, start, length in zip(
+        *(columns[n] for n in ("source", "target", "start", "seconds")), strict=True
+    ):
+        for lane in (int(source), int(target)):
+            yield lane, True, start, start + length, 1.0
+    for sums in data["sums"]:
+        shares, width = numbers("H", sums["shares"]), sums["width"]
+        for row, (lane, token) in enumerate(sums["rows"]):
+            for column in range(sums["columns"]):
+                start = sums["from"] + column * width
+                yield lane, token == "cpyf", start, start + width, shares[row * sums["columns"] + column] / sums["unit"]
+
+
+def pieces_that_ran(schedule: Schedule) -> Iterator[Piece]:
+    for work in schedule.ops:
+        yield schedule.lanes.index(work.device), False, work.start, work.end, 1.0
+    for copy in schedule.copies:
+        for device in (copy.source, copy.target):
+            yield schedule.lanes.index(device), True, copy.start, copy.end, 1.0
+
+
+def busy(pieces: Iterator[Piece], begin: float, end: float) -> dict[tuple[int, bool], float]:
+    """The share of a part for which each lane had ops, and copies."""
+    sums: dict[tuple[int, bool], float] = {}
+    for lane, is_copy, start, stop, share in pieces:
+        inside = max(0.0, min(stop, end) - max(start, begin)) * share / (end - begin)
+        sums[lane, is_copy] = sums.get((lane, is_copy), 0.0) + inside
+    return {key: share for key, share in sums.items() if share > 1e-6}
+
+
+PARTS = [(0.0, 1.0), (0.0, 0.5), (0.31, 0.35), (0.5, 0.5002), (0.999, 1.0)]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_part_is_as_busy_as_the_devices_were(seed: int, part: tuple[float, float]) -> None:
+    schedule = long_schedule(seed, 4, 8000)
+    begin, end = (moment * schedule.seconds for moment in part)
+
+    data = LongTimeline(schedule, lambda _: "a line").data(begin, end)
+
+    for window in ((begin, end), (0.0, schedule.seconds)):
+        ran, told = busy(pieces_that_ran(schedule), *window), busy(pieces_of(data), *window)
+        assert {key: pytest.approx(share, abs=0.01) for key, share in ran.items()} == told
+
+
+def test_short_part_has_each_op_and_copy_by_itself() -> None:
+    schedule = long_schedule(7, 2, 5000)
+    middle, some = schedule.seconds / 2, schedule.seconds / 1000
+
+    data = LongTimeline(schedule, lambda _: "a line").data(middle, middle + some)
+
+    works = [work for work in schedule.ops if work.start <= middle + some and work.end >= middle and not work.folded]
+    starts = numbers("d", data["ops"]["start"])
+    assert (len(works), 0) == (len(starts), data["detail"]["summed"])
+    assert {work.start for work in works} == set(starts)
+
+
+@pytest.mark.parametrize(("cards", "pieces"), [(1, 3000), (4, 20_000), (64, 20_000)])
+def test_answers_are_small(cards: int, pieces: int) -> None:
+    timeline = LongTimeline(long_schedule(1, cards, pieces), lambda _: "cell 12, line 3: loss = model(x)")
+    whole = timeline.data()["seconds"]
+
+    answers = [timeline.data(begin * whole, end * whole) for begin, end in PARTS]
+
+    assert [] == [len(text) for text in map(json.dumps, answers) if len(text) > LARGEST]
+
+
+@pytest.mark.parametrize("part", [(-5.0, -1.0), (1e9, 2e9), (1.0, 0.0), (float("nan"), 1.0)], ids=str)
+def test_part_outside_is_an_answer_too(part: tuple[float, float]) -> None:
+    schedule = long_schedule(2, 2, 3000)
+
+    data = LongTimeline(schedule, lambda _: "").data(*part)
+
+    assert schedule.seconds == data["seconds"]
+    assert all(0 <= data["detail"][edge] <= schedule.seconds for edge in ("from", "to"))
+
+
+def test_figures_of_all_are_those_of_the_schedule() -> None:
+    schedule = long_schedule(3, 2, 4000)
+    data = LongTimeline(schedule, lambda _: "").data()
+
+    constants = sum(work.op == "_EagerConst" for work in schedule.ops)
+    assert (schedule.executed, schedule.copied, schedule.unclocked) == (
+        data["executed"],
+        data["copied"],
+        data["unclocked"],
+    )
+    assert constants == data["folded"]["constants"]
+    assert long_timeline.MOST_EXCHANGES >= len(data["exchanges"])

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
 from time import time
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from nbtf._devices.base import Label
 from nbtf._devices.journal import ENTRY
@@ -134,7 +134,7 @@ class Batch:
         self.events, self.size, self.is_packed = events, len(notes[NUMBER]) + len(entries[NUMBER]), False
         self._notes: Columns = [*notes]
         self._entries: Columns = [*entries]
-        self.low = min([*notes[FIRST], *entries[NUMBER][:1], *_least(notes[MORE])]) - 1
+        self.low = min([*entries[NUMBER][:1], *_least(notes[FIRST], notes[MORE])]) - 1
         self.high = max([*notes[NUMBER][-1:], *entries[NUMBER][-1:]])
         self.ends = ends or [(self.high, time())]
 
@@ -242,16 +242,19 @@ class Batch:
 
 def _joined(rows: Sequence[Columns]) -> list[list[Any]]:
     """Returns columns behind each other."""
+    if len(rows) == 1:
+        return [column if isinstance(column, list) else [*column[:]] for column in rows[0]]
     return [[*chain.from_iterable(column[:] for column in each)] for each in zip(*rows, strict=True)]
 
 
 def _packed(rows: Columns, forms: Iterable[Callable[[list[Any]], Column]]) -> Columns:
     """Returns columns, each in its form."""
-    return [pack([*column[:]]) for pack, column in zip(forms, rows, strict=True)]
+    return [pack(cast("list[Any]", column)) for pack, column in zip(forms, rows, strict=True)]
 
 
-def _least(more: list[Any]) -> list[int]:
-    """Returns the least number of the constants of each op that has some."""
-    if columns.is_empty(more):
+def _least(firsts: list[int], more: list[Any]) -> list[int]:
+    """Returns the least number of a beginning, and that of a constant before it; nothing where there are no notes."""
+    if not firsts:
         return []
-    return [min(each[0]) - 1 for each in more if each and each[0]]
+    constants = () if columns.is_empty(more) else (min(each[0]) - 1 for each in more if each and each[0])
+    return [min(firsts), *constants]

@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
 from math import isnan, nan
-from operator import is_not
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -138,7 +137,8 @@ def varied_objects(take_apart: TakeApart, put_together: PutTogether, values: lis
 
 def objects(values: list[Any]) -> Column:
     """Returns the column of objects, which it keeps alive."""
-    return values if any(map(is_not, values, repeat(values[0]))) else _Same(values)
+    first = values[0]
+    return _Same(values) if values[-1] is first and values.count(first) == len(values) else values
 
 
 def times(values: list[float]) -> Column:

@@ -163,7 +163,8 @@ class Recorder:
             totals = self._totals.with_notes(notes, boxes)
             count, opened = len(notes), len(boxes)
             added = totals.heard - self._totals.heard
-            batch = deque([Batch.of(added, notes, [*chain.from_iterable(boxes)])])
+            entries = boxes[0] if opened == 1 else [*chain.from_iterable(boxes)]
+            batch = deque([Batch.of(added, notes, entries)])
             # All or nothing from here on: no calls, no loops.
             del taken[:count]
             del pieces[:opened]

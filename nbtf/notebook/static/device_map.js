@@ -1,16 +1,19 @@
 // The device map: where every op ran and why, what was copied, how full each device is.
+//
+// The picture is that of the still. Over each room lies a button: what it opens tells the room's exact figures in words.
 
-import { makeArcs, makeLanes, travelArc, travelLane, updateArcs, updateLanes } from "./arrows.js";
 import { makeDeviceRows } from "./device_rows.js";
 import { attr, bytes, h, keyed, put, rove } from "./dom.js";
+import { mapFacts } from "./map_facts.js";
+import { mapPicture } from "./map_picture.js";
 import { mapTables } from "./map_tables.js";
-import { kindOf, makeRoom, updateRoom } from "./room.js";
+import { drawPicture, drawing, rectangle } from "./picture.js";
+import { kindOf, makeRoom, roomSentence, updateRoom } from "./room.js";
 import { sceneAt } from "./scene.js";
 import { makeStepList, updateStepList } from "./step_list.js";
 import { WORDS, fill, listed } from "./words.js";
 
-const ARCS_WIDTH = { wide: 68, medium: 48, narrow: 0 }; // as in device_map.css
-const MANY = 5; // from 6 GPUs on rooms are lower, so that 8 of them fit on a screen
+const FIRST_WIDTH = 640; // before the page has laid the view out
 
 export const deviceMap = {
   kind: "map",
@@ -22,25 +25,20 @@ export const deviceMap = {
   },
 
   create(root, ui) {
-    Object.assign(this, { ui, rooms: new Map(), before: null, focus: null, drawn: false });
+    Object.assign(this, { ui, drawnMarks: new Map() });
     ui.chosen.open = new Set();
-    this.host = h("div", { class: "nbtf-hosts" });
-    this.cards = h("div", { class: "nbtf-cards" });
-    this.arcs = makeArcs();
-    this.stage = h("div", { class: "nbtf-stage", role: "group", "aria-label": WORDS.map.rooms }, this.host, this.cards, this.arcs);
+    this.svg = drawing();
+    this.doors = h("div", { class: "nbtf-doors" });
+    this.stage = h("div", { class: "nbtf-stage", role: "group", "aria-label": WORDS.map.rooms }, this.svg, this.doors);
+    this.notes = h("div", { class: "nbtf-cards" });
+    this.opened = h("div", { class: "nbtf-opened-rooms" });
     this.list = makeStepList(ui.chosen, (i) => ui.go(i), ui.changed);
-    this.reach = rove(this.stage, ".nbtf-door");
-    for (const kind of ["focusin", "focusout", "pointerover", "pointerleave"]) {
-      this.stage.addEventListener(kind, (event) => this.point(event));
-    }
-    this.sizes = new ResizeObserver(() => {
-      this.places = null;
-      ui.changed();
-    });
-    this.sizes.observe(this.cards);
-    this.legend = legend();
+    this.reach = rove(this.doors, ".nbtf-door");
+    this.sizes = new ResizeObserver(ui.changed);
+    this.sizes.observe(this.stage);
+    this.honest = h("p", { class: "nbtf-legend" }, WORDS.map.legendSimulated);
     this.rows = makeDeviceRows(ui);
-    this.whole = h("div", { class: "nbtf-whole" }, this.stage, this.legend, this.list);
+    this.whole = h("div", { class: "nbtf-whole" }, this.stage, this.notes, this.honest, this.opened, this.list);
     root.append(this.rows, this.whole);
   },
 
@@ -52,104 +50,64 @@ export const deviceMap = {
     this.sizes.disconnect();
   },
 
-  // Arcs of the room that is pointed at or focused stand out among many.
-  point(event) {
-    const room = ["focusout", "pointerleave"].includes(event.type) ? null : event.target.closest(".nbtf-room");
-    const name = room ? room.dataset.device : null;
-    if (name !== this.focus) (this.focus = name), this.ui.changed();
-  },
-
   update(state, position) {
     const scene = sceneAt(state, position);
     const docked = this.ui.docked();
     this.rows.hidden = !docked;
     this.whole.hidden = docked;
     if (docked) return this.rows.update(state, scene);
-    const show = this.shown(state, scene, position);
-    const [hosts, others] = [scene.rooms.filter(isHost), scene.rooms.filter((room) => !isHost(room))];
-    keyed(this.host, hosts, (room) => room.name, (room) => this.newRoom(room), (node, room) => this.fillRoom(node, room, show));
-    const cards = [...cardsOf(others), ...scene.ghosts.map((ghost) => ({ key: `ghost ${ghost.name}`, ghost }))];
-    keyed(this.cards, cards, (card) => card.key, makeCard, (node, card) => this.fillCard(node, card, show));
-    attr(this.stage, "data-devices", others.length > MANY ? "many" : others.length ? "few" : "none");
-    attr(this.stage, "data-arcs", show.betweenGpus ? "" : null);
-    this.stage.style.setProperty("--nbtf-lines", show.lines);
-    this.legend.lastChild.hidden = !state.devices.some((device) => device.kind === "simulated");
-    this.legend.hidden = !others.length;
-    this.drawArcs(show);
+    this.draw(scene, state);
+    this.showNotes(scene);
+    this.showOpened(scene);
+    this.honest.hidden = !state.devices.some((device) => device.kind === "simulated");
     updateStepList(this.list, state, position, this.ui.chosen.filter);
     this.reach();
-    this.travel(scene.step, position, show);
-    this.before = position;
   },
 
-  shown(state, scene, position) {
-    const gpus = scene.rooms.filter((room) => !isHost(room));
-    const host = scene.rooms.find(isHost)?.name;
-    const many = gpus.length > MANY;
-    const most = Math.max(1, ...state.devices.map((device) => device.counts.length));
-    return {
-      host, replayed: scene.step, all: scene.copies, narrow: this.ui.narrow(), arcsWidth: ARCS_WIDTH[this.ui.width()], focus: this.focus,
-      lines: many ? 2 : Math.max(2, Math.min(3, most)),
-      sends: many ? 1 : 2,
-      betweenGpus: state.copies.some(([from, to]) => from !== host && to !== host),
-      flash: this.drawn && !this.ui.still() && (position === null ? this.before === null : position === this.before + 1),
-    };
+  // Marks that look as before keep their elements: of a room that has not changed nothing is touched.
+  draw(scene, state) {
+    const picture = mapPicture(mapFacts(scene, state), this.stage.clientWidth || FIRST_WIDTH, true);
+    const paper = rectangle(0, 0, picture.width, picture.height, "paper");
+    const marks = new Map([paper, ...picture.marks].map((mark) => [JSON.stringify(mark), mark]));
+    for (const key of marks.keys()) if (this.drawnMarks.has(key)) marks.set(key, this.drawnMarks.get(key));
+    this.drawnMarks = marks;
+    drawPicture(this.svg, { ...picture, marks: [...marks.values()], clear: true });
+    const rooms = scene.rooms.filter((room) => picture.rooms.has(room.name));
+    keyed(this.doors, rooms, (room) => room.name, (room) => this.makeDoor(room), (node, room) => this.fillDoor(node, room, scene, picture));
   },
 
-  newRoom(room) {
-    const open = this.ui.chosen.open;
-    const node = makeRoom(room.device, (name) => {
-      if (!open.delete(name)) open.add(name);
-      this.ui.changed();
-    });
-    this.rooms.set(room.name, node);
-    return node;
+  makeDoor({ name, device }) {
+    const door = h("button", { type: "button", class: "nbtf-door", tabindex: "-1", onclick: () => this.toggle(name) });
+    return h("section", { class: "nbtf-place-of nbtf-room", "data-device": name, "data-kind": device.kind }, door);
   },
 
-  fillRoom(node, room, show) {
-    updateRoom(node, room, { ...show, open: this.ui.chosen.open.has(room.name) });
+  fillDoor(node, room, scene, { rooms, width, height }) {
+    const [x, y, across, down] = rooms.get(room.name);
+    const sides = { left: x / width, top: y / height, width: across / width, height: down / height };
+    attr(node, "style", Object.entries(sides).map(([side, part]) => `${side}: ${(100 * part).toFixed(3)}%`).join("; "));
+    attr(node, "data-now", scene.step && scene.step.kind !== 1 && scene.step.device === room.name ? "" : null);
+    attr(node.firstChild, "aria-label", roomSentence(room, scene.step));
+    attr(node.firstChild, "aria-expanded", String(this.ui.chosen.open.has(room.name)));
   },
 
-  fillCard(node, card, show) {
-    if (card.ghost) return fillGhost(node, card.ghost);
-    const { device } = card.rooms[0];
-    const many = card.rooms.length > 1;
-    attr(node, "data-many", many ? "" : null);
-    put(node.children[1], many ? fill(WORDS.map.card, { n: card.rooms.length, model: kindOf(device), memory: bytes(device.card_memory) }) : "");
-    keyed(node.lastChild, card.rooms, (room) => room.name,
-      (room) => h("div", { class: "nbtf-place-of" }, makeLanes(), this.newRoom(room)),
-      (place, room) => {
-        updateLanes(place.firstChild, room.name, show.host, show);
-        this.fillRoom(place.lastChild, room, show);
-      });
+  toggle(name) {
+    const { open } = this.ui.chosen;
+    if (!open.delete(name)) open.add(name);
+    this.ui.changed();
   },
 
-  drawArcs(show) {
-    this.drawn = true;
-    if (show.narrow || !show.betweenGpus) return updateArcs(this.arcs, [], new Map(), 0, show);
-    this.places ||= this.measured(show.host);
-    updateArcs(this.arcs, show.all, this.places, show.arcsWidth, show);
+  // Cards that have several logical GPUs, and devices that were asked for and are not there.
+  showNotes(scene) {
+    const cards = cardsOf(scene.rooms).map((rooms) => ({ key: rooms[0].name, names: rooms.map((room) => room.name), device: rooms[0].device }));
+    const ghosts = scene.ghosts.map((ghost) => ({ key: `ghost ${ghost.name}`, ghost }));
+    keyed(this.notes, [...cards, ...ghosts], (note) => note.key, makeNote, fillNote);
   },
 
-  // Measuring makes the browser lay out at once, so it is done only after a room changed its size.
-  measured(host) {
-    const top = this.stage.getBoundingClientRect().top;
-    const places = new Map();
-    for (const [name, node] of this.rooms) {
-      if (name === host || !node.isConnected) continue;
-      const box = node.getBoundingClientRect();
-      places.set(name, { top: box.top - top, height: box.height });
-    }
-    return places;
-  },
-
-  // A copy that is stepped onto travels; stepping back, scrubbing and reduced motion only mark its arrow.
-  travel(step, position, show) {
-    if (!step || step.kind !== 1 || this.ui.still() || show.narrow || position === this.before) return;
-    if (this.before !== null && position !== this.before + 1) return;
-    const gpu = this.rooms.get(step.device === show.host ? step.target : step.device);
-    if (step.device !== show.host && step.target !== show.host) travelArc(this.arcs, step.device, step.target);
-    else if (gpu) travelLane(gpu.previousSibling, step.device === show.host);
+  showOpened(scene) {
+    const host = scene.rooms.find((room) => room.device.kind === "host")?.name;
+    const show = { host, replayed: scene.step, all: scene.copies, narrow: true, lines: 8, sends: 8, open: true };
+    const rooms = scene.rooms.filter((room) => this.ui.chosen.open.has(room.name));
+    keyed(this.opened, rooms, (room) => room.name, (room) => makeRoom(room.device, (name) => this.toggle(name)), (node, room) => updateRoom(node, room, show));
   },
 
   tables: mapTables,
@@ -162,33 +120,22 @@ export const deviceMap = {
   },
 };
 
-function isHost(room) {
-  return room.device.kind === "host";
-}
-
 function cardsOf(rooms) {
   const cards = new Map();
-  for (const room of rooms) {
-    const key = room.device.card ?? room.name;
-    if (!cards.has(key)) cards.set(key, { key: `card ${key}`, rooms: [] });
-    cards.get(key).rooms.push(room);
+  for (const room of rooms) cards.set(room.device.card ?? room.name, [...(cards.get(room.device.card ?? room.name) ?? []), room]);
+  return [...cards.values()].filter((several) => several.length > 1);
+}
+
+function makeNote({ ghost }) {
+  if (ghost) return h("div", { class: "nbtf-ghost", role: "group", "aria-label": ghost.name }, h("p", { class: "nbtf-name" }), h("p", { class: "nbtf-runs" }));
+  return h("p", { class: "nbtf-card-name" });
+}
+
+function fillNote(node, { names, device, ghost }) {
+  if (!ghost) {
+    const card = fill(WORDS.map.card, { n: names.length, model: kindOf(device), memory: bytes(device.card_memory) });
+    return put(node, `${listed(names)}: ${card}`);
   }
-  return [...cards.values()];
-}
-
-function makeCard(card) {
-  if (card.ghost) return h("div", { class: "nbtf-ghost", role: "group", "aria-label": card.ghost.name }, h("p", { class: "nbtf-name" }), h("p", { class: "nbtf-runs" }));
-  return h("div", { class: "nbtf-card" }, h("span", { class: "nbtf-card-frame" }), h("p", { class: "nbtf-card-name" }), h("div", { class: "nbtf-places" }));
-}
-
-function fillGhost(node, { name, runs }) {
-  put(node.firstChild, fill(WORDS.map.ghost, { name }));
-  put(node.lastChild, runs.map((run) => fill(run.n > 1 ? WORDS.map.ghostRanOften : WORDS.map.ghostRan, run)).join(WORDS.frame.semicolon));
-}
-
-function legend() {
-  const said = WORDS.map;
-  const sample = (name, text) => h("span", { class: "nbtf-key" }, h("span", { class: `nbtf-sample nbtf-sample-${name}` }), text);
-  return h("p", { class: "nbtf-legend" }, said.legend, sample("used", said.legendInUse), sample("pool", said.legendPool), sample("limit", said.legendLimit),
-    h("span", { class: "nbtf-key" }, said.legendSimulated));
+  put(node.firstChild, fill(WORDS.map.ghost, { name: ghost.name }));
+  put(node.lastChild, ghost.runs.map((run) => fill(run.n > 1 ? WORDS.map.ghostRanOften : WORDS.map.ghostRan, run)).join(WORDS.frame.semicolon));
 }

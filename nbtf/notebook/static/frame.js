@@ -19,11 +19,11 @@
 // [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-scope, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
 // .nbtf-back, .nbtf-play, .nbtf-step, .nbtf-scrub, .nbtf-place, .nbtf-speed, .nbtf-live; .nbtf-line (the step in
 // words); .nbtf-body (the view), .nbtf-tables with .nbtf-table; .nbtf-status (role=status, visually hidden).
-// Device map: .nbtf-stage; .nbtf-room[data-device="GPU:0"][data-kind][data-now: a step is shown here][data-empty] with
-// .nbtf-door (button, opens .nbtf-details), .nbtf-ops, .nbtf-op (.nbtf-op-name, .nbtf-times, .nbtf-why; [data-now],
-// [data-failed]), .nbtf-mem (.nbtf-amount), .nbtf-send (copies in words); .nbtf-card[data-many], .nbtf-ghost;
-// .nbtf-lane.nbtf-in|.nbtf-out ([data-off], [data-now]), .nbtf-arc[data-from][data-to]; .nbtf-filter, .nbtf-count,
-// .nbtf-row-step (.nbtf-what, .nbtf-where, .nbtf-reason, .nbtf-size, .nbtf-code; [aria-current] in the replay).
+// Device map: .nbtf-stage with .nbtf-picture and, over each room, .nbtf-room[data-device="GPU:0"][data-kind][data-now: a step
+// is shown here] with .nbtf-door (button); it opens a .nbtf-room in .nbtf-opened-rooms with .nbtf-ops, .nbtf-op (.nbtf-op-name,
+// .nbtf-times, .nbtf-why; [data-now], [data-failed]), .nbtf-mem (.nbtf-amount), .nbtf-send (copies in words), .nbtf-details;
+// .nbtf-card-name, .nbtf-ghost; .nbtf-filter, .nbtf-count, .nbtf-row-step (.nbtf-what, .nbtf-where, .nbtf-reason, .nbtf-size,
+// .nbtf-code; [aria-current] in the replay).
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
 
 import { dock } from "./dock.js";

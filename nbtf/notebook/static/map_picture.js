@@ -3,7 +3,8 @@
 // `mapPicture(facts, width)` takes what views/map_data.py tells,
 //   {hosts, cards: [{name, ops: [{op, times, why, asked}], executed, inUse, limit, levels, now}], flows: [{source, target,
 //    copies, nbytes}], ops, constants, smallCopies, simulated, path: [[rule, question, answer]], now: {source, target}},
-// where `executed` and both `now` may be left out. Each room is a group whose data names its device.
+// where `executed`, both `now`, `shown`, the op of a step that is shown, and `nothing`, the words where no op ran, may be left out. Each room is a group whose data
+// names its device. With `isInside` the picture is part of a view that has a title and an edge.
 
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
@@ -14,24 +15,26 @@ import { line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const MAP = { margin: 16, gap: 12, few: 6, many: 8, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320 };
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320, edge: 1 };
 
 // A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
-export function mapPicture(facts, width) {
-  const map = { facts, width: Math.max(width, MAP.narrowest), marks: [], y: 0, rooms: new Map() };
-  map.right = map.width - MAP.margin;
-  addMapHead(map);
+export function mapPicture(facts, width, isInside = false) {
+  const left = isInside ? MAP.edge : MAP.margin;
+  const map = { facts, width: isInside ? width : Math.max(width, MAP.narrowest), left, marks: [], y: MAP.edge, rooms: new Map() };
+  map.right = map.width - left;
+  if (!isInside) addMapHead(map);
   const count = facts.cards.length;
-  const room = (map.right - MAP.margin + MAP.gap) / Math.max(count, 1) - MAP.gap;
+  const room = (map.right - map.left + MAP.gap) / Math.max(count, 1) - MAP.gap;
   if (!count) addHosts(map);
   else if (count === 1 || (count <= MAP.few && room >= MAP.room)) addRooms(map, room, false);
   else if (count <= MAP.many && room >= MAP.compactRoom) addRooms(map, room, true);
   else if (count <= MAP.few) addTrunk(map);
   else addGrid(map);
   addMapFoot(map);
-  const height = Math.round(map.y + MAP.margin);
+  const height = Math.round(map.y + left);
   const edge = rectangle(0.5, 0.5, map.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
-  return { width: map.width, height, title: mapTitle(facts), marks: [edge, ...map.marks], rooms: map.rooms };
+  const marks = isInside ? map.marks : [edge, ...map.marks];
+  return { width: map.width, height, title: mapTitle(facts), marks, rooms: map.rooms };
 }
 
 export function mapTitle(facts) {
@@ -43,7 +46,7 @@ export function mapTitle(facts) {
 }
 
 function addFlowed(map, texts, y) {
-  const [marks, end] = flowed(texts, MAP.margin, map.right, y);
+  const [marks, end] = flowed(texts, map.left, map.right, y);
   map.marks.push(...marks);
   map.y = end;
 }
@@ -69,8 +72,8 @@ function addHosts(map) {
   const { facts } = map;
   for (const host of facts.hosts) {
     const sent = sumOf(facts.flows.filter((flow) => flow.source === host.name), "nbytes");
-    const across = map.right - MAP.margin;
-    addRoom(map, host, [MAP.margin, map.y, across, ROOM.host], hostMarks(host, MAP.margin, map.y, across, sent));
+    const across = map.right - map.left;
+    addRoom(map, host, [map.left, map.y, across, ROOM.host], hostMarks(host, map.left, map.y, across, sent));
     map.y += ROOM.host + 4;
   }
   const hasFlows = facts.cards.some((card) => hostFlow(facts, card.name, false).copies || hostFlow(facts, card.name, true).copies);
@@ -80,7 +83,7 @@ function addHosts(map) {
 
 function addRooms(map, room, isCompact) {
   const { facts } = map;
-  const begins = new Map(facts.cards.map((card, number) => [card.name, MAP.margin + number * (room + MAP.gap)]));
+  const begins = new Map(facts.cards.map((card, number) => [card.name, map.left + number * (room + MAP.gap)]));
   const top = addHosts(map);
   const height = isCompact ? ROOM.compact : ROOM.tall;
   const sides = new Map([...begins].map(([name, x]) => [name, [x, x + room]]));
@@ -145,7 +148,7 @@ function addTrunk(map) {
   const { facts } = map;
   const top = map.y;
   addHosts(map);
-  const trunk = MAP.margin + 10;
+  const trunk = map.left + 10;
   const begin = top + (facts.hosts.length ? ROOM.host : 0);
   map.y = begin + (facts.hosts.length ? MAP.gap : 0);
   let stop = begin;
@@ -174,7 +177,7 @@ function branchTexts(facts, card) {
   if (op) {
     const words = op.times > 1 ? `${op.op} × ${grouped(op.times)}` : op.op;
     texts.push(text(0, 0, words, { size: 13, weight: 650, mono: true }), text(0, 0, reasonWords(op), { fill: op.asked ? "soft" : "hot" }));
-  } else texts.push(text(0, 0, said.nothing, { fill: "soft" }));
+  } else texts.push(text(0, 0, card.nothing ?? said.nothing, { fill: "soft" }));
   if (card.inUse !== null) texts.push(text(0, 0, sizeWords(card.inUse), { size: 11, weight: 600 }));
   for (const [arrow, upward] of [["↓", false], ["↑", true]]) {
     const flow = hostFlow(facts, card.name, upward);
@@ -185,7 +188,7 @@ function branchTexts(facts, card) {
 }
 
 function addGrid(map) {
-  const [marks, end] = gridMarks(map.facts, MAP.margin, map.y, map.right - MAP.margin);
+  const [marks, end] = gridMarks(map.facts, map.left, map.y, map.right - map.left);
   for (const { data, marks: [square] } of marks.filter((mark) => mark.data)) {
     map.rooms.set(data.device, [square.x, square.y, square.width, square.height]);
   }
@@ -204,8 +207,8 @@ function addMapFoot(map) {
   const folded = fill(WORDS.deviceMap.folded, { constants: facts.constants, copies: facts.smallCopies });
   if (facts.constants || facts.smallCopies) addLine([text(0, 0, folded, { fill: "soft", size: 11 })]);
   if (!facts.path.length) return;
-  map.marks.push(line(MAP.margin, map.y + 12, map.right, map.y + 12));
-  const [marks, end] = drawnWay(stepsOf(facts.path), MAP.margin, map.y + 22, map.right - MAP.margin);
+  map.marks.push(line(map.left, map.y + 12, map.right, map.y + 12));
+  const [marks, end] = drawnWay(stepsOf(facts.path), map.left, map.y + 22, map.right - map.left);
   map.marks.push(...marks);
   map.y = end;
 }

@@ -7,9 +7,10 @@ import { WORDS, fill, grouped, translated } from "./words.js";
 
 export const ROOM = { tall: 138, compact: 106, host: 44, inside: 12, curve: 14, bar: 5, least: 1.5 }; // heights, in px
 
-// The op that a room is named by: one that is not where it was asked for, else that with most time.
+// The op that a room is named by: that of a step which is shown, else one that is not where it was asked for, else that with
+// most time.
 export function mainOp(device) {
-  return device.ops.find((op) => !op.asked) ?? device.ops[0];
+  return device.shown ?? device.ops.find((op) => !op.asked) ?? device.ops[0];
 }
 
 export function executedOn(device) {
@@ -50,7 +51,7 @@ export function roomMarks(device, x, y, width, isCompact) {
   const corner = device.now ? [said.now, { fill: "focus", weight: 650 }] : [opsInWords(executedOn(device)), { fill: "soft" }];
   const count = text(right, y + 20, corner[0], { size: 11, anchor: "end", ...corner[1] });
   if ((!isCompact || device.now) && beginOfText(count) > name.x + widthOfText(name) + 8) marks.push(count);
-  if (!op) marks.push(text(begin, y + (isCompact ? 42 : 46), fitted(said.nothing, right - begin, 12), { fill: "soft" }));
+  if (!op) marks.push(text(begin, y + (isCompact ? 42 : 46), fitted(device.nothing ?? said.nothing, right - begin, 12), { fill: "soft" }));
   else if (isCompact) {
     const words = fitted(op.op, right - begin, 12, 400, true) || "…";
     marks.push(text(begin, y + 38, words, { weight: 600, mono: true }));

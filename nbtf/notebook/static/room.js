@@ -3,8 +3,6 @@
 import { attr, bytes, exact, h, keyed, put } from "./dom.js";
 import { WORDS, fill, listed, translated } from "./words.js";
 
-const FLASH_EVERY = 600;
-
 export function kindOf(device) {
   const said = WORDS.map;
   if (device.kind === "host") return said.host;
@@ -31,7 +29,7 @@ export function makeRoom(device, toggle) {
   const main = h("div", { class: "nbtf-inside" }, h("div", { class: "nbtf-work" }, list), memory.root, h("div", { class: "nbtf-foot" }, rest, copies));
   const root = h("section", { class: "nbtf-room", role: "group", "data-kind": device.kind, "data-device": device.name },
     h("span", { class: "nbtf-strip" }), door, main, details);
-  return Object.assign(root, { nbtf: { kind, ops, door, list, rest, copies, memory, details, seen: new Map() } });
+  return Object.assign(root, { nbtf: { kind, ops, door, list, rest, copies, memory, details } });
 }
 
 function makeMemory() {
@@ -43,18 +41,17 @@ function makeMemory() {
   return { root: h("div", { class: "nbtf-mem" }, bar, text, more), bar, pool, used, text, more };
 }
 
-// `show`: {lines: ops shown, open, replayed: the step or null, flash: whether news may flash, all: copies of all devices}.
+// `show`: {lines: ops shown, open, replayed: the step or null, all: copies of all devices}.
 export function updateRoom(root, room, show) {
-  const { kind, ops, door, list, rest, copies, memory, details, seen } = root.nbtf;
+  const { kind, ops, door, list, rest, copies, memory, details } = root.nbtf;
   put(kind, kindOf(room.device));
-  put(ops, opsText(room, show));
-  const amount = updateMemory(memory, room);
-  attr(root, "aria-label", fill(WORDS.map.room, { name: room.name, kind: kindOf(room.device), ops: opsText(room, show), memory: amount }));
+  put(ops, opsText(room, show.replayed));
+  updateMemory(memory, room);
+  attr(root, "aria-label", roomSentence(room, show.replayed));
   attr(root, "data-empty", room.ops ? null : "");
   const here = show.replayed && show.replayed.kind !== 1 && show.replayed.device === room.name ? show.replayed : null;
   attr(root, "data-now", here ? "" : null);
-  showOps(list, room.counts.slice(0, show.lines), here, show.flash ? seen : null);
-  if (!show.flash) remember(seen, room.counts);
+  showOps(list, room.counts.slice(0, show.lines), here);
   const hidden = Math.max(0, room.counts.length - show.lines) + room.more;
   put(rest, restText(hidden, room.constants));
   showCopies(copies, room.name, show);
@@ -72,19 +69,18 @@ function numbered(n, single, many) {
   return n === 1 ? single : n ? fill(many, { n }) : "";
 }
 
-function opsText(room, show) {
+function opsText(room, step) {
   const said = WORDS.map;
-  if (!room.ops) return show.replayed ? said.noOpsYet : said.noOps;
+  if (!room.ops) return step ? said.noOpsYet : said.noOps;
   return room.ops === 1 ? said.op : fill(said.ops, { n: room.ops });
 }
 
-function showOps(list, counts, here, seen) {
+function showOps(list, counts, here) {
   list.hidden = !counts.length;
   keyed(list, counts, ([op, , why]) => `${op}\n${why}`, makeOp, (node, [op, n, why]) => {
     put(node.nbtf.times, n > 1 ? fill(WORDS.map.times, { n }) : "");
     attr(node, "data-now", here && here.op === op && here.why === why ? "" : null);
     attr(node, "data-failed", here && here.op === op && here.why === why && here.kind === 2 ? "" : null);
-    if (seen) flash(node, seen, `${op}\n${why}`, n);
   });
 }
 
@@ -92,25 +88,10 @@ function makeOp([op, , why]) {
   const times = h("span", { class: "nbtf-times" });
   const chip = h("span", { class: "nbtf-chip" }, h("span", { class: "nbtf-op-name" }, op), " ", times);
   const node = h("li", { class: "nbtf-op" }, chip, " ", h("span", { class: "nbtf-why" }, translated("reasons", why)));
-  return Object.assign(node, { nbtf: { times, chip, at: 0 } });
-}
-
-function remember(seen, counts) {
-  for (const [op, n, why] of counts) seen.set(`${op}\n${why}`, n);
-}
-
-// An op that has just landed lights up; at most twice a second, so that a busy loop glows instead of flickering.
-function flash(node, seen, key, n) {
-  if (seen.get(key) === n) return;
-  seen.set(key, n);
-  const now = performance.now();
-  if (now - node.nbtf.at < FLASH_EVERY) return;
-  node.nbtf.at = now;
-  node.nbtf.chip.animate({ boxShadow: ["0 0 0 3px var(--nbtf-gpu)", "0 0 0 0 transparent"] }, { duration: 500, easing: "ease-out" });
+  return Object.assign(node, { nbtf: { times } });
 }
 
 function updateMemory(parts, room) {
-  const said = WORDS.map;
   const m = room.memory;
   const known = m && !m.unknown;
   const whole = known ? m.limit || m.pool || 1 : 1;
@@ -120,12 +101,26 @@ function updateMemory(parts, room) {
   parts.used.style.width = known && m.pool > 0 ? `${Math.min(100, (100 * m.in_use) / m.pool)}%` : "0";
   attr(parts.used, "data-some", known && m.in_use > 0 ? "" : null);
   attr(parts.bar, "data-hot", share > 0.9 ? "" : null);
-  const first = known ? fill(said.inUse, { n: bytes(m.in_use) }) : m ? said.unknown : said.notStarted;
-  const second = known ? fill(said.pool, { pool: bytes(m.pool), limit: bytes(m.limit) }) : "";
-  put(parts.text, share > 0.9 ? fill(said.full, { n: bytes(m.in_use), percent: Math.floor(100 * share) }) : first);
+  const [first, second] = memoryTexts(room);
+  put(parts.text, first);
   put(parts.more, second);
   attr(parts.root, "title", known ? `${exact(m.in_use)} / ${exact(m.pool)} / ${exact(m.limit)}` : null);
-  return room.device.kind === "host" ? said.notCounted : listed([first, second].filter(Boolean));
+}
+
+function memoryTexts({ device, memory: m }) {
+  const said = WORDS.map;
+  if (device.kind === "host") return [said.notCounted, ""];
+  if (!m || m.unknown) return [m ? said.unknown : said.notStarted, ""];
+  const share = m.in_use / (m.limit || m.pool || 1);
+  const used = { n: bytes(m.in_use), percent: Math.floor(100 * share) };
+  return [fill(share > 0.9 ? said.full : said.inUse, used), fill(said.pool, { pool: bytes(m.pool), limit: bytes(m.limit) })];
+}
+
+// What a room holds, for those who do not see it; `step` is that of the replay, if any.
+export function roomSentence(room, step) {
+  const ops = room.counts.slice(0, 3).map(([op, n, why]) => `${op} ${fill(WORDS.map.times, { n })} (${translated("reasons", why)})`);
+  const memory = listed(memoryTexts(room).filter(Boolean));
+  return fill(WORDS.map.room, { name: room.name, kind: kindOf(room.device), ops: listed([opsText(room, step), ...ops]), memory });
 }
 
 // Copies written inside the room: all of them where rooms stack, else those to other GPUs, whose arrows have no text.

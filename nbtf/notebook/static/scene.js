@@ -2,10 +2,13 @@
 //
 // In the replay a room holds what ran since its cell began, newest first, so that one cell tells one story.
 
-import { cellOf, readStep } from "./replay.js";
+import { isSmallCopy } from "./map_facts.js";
+import { MOST_STEPS, cellOf, readStep } from "./replay.js";
 import { parsed } from "./words.js";
 
-// {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, constants, memory}], copies: [[from, to, n, bytes]], ghosts}.
+// {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, constants, memory}], copies: [[from, to, n, bytes]],
+// small: those of the copies that are folded, running: the device of the last step, cut: whether the cell began before the
+// steps that are kept, ghosts}.
 export function sceneAt(state, position) {
   const scene = position === null ? liveScene(state) : replayScene(state, position);
   scene.ghosts = ghostsOf(scene.rooms);
@@ -16,24 +19,27 @@ function liveScene(state) {
   const rooms = state.devices.map((device) => ({
     device, name: device.name, ops: device.ops, counts: device.counts, more: device.more || 0, constants: device.constants || 0, memory: device.memory,
   }));
-  return { step: null, rooms, copies: state.copies };
+  const running = state.steps.length ? readStep(state, state.steps.length - 1).device : null;
+  return { step: null, rooms, copies: state.copies, small: state.small ?? [], running };
 }
 
 function replayScene(state, position) {
   const { first } = cellOf(state, position);
   const ran = new Map();
   const copied = new Map();
+  const small = new Map();
   for (let i = first; i <= position; i += 1) {
     const step = readStep(state, i);
-    if (step.kind === 1) addCopy(copied, step);
-    else addOp(ran, step);
+    if (step.kind !== 1) addOp(ran, step);
+    else addCopy(copied, step);
+    if (step.kind === 1 && isSmallCopy(step.nbytes)) addCopy(small, step);
   }
   const rooms = state.devices.map((device) => {
     const counts = [...(ran.get(device.name) || new Map()).values()].reverse();
     const ops = counts.reduce((sum, [, n]) => sum + n, 0);
     return { device, name: device.name, ops, counts, more: 0, constants: 0, memory: memoryAt(state, device, position) };
   });
-  return { step: readStep(state, position), rooms, copies: [...copied.values()] };
+  return { step: readStep(state, position), rooms, copies: [...copied.values()], small: [...small.values()], cut: first === 0 && state.steps.length >= MOST_STEPS };
 }
 
 function addOp(ran, step) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Any
@@ -15,6 +15,7 @@ from nbtf.notebook.card_use import CardUse
 from nbtf.notebook.device_names import kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
+from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes
 from nbtf.notebook.views.steps import COLUMNS, CONSTANT, EVENTS, REMEMBERED, Words, reason_in_words, steps
@@ -127,6 +128,11 @@ class Feed:
                 [short(source), short(target), count, snapshot.copied_bytes[source, target]]
                 for (source, target), count in sorted(snapshot.copies.items())
             ],
+            "small": [
+                [short(source), short(target), count, snapshot.small_copied_bytes[source, target]]
+                for (source, target), count in sorted(snapshot.small_copies.items())
+            ],
+            "path": _path_elsewhere(counts),
             "words": list(words.all),
             "steps": rows,
             "cells": self._cells(rows),
@@ -157,6 +163,7 @@ class Feed:
             "counts": [
                 [one_line(op), count, one_line(reason_in_words(op, device.name, reason))] for op, count, reason in most
             ],
+            "elsewhere": [row for row, (_, _, reason) in enumerate(most) if not is_as_asked(reason, device.name)],
             "more": len(shown) - len(most),
             "history": [] if past is None else list(past.points),
             "real": None if use is None else use.to_dict(),
@@ -272,6 +279,13 @@ def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
 def _compiling() -> str:
     """Returns which GPUs compile kernels at this moment, which makes a cell wait; mostly none."""
     return ", ".join(dict.fromkeys(short(one.device) for one in runtime.compiling()))
+
+
+def _path_elsewhere(counts: Mapping[str, list[tuple[str, int, runtime.Reason]]]) -> list[list[str]]:
+    """Returns the rules by which most of the ops came elsewhere that are not where they were asked for."""
+    elsewhere = (row for name, rows in counts.items() for row in rows if not is_as_asked(row[2], name))
+    _, _, reason = max(elsewhere, key=lambda row: row[1], default=("", 0, runtime.Reason("")))
+    return [list(rule) for rule in reason.path]
 
 
 def _work(counts: list[tuple[str, int, runtime.Reason]], snapshot: runtime.Snapshot, device: str) -> State:

@@ -166,6 +166,17 @@ def test_only_cells_of_the_steps_are_told(shell: Shell, feed: Feed) -> None:
     assert ["cell 4"] == [name for _, name in feed.state(busy=False)["cells"]]
 
 
+def test_small_copies_and_what_ran_elsewhere_than_asked_are_told(shell: Shell, feed: Feed) -> None:
+    shell.run("_ = tf.runtime.simulate_gpus(2)")
+    shell.run("with tf.device('GPU:1'): a = tf.ones([2048])", "with tf.device('GPU:7'): b = tf.add(a, a[:1])")
+    state = feed.state(busy=False)
+
+    room = device(state, "GPU:0")
+    assert ["AddV2", "StridedSlice"] == [room["counts"][row][0] for row in room["elsewhere"]]
+    assert ["tf.device", "GPU:7"] == [state["path"][0][0], state["path"][0][2]]
+    assert ([["CPU:0", "GPU:1", 1, 4]], ["GPU:1", "GPU:0"]) == (state["small"], state["copies"][-1][:2])
+
+
 def test_copies_are_counted_by_way(shell: Shell, feed: Feed) -> None:
     shell.run("with tf.device('GPU:1'): a = tf.ones([2])", "for _ in range(3): b = tf.negative(a)")
 
@@ -213,11 +224,13 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "wall": state["wall"],
     }
     of_all = (
-        "schema rev wall hb lang busy ended since columns scope from heard ops devices copies words steps cells only"
+        "schema rev wall hb lang busy ended since columns scope from heard ops devices copies small path words steps"
+        " cells only"
     )
     assert of_all.split() == list(state)
     of_device = (
-        "name label kind model card bus_id card_memory memory ops phases constants counts more history real work"
+        "name label kind model card bus_id card_memory memory ops phases constants counts elsewhere more history real"
+        " work"
     )
     assert [*of_device.split(), "op", "last", "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 

@@ -76,25 +76,25 @@ def repeated(calls: Sequence[Called], known: dict[GraphTensor, GraphTensor], gra
       graph: the graph that the ops are added to.
     """
     for op, inputs, attrs, name, outputs in calls:
-        meant = [meant_by(one, known, graph) for one in inputs]
-        told = {key: meant_by(value, known, graph) for key, value in attrs.items()}
-        result = graph.add(op, meant, told, name)
+        meant = [meant_by(item, known, graph) for item in inputs]
+        attrs_meant = {key: meant_by(value, known, graph) for key, value in attrs.items()}
+        result = graph.add(op, meant, attrs_meant, name)
         known.update(zip(outputs, result if op.many else [result], strict=True))
 
 
 def meant_by(value: Any, known: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
     """Returns what stands for a tensor of a trial, or for those in a list; other values as they are."""
     if value.__class__ is list or value.__class__ is tuple:
-        made = [meant_by(one, known, graph) for one in value]
-        return made if value.__class__ is list else tuple(made)
+        items = [meant_by(item, known, graph) for item in value]
+        return items if value.__class__ is list else tuple(items)
     if isinstance(value, IndexedSlices):
         parts = (value.values, value.indices, value.dense_shape)
         return IndexedSlices(*[meant_by(part, known, graph) for part in parts])
     if value.__class__ is not GraphTensor:
         return value
-    found = known.get(value)
-    if found is not None:
-        return found
+    tensor = known.get(value)
+    if tensor is not None:
+        return tensor
     assert value._value is not None  # a constant
     return graph.constant(value._value, value._dtype)
 
@@ -102,21 +102,21 @@ def meant_by(value: Any, known: Mapping[GraphTensor, GraphTensor], graph: Symbol
 def needed(calls: Sequence[Called], results: Sequence[Any]) -> list[Called]:
     """Returns the calls whose outputs the results depend on."""
     wanted: set[Any] = set(_tensors_in(list(results)))
-    kept: list[Called] = []
+    calls_needed: list[Called] = []
     for call in reversed(calls):
         if not wanted.isdisjoint(call.outputs):
-            kept.append(call)
+            calls_needed.append(call)
             wanted.update(_tensors_in([*call.inputs, *call.attrs.values()]))
-    return kept[::-1]
+    return calls_needed[::-1]
 
 
 def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:
-    found: list[GraphTensor] = []
+    tensors: list[GraphTensor] = []
     for value in values:
         if value.__class__ is GraphTensor:
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, IndexedSlices):
-            found += _tensors_in([value.values, value.indices, value.dense_shape])
+            tensors += _tensors_in([value.values, value.indices, value.dense_shape])
         elif value.__class__ is list or value.__class__ is tuple:
-            found += _tensors_in(value)
-    return found
+            tensors += _tensors_in(value)
+    return tensors

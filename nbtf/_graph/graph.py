@@ -195,7 +195,7 @@ class SymbolicGraph:
         """Gives a constant that no op has taken a node of this name, inside the open scope."""
         whole = self.scoped_name(name)
         check_node_name(whole)
-        self._unnamed = [one for one in self._unnamed if one is not tensor]
+        self._unnamed = [item for item in self._unnamed if item is not tensor]
         self._make_constant(tensor, whole)
 
     def _name_constants(self, arguments: Sequence[Any], node: str, names: Sequence[str]) -> None:
@@ -206,7 +206,7 @@ class SymbolicGraph:
         for value, name in zip(arguments, names, strict=True):
             if value.__class__ is list:
                 stem = "" if name == "values" and len(arguments) == 1 and len(names) == 1 else f"{name}_"
-                taken.update({one: f"{stem}{number}" for number, one in enumerate(value)})
+                taken.update({item: f"{stem}{number}" for number, item in enumerate(value)})
             else:
                 taken.setdefault(value, name)
         unnamed, self._unnamed = self._unnamed, []
@@ -282,7 +282,7 @@ class SymbolicGraph:
     def _own(self, value: Any) -> Any:
         """Returns an input as a tensor of this graph; the value of an eager tensor becomes a constant."""
         if value.__class__ is list:
-            return [self._own(one) for one in value]
+            return [self._own(item) for item in value]
         if value.__class__ is Tensor:
             return self.constant(value.numpy(), value.dtype)
         if value.__class__ is not GraphTensor:
@@ -386,8 +386,8 @@ class SymbolicGraph:
         return self._changed("tf.init_scope", self._around._replace(names="", controls=(ControlBlock([]),)))
 
     def _node_of(self, element: Any) -> Operation:
-        found = self.as_graph_element(element)
-        return found.op if isinstance(found, GraphTensor) else found
+        element = self.as_graph_element(element)
+        return element.op if isinstance(element, GraphTensor) else element
 
     # Looking things up
 

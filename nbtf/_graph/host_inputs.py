@@ -18,7 +18,7 @@ def holds_tensors(value: Any) -> bool:
     """Tells whether a value is a tensor of a graph, or a list with one in it."""
     if isinstance(value, GraphTensor):
         return True
-    return value.__class__ in (list, tuple) and any([holds_tensors(one) for one in value])
+    return value.__class__ in (list, tuple) and any([holds_tensors(item) for item in value])
 
 
 class Read(NamedTuple):

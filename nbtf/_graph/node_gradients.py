@@ -26,8 +26,10 @@ def as_whole(grad: Flow, like: GraphTensor) -> Flow:
     if not isinstance(grad, IndexedSlices):
         return grad
     lengths = like._shape.dims
-    known = lengths is not None and None not in lengths
-    return scatter_nd(expand_dims(grad.indices, -1), grad.values, tuple(lengths or ()) if known else grad.dense_shape)
+    is_static = lengths is not None and None not in lengths
+    return scatter_nd(
+        expand_dims(grad.indices, -1), grad.values, tuple(lengths or ()) if is_static else grad.dense_shape
+    )
 
 
 # On tensors of the graph
@@ -48,21 +50,21 @@ _FAILURES = (NotKnownError, AttributeError, TypeError, ValueError, IndexError, N
 """What a gradient function may raise if it wants values and finds none."""
 
 
-def symbolic_flows(node: Operation, grads: Sequence[Any], wanted: Sequence[bool]) -> list[Flow] | None:
+def symbolic_flows(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> list[Flow] | None:
     """Returns the gradients, as the table's function builds them; None if it needs values."""
-    key = _key(node, grads, wanted)
+    key = _key(node, grads, asked)
     if key is None or key not in _TRIED:
         if len(_TRIED) >= _REMEMBERED:
             _TRIED.clear()
-        _TRIED[key] = _tried(node, grads, wanted)
-    found = _TRIED[key]
-    if found is None:
+        _TRIED[key] = _tried(node, grads, asked)
+    recipe = _TRIED[key]
+    if recipe is None:
         return None
     graph = node.graph
-    real = [*_distinct(node), *node.outputs, *[one for one in grads if one is not None]]
-    known = dict(zip(found.given, real, strict=True))
-    repeated(found.calls, known, graph)
-    return [None if one is None else meant_by(one, known, graph) for one in found.flows]
+    real = [*_distinct(node), *node.outputs, *[tensor for tensor in grads if tensor is not None]]
+    stands_for = dict(zip(recipe.given, real, strict=True))
+    repeated(recipe.calls, stands_for, graph)
+    return [None if tensor is None else meant_by(tensor, stands_for, graph) for tensor in recipe.flows]
 
 
 def _distinct(node: Operation) -> list[GraphTensor]:
@@ -72,7 +74,7 @@ def _distinct(node: Operation) -> list[GraphTensor]:
 
 def unknown_attrs(node: Operation) -> dict[str, GraphTensor]:
     """Returns the attributes that only a run tells."""
-    return {name: one for name, one in node.late_attrs.items() if name not in node.attrs_known}
+    return {name: tensor for name, tensor in node.late_attrs.items() if name not in node.attrs_known}
 
 
 def _of_rows(flow: Flow, like: GraphTensor) -> Flow:
@@ -82,18 +84,19 @@ def _of_rows(flow: Flow, like: GraphTensor) -> Flow:
     return flow
 
 
-def _key(node: Operation, grads: Sequence[Any], wanted: Sequence[bool]) -> Hashable:
+def _key(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> Hashable:
     """Returns what a trial depends on; None if it cannot be told from others."""
     inputs = node.needed_inputs
-    places = {one: number for number, one in enumerate(_distinct(node))}
-    lists = tuple([len(one) if one.__class__ is list else -1 for one in node.arguments])
+    places = {tensor: number for number, tensor in enumerate(_distinct(node))}
+    lists = tuple([len(tensor) if tensor.__class__ is list else -1 for tensor in node.arguments])
     specs = [
-        (one._dtype, tuple(dims) if (dims := one._shape.dims) is not None else None) for one in (*inputs, *node.outputs)
+        (tensor._dtype, tuple(dims) if (dims := tensor._shape.dims) is not None else None)
+        for tensor in (*inputs, *node.outputs)
     ]
-    given = tuple([None if one is None else one._dtype for one in grads])
+    given = tuple([None if tensor is None else tensor._dtype for tensor in grads])
     late = unknown_attrs(node)
     attrs = tuple([(name, None if name in late else value) for name, value in node.attrs.items()])
-    key = node.record, lists, tuple([places[one] for one in inputs]), tuple(specs), given, tuple(wanted), attrs
+    key = node.record, lists, tuple([places[tensor] for tensor in inputs]), tuple(specs), given, tuple(asked), attrs
     try:
         hash(key)
     except TypeError:
@@ -101,34 +104,37 @@ def _key(node: Operation, grads: Sequence[Any], wanted: Sequence[bool]) -> Hasha
     return key
 
 
-def _tried(node: Operation, grads: Sequence[Any], wanted: Sequence[bool]) -> _Known | None:
+def _tried(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> _Known | None:
     trial = GradientTrace()
     record: Op = node.record
     with trial.as_default():
-        inputs = {one: trial.stand_in(one._shape.dims, one._dtype) for one in _distinct(node)}
-        shared = broadcast_lengths([lengths_of(one) for one in inputs.values()]) if is_elementwise(record) else None
-        attrs = {**node.attrs, **{name: inputs[one] for name, one in unknown_attrs(node).items()}}
-        outputs = [trial.stand_in(one._shape.dims, one._dtype, shared) for one in node.outputs]
+        inputs = {tensor: trial.stand_in(tensor._shape.dims, tensor._dtype) for tensor in _distinct(node)}
+        shared = (
+            broadcast_lengths([lengths_of(tensor) for tensor in inputs.values()]) if is_elementwise(record) else None
+        )
+        attrs = {**node.attrs, **{name: inputs[tensor] for name, tensor in unknown_attrs(node).items()}}
+        outputs = [trial.stand_in(tensor._shape.dims, tensor._dtype, shared) for tensor in node.outputs]
         arrived = [
-            None if grad is None else trial.stand_in(one._shape.dims, grad._dtype, lengths_of(stands))
-            for grad, one, stands in zip(grads, node.outputs, outputs, strict=True)
+            None if grad is None else trial.stand_in(tensor._shape.dims, grad._dtype, lengths_of(stands))
+            for grad, tensor, stands in zip(grads, node.outputs, outputs, strict=True)
         ]
         arguments = [
-            [inputs[one] for one in value] if value.__class__ is list else inputs[value] for value in node.arguments
+            [inputs[tensor] for tensor in value] if value.__class__ is list else inputs[value]
+            for value in node.arguments
         ]
-        call = Call(record, arguments, attrs, outputs, needed_arguments(node, wanted))
+        call = Call(record, arguments, attrs, outputs, needed_arguments(node, asked))
         try:
             flows = flat(filled(record.gradients(call, *arrived), node))
         except _FAILURES:
             return None
-    given = [*inputs.values(), *outputs, *[one for one in arrived if one is not None]]
-    flows = [_of_rows(flow, one) for flow, one in zip(flows, flat(node.arguments), strict=True)]
+    given = [*inputs.values(), *outputs, *[tensor for tensor in arrived if tensor is not None]]
+    flows = [_of_rows(flow, tensor) for flow, tensor in zip(flows, flat(node.arguments), strict=True)]
     return _Known(given, needed(trial.calls, flows), flows)
 
 
-def needed_arguments(node: Operation, wanted: Sequence[bool]) -> tuple[bool, ...]:
+def needed_arguments(node: Operation, asked: Sequence[bool]) -> tuple[bool, ...]:
     """Returns for which arguments of an op somebody asks: for a list, if for one in it."""
-    rest = iter(wanted)
+    rest = iter(asked)
     return tuple(
         [any([next(rest) for _ in value]) if value.__class__ is list else next(rest) for value in node.arguments]
     )

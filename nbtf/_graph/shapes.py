@@ -57,9 +57,9 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
     first: dict[str, tuple[str, DType]] = {}
     for token, name, value in zip(op.tokens, op.inputs, arguments, strict=True):
         if value.__class__ is list:
-            dtypes = [one._dtype for one in value]
+            dtypes = [item._dtype for item in value]
             if len(set(dtypes)) > 1:
-                names = ", ".join([one.name for one in dtypes])
+                names = ", ".join([item.name for item in dtypes])
                 return (
                     f"Tensors in list passed to '{name}' of '{op.type}' Op have types [{names}] that don't all match."
                 )

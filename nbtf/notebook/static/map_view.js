@@ -4,6 +4,7 @@ import { attr, h, keyed, put, rove } from "./dom.js";
 import { mapPicture, mapTitle } from "./map_picture.js";
 import { mainOp, reasonWords } from "./map_rooms.js";
 import { drawPicture, drawing } from "./picture.js";
+import { devicesOf, newSelection, select } from "./selection.js";
 import { table } from "./table.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, grouped } from "./words.js";
@@ -33,6 +34,7 @@ class MapView {
   draw(width) {
     if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
     const picture = mapPicture(this.facts, width);
+    this.takeSelection(this.stopsOf(picture));
     drawPicture(this.svg, picture);
     this.stops.style.zoom = Math.min(1, width / picture.width);
     keyed(this.stops, this.stopsOf(picture), ({ title }) => title, (stop) => this.stop(stop), (button, { title, box }) => this.place(button, title, box));
@@ -40,9 +42,20 @@ class MapView {
     put(this.detail, this.chosen);
   }
 
+  // Marks the device, or the flow, of what another view has chosen.
+  takeSelection(stops) {
+    const selection = newSelection(this, this.ui.shared);
+    if (!selection) return;
+    const [first, second] = devicesOf(this.ui.shared.scene, selection);
+    const begin = second ? `${first} → ${second}: ` : `${first}: `;
+    this.chosen = (stops.findLast(({ title }) => title.startsWith(begin)) ?? stops.findLast(({ title }) => title.startsWith(`${second}: `)))?.title ?? this.chosen;
+  }
+
   stop({ title }) {
     const choose = () => {
       this.chosen = title;
+      const device = this.devices.find(({ name }) => title.startsWith(`${name}: `));
+      if (device) select(this, this.ui.shared, { device: device.name });
       this.ui.changed();
     };
     return h("button", { type: "button", "aria-label": title, title, onclick: choose });

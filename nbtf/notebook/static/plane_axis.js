@@ -6,7 +6,7 @@ import { WORDS } from "./words.js";
 
 const REFUSAL_WIDTH = 112;
 const PHASE_FILLS = { forward: "fwd", backward: "bwd", update: "upd", input: "py" };
-const PIECE = ["start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate"];
+const PIECE = ["start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate", "seq"];
 const EXTENT = ["region", "start", "size", "birth", "death"];
 const KEYFRAME = 4096; // steps between two lists of all pieces
 

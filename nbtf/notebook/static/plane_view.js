@@ -7,6 +7,7 @@ import { drawPicture, drawing } from "./picture.js";
 import { aboutPiece, freeInWords } from "./plane_chunks.js";
 import { planeGround, planeLayout, planeMoment } from "./plane_picture.js";
 import { partInWords, sizeInWords } from "./sizes.js";
+import { madeBy, newSelection, select } from "./selection.js";
 import { stackGround, stackLayout, stackMoment } from "./stack_picture.js";
 import { table } from "./table.js";
 import { treemapLayout, treemapMoment } from "./treemap_picture.js";
@@ -74,7 +75,10 @@ class PlaneView {
   }
 
   act(action) {
+    const before = this.state.chosen?.piece;
     action(this.state);
+    const { chosen, history } = this.state;
+    if (chosen?.piece && chosen.piece !== before) select(this.state, this.ui.shared, { device: history.name, piece: chosen.piece });
     this.ui.changed();
   }
 
@@ -115,7 +119,24 @@ class PlaneView {
     this.ui.changed();
   }
 
+  // Goes to what another view has chosen: to the step that made a piece, or to a device.
+  takeSelection() {
+    const { state, ui: { shared } } = this;
+    const selection = newSelection(state, shared);
+    if (!selection || selection.piece) return;
+    if (selection.device) {
+      const history = state.histories.find(({ name }) => name === selection.device);
+      return void (history && history !== state.history && state.take(history));
+    }
+    const made = madeBy(shared.scene, state.histories, selection);
+    if (!made) return;
+    if (made.history !== state.history) state.take(made.history);
+    state.go(made.piece.birth);
+    state.choose(state.chunks().find(({ piece }) => piece === made.piece) ?? null, true);
+  }
+
   draw(width) {
+    this.takeSelection();
     const { history, step, chosen, histories } = this.state;
     this.device.value = histories.indexOf(history);
     if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));

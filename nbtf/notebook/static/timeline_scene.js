@@ -20,8 +20,8 @@ export function timelineScene(data) {
 function columnsIn({ ops, copies }) {
   const typed = (columns, types) => Object.fromEntries(Object.entries(types).map(([name, type]) => [name, decoded(columns[name], type)]));
   return {
-    ops: typed(ops, { start: Float64Array, seconds: Float64Array, fact: Uint32Array }),
-    copies: typed(copies, { source: Uint16Array, target: Uint16Array, start: Float64Array, seconds: Float64Array, nbytes: Float64Array }),
+    ops: typed(ops, { start: Float64Array, seconds: Float64Array, fact: Uint32Array, seq: Uint32Array }),
+    copies: typed(copies, { source: Uint16Array, target: Uint16Array, start: Float64Array, seconds: Float64Array, nbytes: Float64Array, seq: Uint32Array }),
   };
 }
 
@@ -62,7 +62,7 @@ export function filteredScene(scene, text, words) {
     for (let op = first; op < last; op++) if (fitting[scene.ops.fact[op]]) origin.push(op);
     return origin.length - before;
   });
-  const pick = (columns, numbers) => Object.fromEntries(["start", "seconds", "fact", "source", "target", "nbytes"].filter((name) => columns[name]).map((name) => [name, columns[name].constructor.from(numbers, (number) => columns[name][number])]));
+  const pick = (columns, numbers) => Object.fromEntries(["start", "seconds", "fact", "source", "target", "nbytes", "seq", "share"].filter((name) => columns[name]).map((name) => [name, columns[name].constructor.from(numbers, (number) => columns[name][number])]));
   const copies = [...scene.copies.start.keys()].filter((copy) => fits([words.copy, names[scene.copies.source[copy]], names[scene.copies.target[copy]]].join("\n").toLowerCase()));
   return { ...sceneOf({ ...scene.data, counts }, pick(scene.ops, origin), pick(scene.copies, copies)), origin: { op: origin, copy: copies } };
 }

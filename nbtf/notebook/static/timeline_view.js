@@ -2,6 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { drawPicture, drawing } from "./picture.js";
+import { makerOf, newSelection, select } from "./selection.js";
 import { table } from "./table.js";
 import { durationWords } from "./time_scale.js";
 import { detailSentence, timeline } from "./timeline.js";
@@ -26,7 +27,7 @@ export const timelineView = {
 class TimelineView {
   constructor(root, data, ui) {
     this.ui = ui;
-    this.whole = this.scene = timelineScene(data);
+    this.whole = this.scene = ui.shared.scene = timelineScene(data);
     this.window = { from: 0, to: this.scene.seconds };
     this.chosen = this.scene.longest;
     this.svg = drawing();
@@ -110,7 +111,17 @@ class TimelineView {
     return h("div", { class: "nbtf-time-lane", role: "slider", tabindex: "0", "aria-label": name, "data-lane": number, onkeydown: keys, onfocus: focus });
   }
 
+  // Shows the op that another view has chosen, if it fits what is filtered.
+  takeSelection() {
+    const selection = newSelection(this, this.ui.shared);
+    const chosen = selection?.piece ? fromWhole(this.scene, makerOf(this.whole, selection)) : null;
+    if (!chosen) return;
+    this.chosen = chosen;
+    this.bringIntoSight();
+  }
+
   draw(width) {
+    this.takeSelection();
     if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
     const picture = timeline(this.scene, { ...this.window, chosen: this.chosen }, width, WORDS.timeline);
     this.parts = picture.parts;
@@ -190,6 +201,7 @@ class TimelineView {
     const next = at < 0 ? this.firstInSight(stops) : at + step;
     if (stops[next] === undefined) return;
     this.chosen = stopOf(stops[next]);
+    select(this, this.ui.shared, toWhole(this.scene, this.chosen));
     this.bringIntoSight();
     this.ui.changed();
   }
@@ -278,6 +290,7 @@ class TimelineView {
     const { op, copy } = event.target.dataset || {};
     if (op === undefined && copy === undefined) return;
     this.chosen = op === undefined ? { copy: +copy } : { op: +op };
+    select(this, this.ui.shared, toWhole(this.scene, this.chosen));
     this.ui.changed();
   }
 

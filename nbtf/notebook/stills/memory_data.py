@@ -27,8 +27,9 @@ def memory_data(
       code_line: says a line of the program in words.
 
     Returns:
-      `pieces` are rows of start, size, requested, group, birth, death, title, shape, line and fate, of which texts are
-      numbers in `texts`; `extents` of region, start, size, birth and death; `spans` of first step, end, phase and line.
+      `pieces` are rows of start, size, requested, group, birth, death, title, shape, line, fate and the number of the
+      event that told of it, of which texts are numbers in `texts`; `extents` of region, start, size, birth and death;
+      `spans` of first step, end, phase and line.
     """
     words = words or picture_words()
     texts: dict[str, int] = {}
@@ -38,7 +39,8 @@ def memory_data(
         made = code_line(band.event.site) if band.event is not None else ""
         said = (band.title(words), band.shape, made, _fate(history, band, lines, words, code_line))
         group, *rest = (texts.setdefault(text, len(texts)) for text in (band.group, *said))
-        return [band.start, band.size, band.requested, group, band.birth, band.death, *rest]
+        seq = band.event.seq if band.event is not None else 0
+        return [band.start, band.size, band.requested, group, band.birth, band.death, *rest, seq]
 
     pieces = [row(band) for band in history.bands]
     return {

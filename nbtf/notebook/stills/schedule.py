@@ -31,6 +31,7 @@ class Work(NamedTuple):
     site: runtime.Site
     output: runtime.OutputSpec | None
     reason: runtime.Reason | None
+    seq: int = 0
 
     @property
     def end(self) -> float:
@@ -52,6 +53,7 @@ class Transfer(NamedTuple):
     seconds: float
     nbytes: int
     phase: str
+    seq: int = 0
 
     @property
     def end(self) -> float:
@@ -152,7 +154,7 @@ def schedule_of(events: Sequence[runtime.Event], cut: int = 0) -> Schedule:
             ops.append(_work(event, start - origin, reasons.get(event.seq)))
         else:
             ends = runtime.short_name(event.source), runtime.short_name(event.target)
-            copies.append(Transfer(*ends, start - origin, event.seconds, event.nbytes, event.phase))
+            copies.append(Transfer(*ends, start - origin, event.seconds, event.nbytes, event.phase, event.seq))
     return Schedule(
         MODELLED if stamped else MEASURED,
         _lanes(ops, copies),
@@ -167,7 +169,7 @@ def schedule_of(events: Sequence[runtime.Event], cut: int = 0) -> Schedule:
 
 def _work(event: runtime.OpExecuted, start: float, reason: runtime.Reason | None) -> Work:
     device, output = runtime.short_name(event.device), next(iter(event.outputs), None)
-    return Work(device, start, event.seconds, event.op, event.phase, event.layer, event.site, output, reason)
+    return Work(device, start, event.seconds, event.op, event.phase, event.layer, event.site, output, reason, event.seq)
 
 
 def _measured_starts(ran: Sequence[runtime.OpExecuted | runtime.Copied]) -> list[float]:

@@ -432,6 +432,33 @@ def test_slash_filters_the_timeline(
     assert before == span.inner_text()
 
 
+def test_what_is_chosen_in_a_view_is_chosen_in_the_others(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["lines"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+    panel, lane = shown.get_by_role("tabpanel"), shown.get_by_role("slider", name="GPU:1")
+    lane.focus()
+    drawn(shown)
+    stops = int(lane.get_attribute("aria-valuemax"))
+    for _ in range(stops):  # the last one is the sum
+        shown.keyboard.press("ArrowRight")
+    drawn(shown)
+    assert lane.get_attribute("aria-valuetext").startswith("Sum, GPU:1")
+
+    shown.get_by_role("tab", name="Memory").click()
+    assert panel.locator(".nbtf-plane-detail").inner_text().startswith("Sum []")
+    shown.get_by_role("tab", name="Device map").click()
+    assert panel.locator('button[aria-pressed="true"]').get_attribute("aria-label").startswith("GPU:1: ")
+
+    shown.get_by_role("tab", name="Treemap").click()
+    panel.locator("[data-start]").filter(has_text="copy [256, 256]").last.click()
+    drawn(shown)
+    shown.get_by_role("tab", name="Timeline").click()
+    drawn(shown)
+    assert lane.get_attribute("aria-valuetext").startswith("GPU:0 → GPU:1: 256 KiB")
+
+
 @pytest.mark.parametrize("width", [320, 700, 1400])
 def test_keys_reach_each_device_and_flow_of_the_map(
     width: int, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
@@ -550,8 +577,8 @@ def test_scene_is_small(records: dict[str, tf.runtime.Recording]) -> None:
     columns = json.loads(scene[1])["scene"]["timeline"]
 
     schedule = scheduled(records["step"])
-    assert sum(map(len, columns["ops"].values())) <= 27 * len(schedule.ops) + 12
-    assert sum(map(len, columns["copies"].values())) <= 38 * len(schedule.copies) + 20
+    assert sum(map(len, columns["ops"].values())) <= 33 * len(schedule.ops) + 16
+    assert sum(map(len, columns["copies"].values())) <= 44 * len(schedule.copies) + 24
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -55,7 +55,8 @@ def pieces_of(data: dict[str, Any]) -> Iterator[Piece]:
     lanes = [lane for lane, count in enumerate(data["counts"]) for _ in range(count)]
     for lane, start, length in zip(lanes, starts, seconds, strict=True):
         yield lane, False, start, start + length, 1.0
-    columns = {name: numbers("H" if name in ("source", "target") else "d", one) for name, one in data["copies"].items()}
+    forms = {"source": "H", "target": "H", "seq": "I"}
+    columns = {name: numbers(forms.get(name, "d"), one) for name, one in data["copies"].items()}
     for source, target, start, length in zip(
         *(columns[n] for n in ("source", "target", "start", "seconds")), strict=True
     ):

@@ -372,7 +372,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
 
 
 def __dir__() -> list[str]:
-    module = type(_typing)  # files that something has loaded are no part of what is offered
+    module: type[_Any] = type(_typing)  # files that something has loaded are no part of what is offered
     names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, module))
     late = _LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, _OF_KERAS)
     return sorted(late.union(names, ("config", "errors", "runtime")) - {"annotations"})

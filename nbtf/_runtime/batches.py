@@ -123,7 +123,7 @@ class Batch:
     together, with the time.
     """
 
-    __slots__ = ("_entries", "_notes", "clock", "ends", "events", "high", "is_packed", "low", "size")
+    __slots__ = ("_entries", "_marks", "_notes", "clock", "ends", "events", "high", "is_packed", "low", "size")
 
     def __init__(
         self, events: int, notes: list[list[Any]], entries: list[list[Any]], ends: list[tuple[int, float]] | None = None
@@ -132,6 +132,7 @@ class Batch:
         notes, entries = _by_number(notes), _by_number(entries)
         self.clock: Clock | None = None  # as it stands before the first of them, once somebody has looked
         self.events, self.size, self.is_packed = events, len(notes[NUMBER]) + len(entries[NUMBER]), False
+        self._marks = notes[SUBJECT].count(_SCENE)
         self._notes: Columns = [*notes]
         self._entries: Columns = [*entries]
         self.low = min([*entries[NUMBER][:1], *_least(notes[FIRST], notes[MORE])]) - 1
@@ -218,7 +219,7 @@ class Batch:
     def event_list(self, most: int | None = None) -> list[Event]:
         """Returns the events in order, all or at least the last of them."""
         numbers: Any = self._notes[NUMBER][:]
-        begin = 0 if most is None else max(0, len(numbers) - most)
+        begin = 0 if most is None else max(0, len(numbers) - most - self._marks)  # a mark of a scene tells nothing
         starts = self._own_starts()
         events: list[Event] = []
         for note, start in zip(self.notes(begin), starts[begin:], strict=True):

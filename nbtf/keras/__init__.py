@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as _typing
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
@@ -84,6 +85,6 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
 
 
 def __dir__() -> list[str]:
-    module: type[_Any] = type(_typing)  # files that something has loaded are no part of what is offered
-    names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, module))
+    # Files that something has loaded are no part of what is offered.
+    names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType))
     return sorted(_LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, names) - {"annotations"})

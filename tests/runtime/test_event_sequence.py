@@ -50,6 +50,8 @@ def recorder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         tf.runtime.start_recorder(recorder)
         for _ in range(20):
             run_at_random(dice, dice.randrange(10))
+            if dice.random() < 0.5:
+                recorder.begin_scene("a cell")
             recorder.snapshot(dice.randrange(3))
     return recorder
 
@@ -183,3 +185,16 @@ def test_a_snapshot_of_a_tuple_has_no_columns() -> None:
     taken = Recorder().snapshot()._replace(events=())
 
     assert ((), ()) == (taken.work.facts, taken.memory_of(LOCAL + "GPU:0"))
+
+
+def test_an_event_from_elsewhere_is_not_hidden_by_the_mark_of_a_scene() -> None:
+    """Its number may be less than those of all that happened here."""
+    recorder = Recorder()
+    event = OpPlaced("Add", f"{LOCAL}GPU:0", tf.runtime.Reason("cell"), 1, 0.0)
+
+    recorder.begin_scene("first")
+    recorder(event)
+    recorder.begin_scene("second")
+
+    events = recorder.snapshot().events
+    assert (event, [event]) == (events[-1], list(events))

@@ -15,7 +15,7 @@ import { line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const MAP = { margin: 16, gap: 12, few: 6, many: 8, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320, edge: 1 };
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320, edge: 1, descent: 6 };
 
 // A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
 export function mapPicture(facts, width, isInside = false) {
@@ -31,7 +31,7 @@ export function mapPicture(facts, width, isInside = false) {
   else if (count <= MAP.few) addTrunk(map);
   else addGrid(map);
   addMapFoot(map);
-  const height = Math.round(map.y + left);
+  const height = Math.round(map.y + Math.max(left, MAP.descent));
   const edge = rectangle(0.5, 0.5, map.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
   const marks = isInside ? map.marks : [edge, ...map.marks];
   return { width: map.width, height, title: mapTitle(facts), marks, rooms: map.rooms };

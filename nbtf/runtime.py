@@ -380,7 +380,13 @@ class Recording:
     """Saves a page. Set from above: the runtime does not know the views."""
 
     def __init__(self, recorder: Recorder) -> None:
-        """Wraps a recorder that listens from now on."""
+        """Wraps a recorder that listens from now on.
+
+        Raises:
+          TypeError: it is no recorder.
+        """
+        if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a caller has
+            raise TypeError(f"Recording takes a tf.runtime.Recorder, got {recorder!r}")
         self._recorder = recorder
         from nbtf._frameworks.watching import FrameworkWatch  # late: `import nbtf` does without it
 

@@ -72,7 +72,7 @@ def _compat() -> ModuleType:
 
 
 def _import_module(module_name: str, name: str) -> ModuleType:
-    module = importlib.import_module("nbtf.python").named(module_name)
+    module = importlib.import_module("nbtf.python").module_named(module_name)
     if module is None:
         raise ModuleNotFoundError(f"{name.replace('tensorflow', 'tf', 1)}{MISSING}", name=name)
     return module

@@ -21,7 +21,7 @@ export function columnWidth(columns, width) {
 
 // Adds up how busy each column of a lane was, by token: `add` pieces, busy for a share of their time, or sums of many; then ask for the `boxes`.
 export function stack(scale, y, height, step, tokens) {
-  const columns = Math.ceil(scale.width / step) + 1;
+  const columns = Math.ceil(scale.width / step);
   const busy = new Float64Array(columns * tokens.length);
   const rate = scale.rate / step;
   const add = (from, to, token, share = 1) => {

@@ -194,12 +194,8 @@ def test_page_draws_any_schedule_as_python_does(
         assert_same(timeline(schedule, 960, code_line=line_of), shown.evaluate(FROM_DATA, [data, 960]))
 
 
-def test_page_draws_thousands_of_ops_as_python_does(
-    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
-) -> None:
-    """So many that columns are read off sums, and not added up op by op."""
-    file = tmp_path / "page.html"
-    file.write_text(exposing(page.page(records["host"].snapshot())), encoding="utf-8")
+def dense_schedule() -> Schedule:
+    """Two lanes of so many ops that columns are read off sums, and not added up op by op."""
     draw = random.Random(0)
     ops: list[Work] = []
     for lane in ("CPU:0", "GPU:0"):
@@ -209,11 +205,48 @@ def test_page_draws_thousands_of_ops_as_python_does(
             ops.append(Work(lane, start, seconds, "MatMul", phase, "", None, None, None))
             start += seconds + draw.choice([0.0, 1e-6])
     by_start = tuple(sorted(ops, key=lambda work: work.start))
-    schedule = Schedule("modelled", ("CPU:0", "GPU:0"), by_start, (), (), len(ops), 0)
+    return Schedule("modelled", ("CPU:0", "GPU:0"), by_start, (), (), len(ops), 0)
+
+
+def test_page_draws_thousands_of_ops_as_python_does(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(exposing(page.page(records["host"].snapshot())), encoding="utf-8")
+    schedule = dense_schedule()
 
     answer = opened(file).evaluate(FROM_DATA, [timeline_data(schedule, line_of), 960])
 
     assert_same(timeline(schedule, 960, code_line=line_of), answer)
+
+
+OUTSIDE = """([data, windows]) => {
+  const scene = timelineScene(data);
+  return windows.flatMap(([first, last, width]) => {
+    const [from, to] = [first * scene.seconds, last * scene.seconds];
+    const picture = timeline(scene, { from, to }, width, WORDS.timeline);
+    const { begin, end } = picture.parts.scale;
+    const columns = picture.marks.flatMap((mark) => (mark.mark === "boxes" ? mark.sides : []));
+    const blocks = picture.marks.filter((mark) => mark.data?.op !== undefined);
+    const sides = [...columns, ...blocks.map((mark) => [mark.x, mark.y, mark.width])];
+    return sides.filter(([x, , length]) => length < 0 || x < begin - 0.1 || x + length > end + 0.1);
+  });
+}"""
+
+
+def test_nothing_stands_outside_of_the_lane_of_a_window(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(exposing(page.page(records["host"].snapshot())), encoding="utf-8")
+    draw = random.Random(1)
+    widths = [draw.uniform(1e-4, 1.0) ** 3 for _ in range(60)]
+    starts = [draw.uniform(0.0, 1.0 - width) for width in widths]
+    windows = [[start, start + width, draw.randint(480, 1600)] for start, width in zip(starts, widths, strict=True)]
+
+    outside = opened(file).evaluate(OUTSIDE, [timeline_data(dense_schedule(), line_of), windows])
+
+    assert [] == outside
 
 
 def line_of(site: tf.runtime.Site) -> str:

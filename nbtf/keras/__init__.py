@@ -1,4 +1,9 @@
-"""`tf.keras`: layers and models, and how they are trained."""
+"""`tf.keras`: layers and models, and how they are trained.
+
+Further arguments of a layer (`**kwargs`) are those of `layers.Layer`; those of an optimizer are those of
+`optimizers.Optimizer`. A loss takes `reduction`, `name` and `dtype` as `losses.Loss` does, a metric takes `name` and
+`dtype` as `metrics.Metric` does.
+"""
 
 from __future__ import annotations
 

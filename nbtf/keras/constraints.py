@@ -43,16 +43,13 @@ class MaxNorm(Constraint):
     """
 
     def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
-        """Takes the limit, and along which axis the vectors lie."""
         self.max_value, self.axis = max_value, axis
 
     def __call__(self, w: Any) -> Any:
-        """Returns what the weight is to be."""
         lengths = _lengths(w, self.axis)
         return w * (clip_by_value(lengths, 0.0, float(self.max_value)) / (lengths + epsilon()))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"max_value": self.max_value, "axis": self.axis}
 
 
@@ -60,17 +57,14 @@ class MinMaxNorm(Constraint):
     """Vectors with a length between two limits; `rate` says how far they go there at once."""
 
     def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
-        """Takes the limits, and along which axis the vectors lie."""
         self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
 
     def __call__(self, w: Any) -> Any:
-        """Returns what the weight is to be."""
         lengths = _lengths(w, self.axis)
         target_lengths = self.rate * clip_by_value(lengths, float(self.min_value), float(self.max_value))
         return w * ((target_lengths + (1.0 - self.rate) * lengths) / (lengths + epsilon()))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"min_value": self.min_value, "max_value": self.max_value, "rate": self.rate, "axis": self.axis}
 
 
@@ -78,7 +72,6 @@ class NonNeg(Constraint):
     """No negative numbers."""
 
     def __call__(self, w: Any) -> Any:
-        """Returns what the weight is to be."""
         return w * cast(greater_equal(w, 0.0), w.dtype)
 
 
@@ -86,15 +79,12 @@ class UnitNorm(Constraint):
     """Vectors of length 1."""
 
     def __init__(self, axis: Any = 0) -> None:
-        """Takes along which axis the vectors lie."""
         self.axis = axis
 
     def __call__(self, w: Any) -> Any:
-        """Returns what the weight is to be."""
         return w / maximum(_lengths(w, self.axis), epsilon())
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"axis": self.axis}
 
 

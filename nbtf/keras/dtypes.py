@@ -114,12 +114,10 @@ class DTypePolicy:
         return self._variable
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"name": self._name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
-        """Makes one from what `get_config` gave."""
         return cls(**config)
 
     def __eq__(self, other: object) -> bool:

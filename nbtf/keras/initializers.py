@@ -52,7 +52,6 @@ class Zeros(Initializer):
     """Zeros."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns zeros."""
         return zeros(shape, standardized(dtype))
 
 
@@ -60,7 +59,6 @@ class Ones(Initializer):
     """Ones."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns ones."""
         return ones(shape, standardized(dtype))
 
 
@@ -73,7 +71,6 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0.0) -> None:
-        """Takes the value."""
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
@@ -82,7 +79,6 @@ class Constant(Initializer):
         return broadcast_to(value, shape) if value.shape.rank else fill(shape, value)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         value = self.value.tolist() if hasattr(self.value, "tolist") else self.value
         return {"value": value}
 
@@ -91,7 +87,6 @@ class Identity(Initializer):
     """A multiple of the unit matrix."""
 
     def __init__(self, gain: float = 1.0) -> None:
-        """Takes the factor."""
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
@@ -108,7 +103,6 @@ class Identity(Initializer):
         return multiply(linalg.eye(*shape, dtype=standardized(dtype)), _constant(self.gain, standardized(dtype)))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"gain": self.gain}
 
 
@@ -123,7 +117,6 @@ class RandomInitializer(Initializer):
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         self._given = seed
         self.seed = random.randint(1, int(1e9)) if seed is None else seed
 
@@ -132,7 +125,6 @@ class RandomInitializer(Initializer):
         return [int(self.seed) & 0x7FFFFFFF, 0]
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -146,16 +138,13 @@ class RandomNormal(RandomInitializer):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        """Takes the distribution."""
         super().__init__(seed)
         self.mean, self.stddev = mean, stddev
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns random values."""
         return stateless_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"mean": self.mean, "stddev": self.stddev, **super().get_config()}
 
 
@@ -163,7 +152,6 @@ class TruncatedNormal(RandomNormal):
     """Normally distributed values, none further than two standard deviations from the mean."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns random values."""
         return stateless_truncated_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
 
 
@@ -177,16 +165,13 @@ class RandomUniform(RandomInitializer):
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        """Takes the limits."""
         super().__init__(seed)
         self.minval, self.maxval = minval, maxval
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns random values."""
         return stateless_uniform(shape, self._pair, self.minval, self.maxval, standardized(dtype))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"minval": self.minval, "maxval": self.maxval, **super().get_config()}
 
 
@@ -210,7 +195,6 @@ class VarianceScaling(RandomInitializer):
         distribution: str = "truncated_normal",
         seed: int | None = None,
     ) -> None:
-        """Takes the spread."""
         if check_number(scale, "scale") <= 0.0:
             raise ValueError(f"Argument `scale` must be positive float. Received: scale={scale}")
         modes = ("fan_in", "fan_out", "fan_avg")
@@ -225,7 +209,6 @@ class VarianceScaling(RandomInitializer):
         self.scale, self.mode, self.distribution = scale, mode, distribution
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Returns random values."""
         weight_dtype, width = standardized(dtype), self.width(shape)
         if self.distribution == "uniform":
             return stateless_uniform(shape, self._pair, -width, width, weight_dtype)
@@ -243,7 +226,6 @@ class VarianceScaling(RandomInitializer):
         return math.sqrt(variance) / (0.87962566103423978 if self.distribution == "truncated_normal" else 1.0)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "scale": self.scale,
             "mode": self.mode,
@@ -256,11 +238,9 @@ class GlorotUniform(VarianceScaling):
     """`VarianceScaling(1.0, "fan_avg", "uniform")`: what dense and convolutional layers begin with."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         super().__init__(1.0, "fan_avg", "uniform", seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -268,11 +248,9 @@ class GlorotNormal(VarianceScaling):
     """`VarianceScaling(1.0, "fan_avg", "truncated_normal")`."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         super().__init__(1.0, "fan_avg", "truncated_normal", seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -280,11 +258,9 @@ class HeUniform(VarianceScaling):
     """`VarianceScaling(2.0, "fan_in", "uniform")`."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         super().__init__(2.0, "fan_in", "uniform", seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -292,11 +268,9 @@ class HeNormal(VarianceScaling):
     """`VarianceScaling(2.0, "fan_in", "truncated_normal")`."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         super().__init__(2.0, "fan_in", "truncated_normal", seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -304,11 +278,9 @@ class LecunUniform(VarianceScaling):
     """`VarianceScaling(1.0, "fan_in", "uniform")`."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         super().__init__(1.0, "fan_in", "uniform", seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -316,11 +288,9 @@ class LecunNormal(VarianceScaling):
     """`VarianceScaling(1.0, "fan_in", "truncated_normal")`."""
 
     def __init__(self, seed: int | None = None) -> None:
-        """Takes the seed."""
         super().__init__(1.0, "fan_in", "truncated_normal", seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self._given}
 
 
@@ -333,7 +303,6 @@ class Orthogonal(RandomInitializer):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        """Takes the factor."""
         super().__init__(seed)
         self.gain = gain
 
@@ -357,7 +326,6 @@ class Orthogonal(RandomInitializer):
         return cast(multiply(reshape(q, shape), _constant(self.gain)), standardized(dtype))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"gain": self.gain, **super().get_config()}
 
 

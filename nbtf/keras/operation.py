@@ -33,7 +33,6 @@ class Node:
     __slots__ = ("args", "input_tensors", "kwargs", "operation", "output_tensors", "outputs")
 
     def __init__(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> None:
-        """Notes the use with the operation, and the origin with the outputs."""
         self.operation, self.args, self.kwargs, self.outputs = operation, args, kwargs, outputs
         self.input_tensors = list(symbolic_in((args, kwargs)))
         self.output_tensors: list[Any] = nest.flatten(outputs)
@@ -132,11 +131,9 @@ class Operator:
         self._inbound_nodes: list[Node] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Does it."""
         return self.function(*args, **kwargs)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"kind": self.kind, "name": self.name}
 
     @classmethod

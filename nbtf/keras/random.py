@@ -24,7 +24,6 @@ class SeedGenerator:
 
     Args:
       seed: the first seed; drawn from Python's generator when None, which `tf.keras.utils.set_random_seed` seeds.
-      name: accepted and ignored.
 
     >>> one, other = tf.keras.random.SeedGenerator(1), tf.keras.random.SeedGenerator(1)
     >>> one.next() == other.next(), one.next() == [1, 0]
@@ -57,12 +56,10 @@ class SeedGenerator:
         return state
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self.seed}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
-        """Makes one from what `get_config` gave."""
         return cls(**config)
 
 

@@ -41,15 +41,12 @@ class L1(Regularizer):
     """`l1 * sum(abs(x))`."""
 
     def __init__(self, l1: float = 0.01) -> None:
-        """Takes the factor."""
         self.l1 = _check_strength(0.01 if l1 is None else l1)  # pyright: ignore[reportUnnecessaryComparison]
 
     def __call__(self, x: Any) -> Any:
-        """Returns what the weight costs."""
         return multiply(reduce_sum(abs(x)), self.l1)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"l1": self.l1}
 
 
@@ -61,15 +58,12 @@ class L2(Regularizer):
     """
 
     def __init__(self, l2: float = 0.01) -> None:
-        """Takes the factor."""
         self.l2 = _check_strength(0.01 if l2 is None else l2)  # pyright: ignore[reportUnnecessaryComparison]
 
     def __call__(self, x: Any) -> Any:
-        """Returns what the weight costs."""
         return multiply(reduce_sum(square(x)), self.l2)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"l2": self.l2}
 
 
@@ -77,15 +71,12 @@ class L1L2(Regularizer):
     """`l1 * sum(abs(x)) + l2 * sum(x ** 2)`."""
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
-        """Takes both factors."""
         self.l1, self.l2 = _check_strength(l1 or 0.0), _check_strength(l2 or 0.0)
 
     def __call__(self, x: Any) -> Any:
-        """Returns what the weight costs."""
         return multiply(reduce_sum(abs(x)), self.l1) + multiply(reduce_sum(square(x)), self.l2)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"l1": self.l1, "l2": self.l2}
 
 
@@ -98,7 +89,6 @@ class OrthogonalRegularizer(Regularizer):
     """
 
     def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
-        """Takes the factor."""
         if mode not in ("rows", "columns"):
             raise ValueError(
                 f'Invalid value for argument `mode`. Expected one of {{"rows", "columns"}}. Received: mode={mode}'
@@ -106,7 +96,6 @@ class OrthogonalRegularizer(Regularizer):
         self.factor, self.mode = factor, mode
 
     def __call__(self, x: Any) -> Any:
-        """Returns what the weight costs."""
         rows = self.mode == "rows"
         unit = x / linalg.norm(x, axis=1 if rows else 0, keepdims=True)
         product = linalg.matmul(unit, unit, transpose_b=True) if rows else linalg.matmul(unit, unit, transpose_a=True)
@@ -115,7 +104,6 @@ class OrthogonalRegularizer(Regularizer):
         return reduce_sum(apart) * (0.5 * self.factor / max(1.0, count * (count - 1) / 2.0))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"factor": self.factor, "mode": self.mode}
 
 

@@ -61,7 +61,6 @@ class KerasTensor:
     def __init__(
         self, shape: Any, dtype: Any = "float32", sparse: bool = False, ragged: bool = False, name: str | None = None
     ) -> None:
-        """Takes shape and dtype."""
         self.shape: tuple[int | None, ...] = tuple(None if length is None else int(length) for length in shape)
         self.dtype = DTypeName(standardized(dtype))
         self.sparse, self.ragged = sparse, ragged

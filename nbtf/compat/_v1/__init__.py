@@ -2,6 +2,7 @@
 
 Eager until switched, as in TensorFlow 2: by `disable_eager_execution` or `disable_v2_behavior`, for all of `tf`; inside
 `with tf.Graph().as_default()`; or by a program's own `import nbtf.compat.v1 as tf`, for the names here alone.
+Where a function takes `name`, that is what its nodes are called, or called after.
 
 >>> graph = tf.Graph()
 >>> with graph.as_default():

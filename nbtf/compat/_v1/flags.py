@@ -30,7 +30,6 @@ class FlagValues:
     """
 
     def __init__(self) -> None:
-        """Starts without flags."""
         self.__dict__["_readers"] = {}
         self.__dict__["_values"] = {}
         self.__dict__["_read"] = False

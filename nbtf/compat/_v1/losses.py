@@ -93,7 +93,6 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
 
     Args:
       scope: what their names begin with.
-      name: what the node is to be called.
     """
     regularization_losses = get_regularization_losses(scope)
     with inside():
@@ -105,7 +104,6 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
 
     Args:
       add_regularization_losses: whether those of variables count.
-      name: what the node is to be called.
       scope: what their names begin with.
     """
     losses = get_losses(scope)

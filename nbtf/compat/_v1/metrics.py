@@ -28,7 +28,6 @@ def mean(
       weights: how much each counts; of the values' shape, or one that broadcasts to it.
       metrics_collections: collections that the mean is put into.
       updates_collections: collections that the updating tensor is put into.
-      name: the scope.
 
     Returns:
       Two tensors: the mean, and the mean after the update that it makes. The variables are local ones: run
@@ -84,7 +83,6 @@ def accuracy(
       weights: how much each counts.
       metrics_collections: collections that the accuracy is put into.
       updates_collections: collections that the updating tensor is put into.
-      name: the scope.
     """
     graph = building()
     if graph is None:

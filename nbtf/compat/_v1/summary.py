@@ -106,7 +106,6 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
     Args:
       inputs: what `scalar` and the like returned.
       collections: collections that it is put into.
-      name: what the node is to be called.
 
     Raises:
       RuntimeError: ops run at once.
@@ -125,7 +124,6 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
     Args:
       key: the collection.
       scope: what their names begin with.
-      name: what the node is to be called.
     """
     graph = building()
     if graph is None:
@@ -139,12 +137,9 @@ class FileWriter(nbtf.summary.SummaryWriter):
 
     Args:
       logdir: the folder.
-      graph: accepted and ignored: graphs are not written.
+      graph, flush_secs, graph_def, session: accepted for TensorFlow's sake, without effect.
       max_queue: how many messages wait before they are written.
-      flush_secs: accepted and ignored.
-      graph_def: accepted and ignored.
       filename_suffix: what the file's name ends with.
-      session: accepted and ignored.
 
     Raises:
       OSError: the file cannot be made.

@@ -36,7 +36,6 @@ class BackupAndRestore(Callback):
         double_checkpoint: bool = False,
         delete_checkpoint: bool = True,
     ) -> None:
-        """Takes the options."""
         if not backup_dir:
             raise ValueError("Empty `backup_dir` argument passed")
         self.backup_dir: str = os.fspath(backup_dir)

@@ -24,7 +24,6 @@ class CSVLogger(Callback):
     """
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
-        """Takes the options."""
         self.filename: str = os.fspath(filename)
         self.sep, self.append = separator, append
         self._names: list[str] | None = None

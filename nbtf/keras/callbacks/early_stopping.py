@@ -36,7 +36,6 @@ class EarlyStopping(Monitoring):
         restore_best_weights: bool = False,
         start_from_epoch: int = 0,
     ) -> None:
-        """Takes the options."""
         super().__init__(monitor, mode, min_delta)
         self.patience, self.verbose, self.baseline = patience, verbose, baseline
         self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch

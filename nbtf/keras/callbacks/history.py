@@ -12,7 +12,6 @@ class History(Callback):
     """Keeps the results of each pass: `history` has a list for each name, `epoch` the numbers of the passes."""
 
     def __init__(self) -> None:
-        """Starts empty."""
         self.history: dict[str, list[Any]] = {}
         self.epoch: list[int] = []
 

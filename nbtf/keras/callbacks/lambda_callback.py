@@ -36,7 +36,6 @@ class LambdaCallback(Callback):
         on_train_batch_end: Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the functions."""
         hooks = {
             "on_epoch_begin": on_epoch_begin,
             "on_epoch_end": on_epoch_end,

@@ -27,7 +27,6 @@ class LearningRateScheduler(Callback):
     """
 
     def __init__(self, schedule: Callable[..., Any], verbose: int = 0) -> None:
-        """Takes the function."""
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -66,7 +65,6 @@ class ReduceLROnPlateau(Monitoring):
       min_delta: by how much the result must get better.
       cooldown: how many passes after that do not count.
       min_lr: the lowest rate.
-      **ignored: accepted for older programs.
 
     Raises:
       ValueError: a `factor` of 1 or more.
@@ -84,7 +82,6 @@ class ReduceLROnPlateau(Monitoring):
         min_lr: float = 0.0,
         **ignored: Any,
     ) -> None:
-        """Takes the options."""
         super().__init__(monitor, mode, min_delta)
         if factor >= 1.0:
             raise ValueError(f"ReduceLROnPlateau does not support a factor >= 1.0. Received factor={factor}")

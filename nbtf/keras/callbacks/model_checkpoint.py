@@ -44,7 +44,6 @@ class ModelCheckpoint(Monitoring):
         initial_value_threshold: float | None = None,
         **ignored: Any,
     ) -> None:
-        """Takes the options."""
         super().__init__(monitor, mode)
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values")

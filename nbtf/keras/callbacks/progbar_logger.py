@@ -13,7 +13,6 @@ class ProgbarLogger(Callback):
     """Writes how far a pass is, and its results: see `tf.keras.utils.Progbar` for where it writes a bar."""
 
     def __init__(self) -> None:
-        """Starts without a task."""
         self._bar: Any = None
         self._verbose = 1
         self._epochs = 1

@@ -22,7 +22,6 @@ class TensorBoard(Callback):
     """
 
     def __init__(self, log_dir: Any = "logs", **kwargs: Any) -> None:
-        """Takes the folder."""
         self.log_dir = str(log_dir)
         self._writers: dict[str, SummaryWriter] = {}
 

@@ -20,7 +20,6 @@ class Elementwise(Layer):
     supports_masking = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -31,7 +30,6 @@ class ReLU(Elementwise):
       max_value: the largest result; None for no limit.
       negative_slope: a factor of what is below `threshold`, instead of 0.
       threshold: below it elements count as negative.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: a negative argument.
@@ -42,7 +40,6 @@ class ReLU(Elementwise):
     def __init__(
         self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **kwargs: Any
     ) -> None:
-        """Takes limits and slope."""
         super().__init__(**kwargs)
         if max_value is not None and check_number(max_value, "max_value") < 0.0:
             raise ValueError(f"max_value of a ReLU layer cannot be a negative value. Received: max_value={max_value}")
@@ -53,7 +50,6 @@ class ReLU(Elementwise):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
 
 
@@ -62,7 +58,6 @@ class LeakyReLU(Elementwise):
 
     Args:
       negative_slope: the slope; `alpha` in Keras 2.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: the slope is negative.
@@ -74,7 +69,6 @@ class LeakyReLU(Elementwise):
     _config = ("negative_slope",)
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
-        """Takes the slope."""
         slope: Any = kwargs.pop("alpha", negative_slope)
         super().__init__(**kwargs)
         if slope is None or check_number(slope, "negative_slope") < 0:
@@ -86,7 +80,6 @@ class LeakyReLU(Elementwise):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return nn.leaky_relu(inputs, self.negative_slope)
 
 
@@ -98,7 +91,6 @@ class PReLU(Elementwise):
       alpha_regularizer: what large ones cost.
       alpha_constraint: what they are brought back to after each update.
       shared_axes: axes along which all elements share a slope.
-      **kwargs: what every layer takes.
     """
 
     _config = ("alpha_initializer", "alpha_regularizer", "alpha_constraint", "shared_axes")
@@ -111,7 +103,6 @@ class PReLU(Elementwise):
         shared_axes: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes what the slopes are to be."""
         super().__init__(**kwargs)
         self._take_rules("alpha", alpha_initializer, alpha_regularizer, alpha_constraint)
         self.shared_axes = shared_axes if shared_axes is None or is_list(shared_axes) else [shared_axes]
@@ -127,10 +118,8 @@ class PReLU(Elementwise):
             axis: length for axis, length in enumerate(input_shape) if axis and axis not in (self.shared_axes or ())
         }
         self.input_spec = InputSpec(ndim=len(input_shape), axes=lengths)
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return nn.relu(inputs) - self.alpha.value * nn.relu(-inputs)
 
 
@@ -139,19 +128,16 @@ class ELU(Elementwise):
 
     Args:
       alpha: the factor.
-      **kwargs: what every layer takes.
     """
 
     _config = ("alpha",)
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
-        """Takes the factor."""
         super().__init__(**kwargs)
         self.alpha = alpha
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return activations.elu(inputs, self.alpha)
 
 
@@ -160,7 +146,6 @@ class Softmax(Elementwise):
 
     Args:
       axis: the axis.
-      **kwargs: what every layer takes.
 
     >>> tf.keras.layers.Softmax()([[1.0, 1.0]]).numpy()
     array([[0.5, 0.5]], dtype=float32)
@@ -169,7 +154,6 @@ class Softmax(Elementwise):
     _config = ("axis",)
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
-        """Takes the axis."""
         super().__init__(**kwargs)
         self.axis = axis
         self.built = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
+from functools import wraps
 from typing import Any
 
 from nbtf import nest
@@ -83,7 +84,6 @@ class Layer(Described, Weights):
         name: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes what all layers have in common."""
         self._begin_with(kwargs)
         if kwargs:
             raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
@@ -354,6 +354,7 @@ def _shape_of_one(tensor: Any) -> Any:
 
 
 def _marking(build: Any) -> Any:
+    @wraps(build)
     def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
         if args:
             self.__dict__["_build_shape"] = args[0]
@@ -365,7 +366,6 @@ def _marking(build: Any) -> Any:
             self.trainable = False
         restore_parts(self)
 
-    marked.__doc__, marked.__wrapped__ = build.__doc__, build  # type: ignore[attr-defined]  # `inspect` reads it
     return marked
 
 

@@ -40,7 +40,6 @@ class Cell(Layer):
       dropout: which part of the inputs becomes 0 in training.
       recurrent_dropout: which part of the states becomes 0 in training.
       seed: of the dropout.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: `units` is not positive, in Keras' words.
@@ -73,7 +72,6 @@ class Cell(Layer):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        """Takes size and weights."""
         super().__init__(**kwargs)
         if check_number(units, "units") <= 0:
             raise ValueError(
@@ -108,7 +106,6 @@ class Cell(Layer):
         self.recurrent_kernel = self._weight("recurrent_kernel", (self.units, width), "recurrent")
         if self.use_bias:
             self.bias = self._make_bias(width)
-        self.built = True
 
     def _make_bias(self, width: int) -> Any:
         return self._weight("bias", (width,))
@@ -152,7 +149,6 @@ class Cell(Layer):
         raise NotImplementedError
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (input_shape[0], self.units)
 
 
@@ -172,7 +168,6 @@ class _GatedCell(Cell):
     def __init__(
         self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **kwargs: Any
     ) -> None:
-        """Takes size, activations and weights."""
         super().__init__(units, activation, **kwargs)
         self.recurrent_activation = activations.get(recurrent_activation)
 
@@ -193,7 +188,6 @@ class LSTMCell(_GatedCell):
     states = 2
 
     def __init__(self, units: int, *args: Any, unit_forget_bias: bool = True, **kwargs: Any) -> None:
-        """Takes size, activations and weights."""
         super().__init__(units, *args, **kwargs)
         self.unit_forget_bias = unit_forget_bias
 
@@ -239,7 +233,6 @@ class GRUCell(_GatedCell):
     gates = 3
 
     def __init__(self, units: int, *args: Any, reset_after: bool = True, **kwargs: Any) -> None:
-        """Takes size, activations and weights."""
         super().__init__(units, *args, **kwargs)
         self.reset_after = reset_after
 
@@ -278,11 +271,9 @@ class StackedRNNCells(Layer):
 
     Args:
       cells: the cells.
-      **kwargs: what every layer takes.
     """
 
     def __init__(self, cells: Any, **kwargs: Any) -> None:
-        """Takes the cells."""
         super().__init__(**kwargs)
         self.cells: list[Any] = list(cells)
 
@@ -303,7 +294,6 @@ class StackedRNNCells(Layer):
             if not cell.built:
                 cell.build(shape)
             shape = (shape[0], cell.output_size)
-        self.built = True
 
     def get_initial_state(self, batch_size: Any = None, **ignored: Any) -> list[Any]:
         """Returns the states at the beginning: zeros."""
@@ -318,14 +308,12 @@ class StackedRNNCells(Layer):
         return inputs, new_states
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         from nbtf.keras.registry import serialized
 
         return {**super().get_config(), "cells": [serialized(cell) for cell in self.cells]}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Makes one from what `get_config` gave."""
         from nbtf.keras.registry import deserialized
 
         return super().from_config({**config, "cells": [deserialized(cell) for cell in config["cells"]]})

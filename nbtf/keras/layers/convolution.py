@@ -37,7 +37,6 @@ class Convolution(Layer):
       activity_regularizer: the same for the results.
       kernel_constraint: what the kernel is brought back to after each update.
       bias_constraint: the same for the bias.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: an argument does not suit, in Keras' words.
@@ -78,7 +77,6 @@ class Convolution(Layer):
         bias_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes window and weights."""
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         if filters is not None and check_number(filters, "filters") <= 0:  # pyright: ignore[reportUnnecessaryComparison]
             raise ValueError(
@@ -116,7 +114,6 @@ class Convolution(Layer):
         return self.filters
 
     def build(self, input_shape: Any) -> None:
-        """Makes kernel and bias."""
         channels = input_shape[self._channels]
         if channels % self.groups:
             raise ValueError(
@@ -128,10 +125,8 @@ class Convolution(Layer):
             self.bias = self._weight("bias", (self._outputs(channels),))
         self.compute_output_shape(input_shape)
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={self._channels: channels})
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return self._finish(self._convolved(inputs, self.kernel.value if self.groups == 1 else self._grouped()))
 
     def _convolved(self, inputs: Any, kernel: Any) -> Any:
@@ -167,7 +162,6 @@ class Convolution(Layer):
         return length_after(length, self.kernel_size[axis], self.strides[axis], self.padding, self.dilation_rate[axis])
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         first = 2 if channels_first(self.data_format) else 1
         lengths = [self._length(input_shape[first + axis], axis) for axis in range(self.rank)]
         if any(length is not None and length <= 0 for length in lengths):
@@ -226,7 +220,6 @@ class Conv2DTranspose(Convolution):
     _config = tuple(name for name in Convolution._config if name != "groups")
 
     def __init__(self, filters: int, kernel_size: Any, *args: Any, output_padding: Any = None, **kwargs: Any) -> None:
-        """Takes window and weights."""
         if output_padding is not None:
             raise ValueError(f"Only output_padding=None is there. Received: output_padding={output_padding}")
         names = ("strides", "padding", "output_padding", "data_format", "dilation_rate", "activation", "use_bias")
@@ -313,7 +306,6 @@ class DepthwiseConv2D(Convolution):
         depthwise_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes window and weights."""
         super().__init__(
             1,
             kernel_size,
@@ -336,7 +328,6 @@ class DepthwiseConv2D(Convolution):
         return channels * self.depth_multiplier
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return self._finish(self._convolved(inputs, apart(self.kernel, self.compute_dtype)))
 
 
@@ -397,7 +388,6 @@ class SeparableConv2D(Convolution):
         pointwise_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes windows and weights."""
         options = {"data_format": data_format, "dilation_rate": dilation_rate, "activation": activation}
         super().__init__(filters, kernel_size, strides, padding, use_bias=use_bias, **options, **kwargs)
         self.depth_multiplier = depth_multiplier
@@ -416,10 +406,8 @@ class SeparableConv2D(Convolution):
         if self.use_bias:
             self.bias = self._weight("bias", (self.filters,))
         self.input_spec = InputSpec(min_ndim=4, axes={self._channels: channels})
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         per_channel = self._convolved(inputs, apart(self.depthwise_kernel, self.compute_dtype))
         layout = "NHWC" if self._channels == -1 else "NCHW"
         return self._finish(nn.conv2d(per_channel, self.pointwise_kernel.value, 1, "VALID", layout))

@@ -51,7 +51,6 @@ class Dense(Layer):
       activity_regularizer: the same for the results.
       kernel_constraint: what the kernel is brought back to after each update.
       bias_constraint: the same for the bias.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: `units` is no positive integer.
@@ -79,7 +78,6 @@ class Dense(Layer):
         bias_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes what the layer is to be."""
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         if not isinstance(units, int) or units <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ValueError(
@@ -95,16 +93,13 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: Any) -> None:
-        """Makes kernel and bias."""
         length = input_shape[-1]
         self.kernel = self._weight("kernel", (length, self.units))
         if self.use_bias:
             self.bias = self._weight("bias", (self.units,))
         self.input_spec = InputSpec(min_ndim=2, axes={-1: length})
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         x = (
             inputs
             if inputs.__class__ is Tensor and inputs._dtype is self._compute_dtype
@@ -119,7 +114,6 @@ class Dense(Layer):
         return x if self._activate is None else self._activate(x)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (*input_shape[:-1], self.units)
 
 
@@ -133,7 +127,6 @@ class Embedding(Layer):
       embeddings_regularizer: what large elements cost.
       embeddings_constraint: what the table is brought back to after each update.
       mask_zero: whether 0 stands for nothing, which layers after it then leave out.
-      **kwargs: what every layer takes.
 
     >>> layer = tf.keras.layers.Embedding(10, 4)
     >>> layer([[1, 2, 3]]).shape
@@ -161,7 +154,6 @@ class Embedding(Layer):
         weights: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes what the table is to be."""
         length = kwargs.pop("input_length", None)
         if length is not None:
             kwargs["input_shape"] = (length,)
@@ -180,10 +172,8 @@ class Embedding(Layer):
         if self.built:
             return
         self.embeddings = self._weight("embeddings", (self.input_dim, self.output_dim))
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Returns the rows."""
         if inputs._dtype is not int32 and inputs._dtype is not int64:
             inputs = cast(inputs, int32)
         rows = gather(self.embeddings.value, inputs)
@@ -194,7 +184,6 @@ class Embedding(Layer):
         return not_equal(inputs, 0) if self.mask_zero else None
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (*input_shape, self.output_dim)
 
 
@@ -203,7 +192,6 @@ class Activation(Layer):
 
     Args:
       activation: a name or a function.
-      **kwargs: what every layer takes.
 
     >>> tf.keras.layers.Activation("relu")([-1.0, 2.0]).numpy()
     array([0., 2.], dtype=float32)
@@ -214,7 +202,6 @@ class Activation(Layer):
     supports_masking = True
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
-        """Takes the function."""
         super().__init__(**kwargs)
         self.activation = activations.get(activation)
         self.built = True
@@ -224,7 +211,6 @@ class Activation(Layer):
         return self.activation(inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -236,7 +222,6 @@ class Lambda(Layer):
       output_shape: the shape of a result without the batch, or a function of the input's shape; found out when None.
       mask: what becomes of masks: a value or a function.
       arguments: what else the function is given, by name.
-      **kwargs: what every layer takes.
 
     >>> tf.keras.layers.Lambda(lambda x: x ** 2)([3.0]).numpy()
     array([9.], dtype=float32)
@@ -250,7 +235,6 @@ class Lambda(Layer):
         arguments: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the function."""
         super().__init__(**kwargs)
         self.function, self.mask, self.arguments = function, mask, arguments or {}
         self.supports_masking = mask is not None
@@ -305,16 +289,13 @@ class Identity(Layer):
     supports_masking = True
 
     def __init__(self, **kwargs: Any) -> None:
-        """Takes what every layer takes."""
         super().__init__(**kwargs)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Returns the input."""
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -323,14 +304,12 @@ class Masking(Layer):
 
     Args:
       mask_value: the value.
-      **kwargs: what every layer takes.
     """
 
     _config = ("mask_value",)
     supports_masking = True
 
     def __init__(self, mask_value: float = 0.0, **kwargs: Any) -> None:
-        """Takes the value."""
         super().__init__(**kwargs)
         self.mask_value = mask_value
         self.built = True
@@ -345,7 +324,6 @@ class Masking(Layer):
         return inputs * cast(counted_steps, inputs.dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -356,7 +334,6 @@ class InputLayer(Layer):
       shape: of an input without the batch.
       batch_size: how many there are in a batch, if that is known.
       dtype: of the input.
-      name: of the layer.
       batch_shape: the whole shape.
     """
 
@@ -376,7 +353,6 @@ class InputLayer(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the shape."""
         batch_shape = kwargs.pop("batch_input_shape", batch_shape)
         shape = kwargs.pop("input_shape", shape)
         if shape is not None and batch_shape is not None:
@@ -408,11 +384,9 @@ class InputLayer(Layer):
         return self._dtype_name
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Returns the input."""
         return identity(args[0])
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "batch_shape": self.batch_shape,
             "dtype": self._dtype_name,
@@ -441,12 +415,11 @@ def Input(  # noqa: N802  # Keras' name for it
       shape: of an input without the batch.
       batch_size: how many there are in a batch, if that is known.
       dtype: of the input; `floatx()` when None.
-      sparse: accepted and ignored.
+      sparse, ragged: accepted for TensorFlow's sake, without effect.
       batch_shape: the whole shape.
       name: of the input.
       tensor: a symbolic tensor whose shape and dtype to take.
       optional: whether None will do.
-      ragged: accepted and ignored.
       **kwargs: `batch_input_shape`, as Keras 2 had it.
 
     >>> tf.keras.Input((3,), name="x")

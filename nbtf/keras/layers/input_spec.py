@@ -35,7 +35,6 @@ class InputSpec:
         name: str | None = None,
         optional: bool = False,
     ) -> None:
-        """Takes what is asked for."""
         self.dtype = None if dtype is None else standardized(dtype)
         self.shape = None if shape is None else tuple(shape)
         self.ndim = ndim if self.shape is None else len(self.shape)

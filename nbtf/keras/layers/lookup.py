@@ -32,7 +32,6 @@ class Lookup(Layer):
       vocabulary: the values, in order, or a file with one in each line.
       invert: whether numbers are turned back.
       output_mode: `"int"`, or how `CategoryEncoding` writes the numbers.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: an unknown mode, or a value that is there twice.
@@ -52,7 +51,6 @@ class Lookup(Layer):
         output_mode: str = "int",
         **kwargs: Any,
     ) -> None:
-        """Takes the vocabulary."""
         for name in (
             "idf_weights",
             "pad_to_max_tokens",
@@ -163,7 +161,6 @@ class Lookup(Layer):
     vocab_size = vocabulary_size
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         if self._words is None:
             raise FailedPreconditionError(None, None, "Table not initialized. Give a `vocabulary`, or call `adapt`.")
         values = np.asarray(inputs.numpy())
@@ -209,7 +206,6 @@ class Lookup(Layer):
         return KerasTensor(shape, "int64")
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "vocabulary": None if self._words is None else list(self._words)}
 
 
@@ -229,7 +225,6 @@ class StringLookup(Lookup):
         vocabulary: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the vocabulary."""
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
     def _word(self, value: Any) -> str:
@@ -262,7 +257,6 @@ class IntegerLookup(Lookup):
         vocabulary: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the vocabulary."""
         super().__init__(max_tokens, num_oov_indices, mask_token, oov_token, vocabulary, **kwargs)
 
     def _word(self, value: Any) -> int:

@@ -46,10 +46,8 @@ class Merge(Layer):
                 f"{len(shapes)} inputs. Full input_shape received: {shapes}"
             )
         self.compute_output_shape(shapes)
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         rank = max(tensor.ndim for tensor in inputs)
         return self._merged([_with_rank(tensor, rank) for tensor in inputs])
 
@@ -57,7 +55,6 @@ class Merge(Layer):
         raise NotImplementedError
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (_batch(input_shape), *reduce(_common, [tuple(shape[1:]) for shape in input_shape]))
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
@@ -154,7 +151,6 @@ class Concatenate(Merge):
 
     Args:
       axis: along which.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: shapes differ along another axis, in Keras' words.
@@ -163,7 +159,6 @@ class Concatenate(Merge):
     _config = ("axis",)
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
-        """Takes the axis."""
         super().__init__(**kwargs)
         self.axis = axis
 
@@ -175,14 +170,11 @@ class Concatenate(Merge):
                 f"input_shape={input_shape}"
             )
         self.compute_output_shape(input_shape)
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return concat(list(inputs), self.axis)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         merged_shape = list(input_shape[0])
         axis = self.axis % len(merged_shape)
         for shape in input_shape[1:]:
@@ -221,7 +213,6 @@ class Dot(Merge):
     Args:
       axes: the axis, or one for each tensor.
       normalize: whether vectors are brought to length 1 first.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: the axes do not have the same length, in Keras' words.
@@ -230,7 +221,6 @@ class Dot(Merge):
     _config = ("axes", "normalize")
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
-        """Takes the axes."""
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
 
@@ -239,7 +229,6 @@ class Dot(Merge):
         return [axis % rank for axis, rank in zip(axes, ranks, strict=True)]
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         ranks = [tensor.ndim for tensor in inputs]
         first, second = self._axes_for(ranks)
         x, y = inputs
@@ -252,7 +241,6 @@ class Dot(Merge):
         return reshape(matmul(rows, columns, transpose_b=True), shape)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         x_shape, y_shape = (tuple(shape) for shape in input_shape)
         first, second = self._axes_for([len(x_shape), len(y_shape)])
         if None not in (x_shape[first], y_shape[second]) and x_shape[first] != y_shape[second]:

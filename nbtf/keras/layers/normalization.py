@@ -34,7 +34,6 @@ class BatchNormalization(Layer):
       beta_constraint: what it is brought back to after each update.
       gamma_constraint: the same for the factor.
       synchronized: accepted and ignored: each replica normalizes its own part.
-      **kwargs: what every layer takes.
 
     >>> layer = tf.keras.layers.BatchNormalization()
     >>> layer([[1.0], [3.0]], training=True).numpy().round(2)
@@ -80,7 +79,6 @@ class BatchNormalization(Layer):
         synchronized: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Takes axis and weights."""
         super().__init__(**kwargs)
         self.axis = int(axis[0]) if is_list(axis) else int(axis)
         self.momentum, self.epsilon, self.center, self.scale = float(momentum), epsilon, center, scale
@@ -112,7 +110,6 @@ class BatchNormalization(Layer):
         self.moving_mean = self._weight("moving_mean", shape, **moving)
         self.moving_variance = self._weight("moving_variance", shape, **moving)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
-        self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Computes the results, and moves the averages in training."""
@@ -155,7 +152,6 @@ class BatchNormalization(Layer):
         return reshape(mean, length), reshape(variance, length)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -173,7 +169,6 @@ class LayerNormalization(Layer):
       gamma_regularizer: the same for the factor.
       beta_constraint: what it is brought back to after each update.
       gamma_constraint: the same for the factor.
-      **kwargs: what every layer takes.
     """
 
     _leaf = True
@@ -205,7 +200,6 @@ class LayerNormalization(Layer):
         gamma_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes axes and weights."""
         super().__init__(**kwargs)
         self.axis: Any = list(axis) if is_list(axis) else axis
         self.epsilon, self.center, self.scale = epsilon, center, scale
@@ -225,10 +219,8 @@ class LayerNormalization(Layer):
             self.gamma = self._weight("gamma", shape)
         if self.center:
             self.beta = self._weight("beta", shape)
-        self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         x = inputs if inputs._dtype.name != "float16" else cast(inputs, float32)
         axes = self._axes(x.ndim)
         mean, variance = nn.moments(x, axes, keepdims=True)
@@ -243,5 +235,4 @@ class LayerNormalization(Layer):
         return normalized if normalized._dtype is inputs._dtype else cast(normalized, inputs._dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape

@@ -22,8 +22,6 @@ class Pooling(Layer):
       strides: how far it moves; as far as it is long when None.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
-      name: of the layer.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: an argument does not suit, in Keras' words.
@@ -42,7 +40,6 @@ class Pooling(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the window."""
         super().__init__(name=name, **kwargs)
         self.pool_size = pair(pool_size, "pool_size", self.rank)
         self.strides = self.pool_size if strides is None else pair(strides, "strides", self.rank)
@@ -55,7 +52,6 @@ class Pooling(Layer):
         return self.pool_size, self.strides, self.padding.upper(), layout
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         shape = list(input_shape)
         first = 2 if channels_first(self.data_format) else 1
         for axis in range(self.rank):
@@ -80,7 +76,6 @@ class MaxPooling2D(Pooling):
     """
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return nn.max_pool2d(inputs, *self._arguments(_IMAGES))
 
 
@@ -92,11 +87,9 @@ class AveragePooling2D(Pooling):
       strides: how far it moves; as far as it is long when None.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
-      **kwargs: what every layer takes.
     """
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return nn.avg_pool2d(inputs, *self._arguments(_IMAGES))
 
 
@@ -106,7 +99,6 @@ class MaxPooling1D(Pooling):
     rank = 1
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return nn.max_pool1d(inputs, *self._arguments(_SEQUENCES))
 
 
@@ -116,7 +108,6 @@ class AveragePooling1D(Pooling):
     rank = 1
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return nn.avg_pool1d(inputs, *self._arguments(_SEQUENCES))
 
 
@@ -126,7 +117,6 @@ class GlobalPooling(Layer):
     Args:
       data_format: `"channels_last"` or `"channels_first"`.
       keepdims: whether the other axes stay, with length 1.
-      **kwargs: what every layer takes.
     """
 
     _leaf = True
@@ -134,7 +124,6 @@ class GlobalPooling(Layer):
     rank = 2
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
-        """Takes the data format."""
         super().__init__(**kwargs)
         self.data_format, self.keepdims = data_format_of(data_format), keepdims
         self.input_spec = InputSpec(ndim=self.rank + 2)
@@ -145,7 +134,6 @@ class GlobalPooling(Layer):
         return list(range(first, first + self.rank))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         axes = self._axes
         if self.keepdims:
             return tuple(1 if axis in axes else length for axis, length in enumerate(input_shape))
@@ -156,7 +144,6 @@ class GlobalMaxPooling2D(GlobalPooling):
     """Takes the largest number of each channel of images."""
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return reduce_max(inputs, self._axes, self.keepdims)
 
 
@@ -164,7 +151,6 @@ class GlobalAveragePooling2D(GlobalPooling):
     """Takes the mean of each channel of images."""
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         return reduce_mean(inputs, self._axes, self.keepdims)
 
 
@@ -181,7 +167,6 @@ class GlobalAveragePooling1D(GlobalPooling):
     supports_masking = True
 
     def call(self, inputs: Any, mask: Any = None) -> Any:
-        """Computes the results."""
         if mask is None:
             return reduce_mean(inputs, self._axes, self.keepdims)
         counted = expand_dims(cast(mask, inputs.dtype), -1 if self._axes == [1] else 1)

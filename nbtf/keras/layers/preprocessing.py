@@ -25,7 +25,6 @@ class Rescaling(Layer):
     Args:
       scale: the factor.
       offset: what is added.
-      **kwargs: what every layer takes.
 
     >>> tf.keras.layers.Rescaling(1 / 2, offset=-1.0)([0.0, 4.0]).numpy()
     array([-1.,  1.], dtype=float32)
@@ -36,18 +35,15 @@ class Rescaling(Layer):
     supports_masking = True
 
     def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
-        """Takes both numbers."""
         super().__init__(**kwargs)
         self.scale, self.offset = scale, offset
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         dtype = self.compute_dtype
         return cast(inputs, dtype) * cast(self.scale, dtype) + cast(self.offset, dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -59,7 +55,6 @@ class Normalization(Layer):
       mean: the mean.
       variance: the variance.
       invert: whether the reverse is done.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: one of mean and variance without the other.
@@ -74,7 +69,6 @@ class Normalization(Layer):
     def __init__(
         self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any
     ) -> None:
-        """Takes axis, mean and variance."""
         super().__init__(**kwargs)
         self.axis = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
         if (mean is None) != (variance is None):
@@ -111,7 +105,6 @@ class Normalization(Layer):
             self.adapt_mean = self.add_weight(name="mean", shape=shape, initializer="zeros", trainable=False)
             self.adapt_variance = self.add_weight(name="variance", shape=shape, initializer="ones", trainable=False)
             self.count = self.add_weight(name="count", shape=(), dtype="int64", initializer="zeros", trainable=False)
-        self.built = True
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Finds mean and variance of data.
@@ -154,18 +147,15 @@ class Normalization(Layer):
         return lengths if fits else [1] * (len(lengths) - 1) + [-1]
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         dtype = self.compute_dtype
         x, mean, variance = (cast(values, dtype) for values in (inputs, self.mean, self.variance))
         spread = maximum(sqrt(variance), cast(1e-7, dtype))
         return mean + x * spread if self.invert else (x - mean) / spread
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         initial_statistics = (self.input_mean, self.input_variance)
         mean, variance = (None if statistic is None else statistic.tolist() for statistic in initial_statistics)
         return {**super().get_config(), "mean": mean, "variance": variance}
@@ -187,7 +177,6 @@ class CategoryEncoding(Layer):
       output_mode: `"multi_hot"` for a 1 at each category that an example has, `"one_hot"` for one vector per number,
         `"count"` for how often it has each.
       sparse: accepted and ignored.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: no number of categories, or an unknown mode.
@@ -203,7 +192,6 @@ class CategoryEncoding(Layer):
     def __init__(
         self, num_tokens: int | None = None, output_mode: str = "multi_hot", sparse: bool = False, **kwargs: Any
     ) -> None:
-        """Takes the number of categories."""
         super().__init__(**kwargs)
         if output_mode == "binary":
             output_mode = "multi_hot"
@@ -221,11 +209,9 @@ class CategoryEncoding(Layer):
         self.built = True
 
     def call(self, inputs: Any, count_weights: Any = None) -> Any:
-        """Computes the results."""
         return encoded(cast(inputs, "int64"), self.num_tokens, self.output_mode, self.compute_dtype, count_weights)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return encoded_shape(input_shape, self.num_tokens, self.output_mode)
 
 
@@ -258,7 +244,6 @@ class Discretization(Layer):
       num_bins: how many ranges `adapt` makes.
       epsilon: accepted and ignored.
       output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"`.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: neither limits nor a number of ranges.
@@ -277,7 +262,6 @@ class Discretization(Layer):
         output_mode: str = "int",
         **kwargs: Any,
     ) -> None:
-        """Takes the limits."""
         kwargs.pop("sparse", None)
         super().__init__(**kwargs)
         if num_bins is None and bin_boundaries is None:
@@ -297,7 +281,6 @@ class Discretization(Layer):
         self.bin_boundaries = [float(values[len(values) * number // bin_count]) for number in range(1, bin_count)]
 
     def call(self, inputs: Any) -> Any:
-        """Computes the results."""
         limits = convert_to_tensor(self.bin_boundaries, self.compute_dtype)
         flat = reshape(cast(inputs, self.compute_dtype), (-1,))
         indices = reshape(searchsorted(limits, flat, side="right"), inputs.shape)

@@ -30,7 +30,6 @@ class RNN(Layer):
       stateful: whether it goes on where the batch before ended.
       unroll: accepted and ignored.
       zero_output_for_mask: whether results of steps that are left out are 0, not those of the step before.
-      **kwargs: what every layer takes.
 
     >>> layer = tf.keras.layers.RNN(tf.keras.layers.LSTMCell(4), return_sequences=True)
     >>> layer(tf.zeros((2, 5, 3))).shape
@@ -51,7 +50,6 @@ class RNN(Layer):
         zero_output_for_mask: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Takes the cell."""
         super().__init__(**kwargs)
         self.cell: Any = StackedRNNCells(cell) if is_list(cell) else cell
         self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
@@ -67,7 +65,6 @@ class RNN(Layer):
         shape = input_shape[0] if input_shape.__class__ is list else input_shape
         if isinstance(self.cell, Layer) and not self.cell.built:
             self.cell.build((shape[0], *shape[2:]))
-        self.built = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the results; states may stand behind the sequences in a list."""
@@ -136,7 +133,6 @@ class RNN(Layer):
         return partial(_step, cell, options), sequences
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
-        """Returns the shape of the results."""
         shape = sequences_shape[0] if sequences_shape.__class__ is list else sequences_shape
         sizes: Any = self.cell.state_size
         size = getattr(self.cell, "output_size", None) or (sizes[0] if is_list(sizes) else sizes)
@@ -157,12 +153,10 @@ class RNN(Layer):
         return mask if self.return_sequences and not self.return_state else None
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "cell": serialized(self.cell)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Makes one from what `get_config` gave."""
         return cls(deserialized(config.pop("cell"), custom_objects), **config)
 
 
@@ -200,7 +194,6 @@ class _OfCell(RNN):
     _cell_name = "cell"
 
     def __init__(self, units: int, *args: Any, **kwargs: Any) -> None:
-        """Takes what the cell takes, and how sequences are gone through."""
         option_names = (
             "return_sequences",
             "return_state",
@@ -230,7 +223,6 @@ class _OfCell(RNN):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         config = super().get_config()
         del config["cell"]
         of_cell = self.cell.get_config()
@@ -238,7 +230,6 @@ class _OfCell(RNN):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Makes one from what `get_config` gave."""
         return cls(**config)
 
 

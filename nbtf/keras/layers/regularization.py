@@ -33,7 +33,6 @@ class _Random(Layer):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
 
@@ -44,7 +43,6 @@ class Dropout(_Random):
       rate: which part becomes 0.
       noise_shape: of the decisions, which are broadcast; a length of None is that of the input.
       seed: a number; drawn when None.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: `rate` is not between 0 and 1.
@@ -57,7 +55,6 @@ class Dropout(_Random):
     _config = ("rate", "seed", "noise_shape")
 
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
-        """Takes the rate."""
         super().__init__(**kwargs)
         self.rate, self.noise_shape = _rate(rate), None if noise_shape is None else tuple(noise_shape)
         self._begin(seed)
@@ -80,13 +77,11 @@ class SpatialDropout1D(Dropout):
     Args:
       rate: which part becomes 0.
       seed: a number; drawn when None.
-      **kwargs: what every layer takes.
     """
 
     _config = ("rate", "seed")
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
-        """Takes the rate."""
         super().__init__(rate, seed=seed, **kwargs)
         self.input_spec = InputSpec(ndim=3)
 
@@ -101,13 +96,11 @@ class SpatialDropout2D(Dropout):
       rate: which part becomes 0.
       data_format: `"channels_last"` or `"channels_first"`.
       seed: a number; drawn when None.
-      **kwargs: what every layer takes.
     """
 
     _config = ("rate", "seed", "data_format")
 
     def __init__(self, rate: float, data_format: str | None = None, seed: int | None = None, **kwargs: Any) -> None:
-        """Takes the rate."""
         super().__init__(rate, seed=seed, **kwargs)
         self.data_format = data_format_of(data_format)
         self.input_spec = InputSpec(ndim=4)
@@ -122,7 +115,6 @@ class GaussianNoise(_Random):
     Args:
       stddev: their standard deviation.
       seed: a number; drawn when None.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: `stddev` is negative.
@@ -131,7 +123,6 @@ class GaussianNoise(_Random):
     _config = ("stddev", "seed")
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
-        """Takes the standard deviation."""
         super().__init__(**kwargs)
         if check_number(stddev, "stddev") < 0:
             raise ValueError(
@@ -154,13 +145,11 @@ class GaussianDropout(_Random):
     Args:
       rate: the standard deviation is `sqrt(rate / (1 - rate))`.
       seed: a number; drawn when None.
-      **kwargs: what every layer takes.
     """
 
     _config = ("rate", "seed")
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
-        """Takes the rate."""
         super().__init__(**kwargs)
         self.rate = _rate(rate)
         self._begin(seed)
@@ -179,28 +168,23 @@ class ActivityRegularization(Layer):
     Args:
       l1: the factor of the absolute values.
       l2: the factor of the squares.
-      **kwargs: what every layer takes.
     """
 
     _config = ("l1", "l2")
     supports_masking = True
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
-        """Takes the factors."""
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
         self.l1, self.l2 = l1, l2
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        """Returns the input."""
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         config = super().get_config()
         del config["activity_regularizer"]
         return config

@@ -26,7 +26,6 @@ class Flatten(Layer):
 
     Args:
       data_format: `"channels_first"` moves the channels to the end first.
-      **kwargs: what every layer takes.
 
     >>> tf.keras.layers.Flatten()(tf.zeros((2, 3, 4))).shape
     TensorShape([2, 12])
@@ -36,20 +35,17 @@ class Flatten(Layer):
     _config = ("data_format",)
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
-        """Takes the data format."""
         super().__init__(**kwargs)
         self.data_format = data_format_of(data_format)
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: Any) -> Any:
-        """Returns the rows."""
         shape = inputs._array.shape
         if self.data_format == "channels_first" and len(shape) > 2:
             inputs = transpose(inputs, [0, *range(2, len(shape)), 1])
         return reshape(inputs, (shape[0], math.prod(shape[1:])))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (input_shape[0], _product(input_shape[1:]))
 
 
@@ -58,7 +54,6 @@ class Reshape(Layer):
 
     Args:
       target_shape: the shape without the batch; -1 for one length that follows from the others.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: the number of elements is not the same.
@@ -68,19 +63,16 @@ class Reshape(Layer):
     _config = ("target_shape",)
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
-        """Takes the shape."""
         super().__init__(**kwargs)
         self.target_shape = (
             (target_shape,) if isinstance(target_shape, int) else tuple(int(length) for length in target_shape)
         )
 
     def call(self, inputs: Any) -> Any:
-        """Returns the same numbers in the other shape."""
         shape = inputs._array.shape
         return reshape(inputs, self.compute_output_shape(shape))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         have, target = tuple(input_shape[1:]), self.target_shape
         size, known_product = _product(have), math.prod(length for length in target if length != -1)
         if -1 in target:
@@ -103,7 +95,6 @@ class Permute(Layer):
 
     Args:
       dims: the axes in their new order, counted from 1; the batch stays first.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: `dims` is not all of the axes, each once.
@@ -113,7 +104,6 @@ class Permute(Layer):
     _config = ("dims",)
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
-        """Takes the order."""
         super().__init__(**kwargs)
         self.dims = tuple(dims)
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
@@ -128,7 +118,6 @@ class Permute(Layer):
         return transpose(inputs, [0, *self.dims])
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (input_shape[0], *(input_shape[axis] for axis in self.dims))
 
 
@@ -137,7 +126,6 @@ class RepeatVector(Layer):
 
     Args:
       n: how often.
-      **kwargs: what every layer takes.
 
     Raises:
       TypeError: `n` is no integer.
@@ -147,7 +135,6 @@ class RepeatVector(Layer):
     _config = ("n",)
 
     def __init__(self, n: int, **kwargs: Any) -> None:
-        """Takes how often."""
         super().__init__(**kwargs)
         if not isinstance(n, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Expected an integer value for `n`, got {type(n)}.")
@@ -159,7 +146,6 @@ class RepeatVector(Layer):
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return (input_shape[0], self.n, input_shape[1])
 
 
@@ -168,24 +154,20 @@ class UpSampling1D(Layer):
 
     Args:
       size: how often.
-      **kwargs: what every layer takes.
     """
 
     _leaf = True
     _config = ("size",)
 
     def __init__(self, size: int = 2, **kwargs: Any) -> None:
-        """Takes how often."""
         super().__init__(**kwargs)
         self.size = check_whole(size, "size")
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> Any:
-        """Returns longer sequences."""
         return repeat(inputs, self.size, axis=1)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         length = input_shape[1]
         return (input_shape[0], None if length is None else length * self.size, input_shape[2])
 
@@ -196,7 +178,6 @@ class Images(Layer):
     _leaf = True
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
-        """Takes the data format."""
         super().__init__(**kwargs)
         self.data_format = data_format_of(data_format)
         self.input_spec = InputSpec(ndim=4)
@@ -221,7 +202,6 @@ class UpSampling2D(Images):
       size: how often: a number, or one for rows and one for columns.
       data_format: `"channels_last"` or `"channels_first"`.
       interpolation: `"nearest"`.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: another interpolation.
@@ -235,19 +215,16 @@ class UpSampling2D(Images):
     def __init__(
         self, size: Any = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **kwargs: Any
     ) -> None:
-        """Takes how often."""
         super().__init__(data_format, **kwargs)
         if check_text(interpolation, "interpolation").lower() != "nearest":
             raise ValueError(f"Only interpolation='nearest' is there. Received: interpolation={interpolation}")
         self.size, self.interpolation = pair(size, "size"), "nearest"
 
     def call(self, inputs: Any) -> Any:
-        """Returns larger images."""
         rows = repeat(inputs, self.size[0], axis=self._first)
         return repeat(rows, self.size[1], axis=self._first + 1)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return self._with_lengths(input_shape, lambda number, length: length * self.size[number])
 
 
@@ -267,24 +244,20 @@ class ZeroPadding2D(Images):
     Args:
       padding: how many: a number, a pair for height and width, or a pair of pairs.
       data_format: `"channels_last"` or `"channels_first"`.
-      **kwargs: what every layer takes.
     """
 
     _config = ("padding", "data_format")
 
     def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any) -> None:
-        """Takes how many."""
         super().__init__(data_format, **kwargs)
         self.padding = _sides(padding, "padding")
 
     def call(self, inputs: Any) -> Any:
-        """Returns larger images."""
         around = [[0, 0]] * 4
         around[self._first], around[self._first + 1] = list(self.padding[0]), list(self.padding[1])
         return pad(inputs, around)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return self._with_lengths(input_shape, lambda number, length: length + sum(self.padding[number]))
 
 
@@ -294,18 +267,15 @@ class Cropping2D(Images):
     Args:
       cropping: how many rows and columns: a number, a pair for height and width, or a pair of pairs.
       data_format: `"channels_last"` or `"channels_first"`.
-      **kwargs: what every layer takes.
     """
 
     _config = ("cropping", "data_format")
 
     def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
-        """Takes how many."""
         super().__init__(data_format, **kwargs)
         self.cropping = _sides(cropping, "cropping")
 
     def call(self, inputs: Any) -> Any:
-        """Returns smaller images."""
         lengths = inputs._array.shape
         slices = [slice(None)] * 4
         for number, axis in enumerate((self._first, self._first + 1)):
@@ -314,7 +284,6 @@ class Cropping2D(Images):
         return inputs[tuple(slices)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         return self._with_lengths(input_shape, lambda number, length: length - sum(self.cropping[number]))
 
 
@@ -324,27 +293,23 @@ class ZeroPadding1D(Layer):
     Args:
       padding: how many: a number, or one for each end.
       data_format: `"channels_last"` or `"channels_first"`.
-      **kwargs: what every layer takes.
     """
 
     _leaf = True
     _config = ("padding", "data_format")
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
-        """Takes how many."""
         super().__init__(**kwargs)
         self.padding = (padding, padding) if isinstance(padding, int) else tuple(padding)
         self.data_format = data_format_of(data_format)
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> Any:
-        """Returns longer sequences."""
         around = [[0, 0]] * 3
         around[2 if channels_first(self.data_format) else 1] = list(self.padding)
         return pad(inputs, around)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         lengths = list(input_shape)
         axis = 2 if channels_first(self.data_format) else 1
         lengths[axis] = None if lengths[axis] is None else lengths[axis] + sum(self.padding)
@@ -356,24 +321,20 @@ class Cropping1D(Layer):
 
     Args:
       cropping: how many steps: a number, or one for each end.
-      **kwargs: what every layer takes.
     """
 
     _leaf = True
     _config = ("cropping",)
 
     def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
-        """Takes how many."""
         super().__init__(**kwargs)
         self.cropping = (cropping, cropping) if isinstance(cropping, int) else tuple(cropping)
         self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> Any:
-        """Returns shorter sequences."""
         start, end = self.cropping
         return inputs[:, start : inputs._array.shape[1] - end]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         length = input_shape[1]
         return (input_shape[0], None if length is None else length - sum(self.cropping), input_shape[2])

@@ -17,7 +17,6 @@ class Wrapper(Layer):
 
     Args:
       layer: the layer.
-      **kwargs: what every layer takes.
     """
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
@@ -32,12 +31,10 @@ class Wrapper(Layer):
         self.layer: Any = layer
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "layer": serialized(self.layer)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Makes one from what `get_config` gave."""
         arguments = {
             name: deserialized(value, custom_objects) if name.endswith("layer") else value
             for name, value in config.items()
@@ -50,7 +47,6 @@ class TimeDistributed(Wrapper):
 
     Args:
       layer: the layer.
-      **kwargs: what every layer takes.
 
     >>> tf.keras.layers.TimeDistributed(tf.keras.layers.Dense(4))(tf.zeros((2, 5, 3))).shape
     TensorShape([2, 5, 4])
@@ -67,7 +63,6 @@ class TimeDistributed(Wrapper):
             )
         if not self.layer.built:
             self.layer.build((input_shape[0], *input_shape[2:]))
-        self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Applies the layer to all steps of all examples at once."""
@@ -77,7 +72,6 @@ class TimeDistributed(Wrapper):
         return reshape(results, (*shape[:2], *results._array.shape[1:]))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the results."""
         step_shape = self.layer.compute_output_shape((input_shape[0], *input_shape[2:]))
         return (*input_shape[:2], *step_shape[1:])
 
@@ -93,7 +87,6 @@ class Bidirectional(Wrapper):
       merge_mode: what becomes of the results of both: `"concat"`, `"sum"`, `"mul"`, `"ave"`; None for both in a list.
       weights: values of all weights.
       backward_layer: the layer that goes backwards; one like the other when None.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: an unknown mode.
@@ -112,7 +105,6 @@ class Bidirectional(Wrapper):
         backward_layer: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the layer."""
         super().__init__(layer, **kwargs)
         if merge_mode not in _MODES:
             raise ValueError(f"Invalid merge mode. Received: {merge_mode}. Expected one of {set(_MODES)}.")
@@ -176,7 +168,6 @@ class Bidirectional(Wrapper):
         return total if self.merge_mode == "sum" else total / 2
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
-        """Returns the shape of the results."""
         forward_shapes = self.forward_layer.compute_output_shape(sequences_shape)
         states: list[Any] = forward_shapes[1:] * 2 if self.return_state else []
         shape = forward_shapes[0] if self.return_state else forward_shapes
@@ -196,7 +187,6 @@ class Bidirectional(Wrapper):
         self.backward_layer.reset_states()
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         config = Layer.get_config(self)
         config.update(merge_mode=self.merge_mode, layer=serialized(self.forward_layer))
         return {**config, "backward_layer": serialized(self.backward_layer)}

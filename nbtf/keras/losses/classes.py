@@ -12,15 +12,12 @@ class MeanSquaredError(LossFunctionWrapper):
     """The mean of squared errors.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, reduction: Any = "sum_over_batch_size", name: str = "mean_squared_error", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.mean_squared_error, reduction, name, dtype)
 
 
@@ -28,15 +25,12 @@ class MeanAbsoluteError(LossFunctionWrapper):
     """The mean of absolute errors.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, reduction: Any = "sum_over_batch_size", name: str = "mean_absolute_error", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.mean_absolute_error, reduction, name, dtype)
 
 
@@ -44,15 +38,12 @@ class MeanAbsolutePercentageError(LossFunctionWrapper):
     """The mean of absolute errors in percent of the label.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, reduction: Any = "sum_over_batch_size", name: str = "mean_absolute_percentage_error", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.mean_absolute_percentage_error, reduction, name, dtype)
 
 
@@ -60,15 +51,12 @@ class MeanSquaredLogarithmicError(LossFunctionWrapper):
     """The mean of squared errors of logarithms.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, reduction: Any = "sum_over_batch_size", name: str = "mean_squared_logarithmic_error", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.mean_squared_logarithmic_error, reduction, name, dtype)
 
 
@@ -76,13 +64,10 @@ class LogCosh(LossFunctionWrapper):
     """The mean of `log(cosh(error))`.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "log_cosh", dtype: Any = None) -> None:
-        """Takes the options."""
         super().__init__(functions.log_cosh, reduction, name, dtype)
 
 
@@ -90,13 +75,10 @@ class Poisson(LossFunctionWrapper):
     """`y_pred - y_true * log(y_pred)`.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "poisson", dtype: Any = None) -> None:
-        """Takes the options."""
         super().__init__(functions.poisson, reduction, name, dtype)
 
 
@@ -104,13 +86,10 @@ class KLDivergence(LossFunctionWrapper):
     """How far predicted shares are from those of the labels.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "kl_divergence", dtype: Any = None) -> None:
-        """Takes the options."""
         super().__init__(functions.kl_divergence, reduction, name, dtype)
 
 
@@ -118,13 +97,10 @@ class Hinge(LossFunctionWrapper):
     """What answers cost that are wrong, or right by less than 1.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "hinge", dtype: Any = None) -> None:
-        """Takes the options."""
         super().__init__(functions.hinge, reduction, name, dtype)
 
 
@@ -132,13 +108,10 @@ class SquaredHinge(LossFunctionWrapper):
     """The square of `Hinge`, for each answer.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "squared_hinge", dtype: Any = None) -> None:
-        """Takes the options."""
         super().__init__(functions.squared_hinge, reduction, name, dtype)
 
 
@@ -146,15 +119,12 @@ class CategoricalHinge(LossFunctionWrapper):
     """What a class costs that comes within 1 of the right one.
 
     Args:
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, reduction: Any = "sum_over_batch_size", name: str = "categorical_hinge", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.categorical_hinge, reduction, name, dtype)
 
 
@@ -163,15 +133,12 @@ class Huber(LossFunctionWrapper):
 
     Args:
       delta: from which error on it grows straight.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, delta: float = 1.0, reduction: Any = "sum_over_batch_size", name: str = "huber_loss", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.huber, reduction, name, dtype, delta=delta)
 
 
@@ -182,8 +149,6 @@ class CategoricalCrossentropy(LossFunctionWrapper):
       from_logits: whether predictions are logits, and not shares.
       label_smoothing: the part of the labels that is spread over all classes.
       axis: of the classes.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
@@ -196,7 +161,6 @@ class CategoricalCrossentropy(LossFunctionWrapper):
         name: str = "categorical_crossentropy",
         dtype: Any = None,
     ) -> None:
-        """Takes the options."""
         super().__init__(
             functions.categorical_crossentropy,
             reduction,
@@ -214,8 +178,6 @@ class SparseCategoricalCrossentropy(LossFunctionWrapper):
     Args:
       from_logits: whether predictions are logits, and not shares.
       ignore_class: a number that costs nothing.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
 
     >>> loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -231,7 +193,6 @@ class SparseCategoricalCrossentropy(LossFunctionWrapper):
         name: str = "sparse_categorical_crossentropy",
         dtype: Any = None,
     ) -> None:
-        """Takes the options."""
         super().__init__(
             functions.sparse_categorical_crossentropy,
             reduction,
@@ -249,8 +210,6 @@ class BinaryCrossentropy(LossFunctionWrapper):
       from_logits: whether predictions are logits, and not shares.
       label_smoothing: the part of the labels that is spread over all classes.
       axis: of the classes.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
@@ -263,7 +222,6 @@ class BinaryCrossentropy(LossFunctionWrapper):
         name: str = "binary_crossentropy",
         dtype: Any = None,
     ) -> None:
-        """Takes the options."""
         super().__init__(
             functions.binary_crossentropy,
             reduction,
@@ -285,8 +243,6 @@ class BinaryFocalCrossentropy(LossFunctionWrapper):
       from_logits: whether predictions are logits, and not shares.
       label_smoothing: the part of the labels that is spread over all classes.
       axis: of the classes.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
@@ -302,7 +258,6 @@ class BinaryFocalCrossentropy(LossFunctionWrapper):
         name: str = "binary_focal_crossentropy",
         dtype: Any = None,
     ) -> None:
-        """Takes the options."""
         super().__init__(
             functions.binary_focal_crossentropy,
             reduction,
@@ -326,8 +281,6 @@ class CategoricalFocalCrossentropy(LossFunctionWrapper):
       from_logits: whether predictions are logits, and not shares.
       label_smoothing: the part of the labels that is spread over all classes.
       axis: of the classes.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
@@ -342,7 +295,6 @@ class CategoricalFocalCrossentropy(LossFunctionWrapper):
         name: str = "categorical_focal_crossentropy",
         dtype: Any = None,
     ) -> None:
-        """Takes the options."""
         super().__init__(
             functions.categorical_focal_crossentropy,
             reduction,
@@ -361,15 +313,12 @@ class Dice(LossFunctionWrapper):
 
     Args:
       axis: of the classes.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, axis: Any = None, reduction: Any = "sum_over_batch_size", name: str = "dice", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.dice, reduction, name, dtype, axis=axis)
 
 
@@ -378,13 +327,10 @@ class CosineSimilarity(LossFunctionWrapper):
 
     Args:
       axis: along which the vectors lie.
-      reduction: what becomes of the losses of single examples; see `Loss`.
-      name: of the loss.
       dtype: of the result.
     """
 
     def __init__(
         self, axis: int = -1, reduction: Any = "sum_over_batch_size", name: str = "cosine_similarity", dtype: Any = None
     ) -> None:
-        """Takes the options."""
         super().__init__(functions.cosine_similarity, reduction, name, dtype, axis=axis)

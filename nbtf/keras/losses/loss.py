@@ -54,7 +54,6 @@ class Loss:
     """
 
     def __init__(self, name: str | None = None, reduction: Any = "sum_over_batch_size", dtype: Any = None) -> None:
-        """Takes what is not said by the class."""
         self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
         reduction = "sum_over_batch_size" if reduction == "auto" else reduction
         if reduction not in REDUCTIONS:
@@ -127,7 +126,6 @@ class LossFunctionWrapper(Loss):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Takes the function and its options."""
         super().__init__(name or getattr(fn, "__name__", None), reduction, dtype)
         self.fn, self._fn_kwargs = fn, kwargs
 

@@ -72,15 +72,9 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from
 
 
 class Accuracy(MeanMetricWrapper):
-    """The part of predictions that equal their labels.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The part of predictions that equal their labels."""
 
     def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(accuracy, name, dtype)
 
 
@@ -88,35 +82,22 @@ class BinaryAccuracy(MeanMetricWrapper):
     """The part of yes-or-no answers that are right.
 
     Args:
-      name: of the metric.
-      dtype: of its numbers.
       threshold: above it a prediction means yes.
     """
 
     def __init__(self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5) -> None:
-        """Begins with nothing."""
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
 
 
 class CategoricalAccuracy(MeanMetricWrapper):
-    """The part of examples whose largest prediction is that of the largest label.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The part of examples whose largest prediction is that of the largest label."""
 
     def __init__(self, name: str = "categorical_accuracy", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(categorical_accuracy, name, dtype)
 
 
 class SparseCategoricalAccuracy(MeanMetricWrapper):
     """The part of examples whose largest prediction is that of the right class; labels are numbers.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
 
     >>> accuracy = tf.keras.metrics.SparseCategoricalAccuracy()
     >>> float(accuracy([1, 0], [[0.1, 0.9], [0.2, 0.8]]))
@@ -124,7 +105,6 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
     """
 
     def __init__(self, name: str = "sparse_categorical_accuracy", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(sparse_categorical_accuracy, name, dtype)
 
 
@@ -133,12 +113,9 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 
     Args:
       k: how many.
-      name: of the metric.
-      dtype: of its numbers.
     """
 
     def __init__(self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
 
 
@@ -147,10 +124,7 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
 
     Args:
       k: how many.
-      name: of the metric.
-      dtype: of its numbers.
     """
 
     def __init__(self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k)

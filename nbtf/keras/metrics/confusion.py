@@ -59,7 +59,6 @@ class _Counts(Metric):
             count.handle.assign_add(reduce_sum(hits if weights is None else multiply(hits, weights), axis=1))
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Counts the answers of a batch."""
         self._gather(y_true, y_pred, sample_weight)
 
     def _count(self, name: str) -> Tensor:
@@ -69,7 +68,6 @@ class _Counts(Metric):
         return values[0] if len(self._thresholds) == 1 else values
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "thresholds": self._given}
 
 
@@ -77,7 +75,6 @@ class _OneCount(_Counts):
     COUNTED = ""
 
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(thresholds, name, dtype, [self.COUNTED])
 
     def result(self) -> Any:
@@ -90,8 +87,6 @@ class TruePositives(_OneCount):
 
     Args:
       thresholds: above them a prediction means yes; 0.5 when None.
-      name: of the metric.
-      dtype: of its numbers.
     """
 
     COUNTED = "true_positives"
@@ -122,8 +117,6 @@ class Precision(_Counts):
       thresholds: above them a prediction means yes; 0.5 when None.
       top_k: not supported.
       class_id: looks at this column alone.
-      name: of the metric.
-      dtype: of its numbers.
     """
 
     COUNTED = ("true_positives", "false_positives")
@@ -136,14 +129,12 @@ class Precision(_Counts):
         name: str | None = None,
         dtype: Any = None,
     ) -> None:
-        """Begins with nothing."""
         if top_k is not None:
             raise NotImplementedError("`top_k` is not supported here; leave it out and use `thresholds`.")
         super().__init__(thresholds, name, dtype, self.COUNTED)
         self.class_id = class_id
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Counts the answers of a batch."""
         if self.class_id is not None:
             y_true, y_pred = as_tensor(y_true)[..., self.class_id], as_tensor(y_pred)[..., self.class_id]
         self._gather(y_true, y_pred, sample_weight)
@@ -154,7 +145,6 @@ class Precision(_Counts):
         return self._shaped(divide_no_nan(right, right + wrong))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "top_k": None, "class_id": self.class_id}
 
 
@@ -171,8 +161,6 @@ class AUC(_Counts):
       num_thresholds: how many thresholds, evenly spread.
       curve: `"ROC"` or `"PR"`.
       summation_method: `"interpolation"`, `"minoring"` or `"majoring"`.
-      name: of the metric.
-      dtype: of its numbers.
       thresholds: other thresholds instead.
       multi_label: not supported.
       num_labels: not supported.
@@ -193,7 +181,6 @@ class AUC(_Counts):
         label_weights: Any = None,
         from_logits: bool = False,
     ) -> None:
-        """Begins with nothing."""
         if multi_label:
             raise NotImplementedError("`multi_label` is not supported here; make one AUC for each label.")
         if curve not in ("ROC", "PR"):
@@ -212,7 +199,6 @@ class AUC(_Counts):
         self.curve, self.summation_method, self._from_logits = curve, summation_method, from_logits
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Counts the answers of a batch."""
         predicted = self._as_floats(y_pred)
         predicted = sigmoid(predicted) if self._from_logits else predicted
         if self._own_thresholds is None:
@@ -250,7 +236,6 @@ class AUC(_Counts):
         return constant(areas.sum(), self.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         thresholds_config = {"thresholds": self._own_thresholds} if self._own_thresholds is not None else {}
         return {
             "name": self.name,

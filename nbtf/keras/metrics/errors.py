@@ -16,15 +16,9 @@ from nbtf.keras.metrics.metric import Mean, MeanMetricWrapper
 
 
 class RootMeanSquaredError(Mean):
-    """The root of the mean squared error.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The root of the mean squared error."""
 
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(name, dtype)
 
     def update_state(  # pyright: ignore[reportIncompatibleMethodOverride]  # Keras has it so
@@ -40,67 +34,37 @@ class RootMeanSquaredError(Mean):
 
 
 class MeanSquaredError(MeanMetricWrapper):
-    """The mean of squared errors.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of squared errors."""
 
     def __init__(self, name: str = "mean_squared_error", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.mean_squared_error, name, dtype)
 
 
 class MeanAbsoluteError(MeanMetricWrapper):
-    """The mean of absolute errors.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of absolute errors."""
 
     def __init__(self, name: str = "mean_absolute_error", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.mean_absolute_error, name, dtype)
 
 
 class MeanAbsolutePercentageError(MeanMetricWrapper):
-    """The mean of absolute errors in percent of the label.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of absolute errors in percent of the label."""
 
     def __init__(self, name: str = "mean_absolute_percentage_error", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.mean_absolute_percentage_error, name, dtype)
 
 
 class MeanSquaredLogarithmicError(MeanMetricWrapper):
-    """The mean of squared errors of logarithms.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of squared errors of logarithms."""
 
     def __init__(self, name: str = "mean_squared_logarithmic_error", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.mean_squared_logarithmic_error, name, dtype)
 
 
 class LogCoshError(MeanMetricWrapper):
-    """The mean of `log(cosh(error))`.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of `log(cosh(error))`."""
 
     def __init__(self, name: str = "logcosh", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.log_cosh, name, dtype)
 
 
@@ -113,78 +77,45 @@ class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine of the angle between labels and predictions.
 
     Args:
-      name: of the metric.
-      dtype: of its numbers.
       axis: along which the vectors lie.
     """
 
     def __init__(self, name: str = "cosine_similarity", dtype: Any = None, axis: int = -1) -> None:
-        """Begins with nothing."""
         super().__init__(cosine_similarity, name, dtype, axis=axis)
 
 
 class KLDivergence(MeanMetricWrapper):
-    """How far predicted shares are from those of the labels.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """How far predicted shares are from those of the labels."""
 
     def __init__(self, name: str = "kl_divergence", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.kl_divergence, name, dtype)
 
 
 class Poisson(MeanMetricWrapper):
-    """The mean of `y_pred - y_true * log(y_pred)`.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of `y_pred - y_true * log(y_pred)`."""
 
     def __init__(self, name: str = "poisson", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.poisson, name, dtype)
 
 
 class Hinge(MeanMetricWrapper):
-    """The mean of `losses.Hinge`.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of `losses.Hinge`."""
 
     def __init__(self, name: str = "hinge", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.hinge, name, dtype)
 
 
 class SquaredHinge(MeanMetricWrapper):
-    """The mean of `losses.SquaredHinge`.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of `losses.SquaredHinge`."""
 
     def __init__(self, name: str = "squared_hinge", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.squared_hinge, name, dtype)
 
 
 class CategoricalHinge(MeanMetricWrapper):
-    """The mean of `losses.CategoricalHinge`.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The mean of `losses.CategoricalHinge`."""
 
     def __init__(self, name: str = "categorical_hinge", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(functions.categorical_hinge, name, dtype)
 
 
@@ -192,8 +123,6 @@ class BinaryCrossentropy(MeanMetricWrapper):
     """The mean cross entropy of yes-or-no answers.
 
     Args:
-      name: of the metric.
-      dtype: of its numbers.
       from_logits: whether predictions are logits, and not shares.
       label_smoothing: the part of the labels that is spread over all classes.
     """
@@ -205,7 +134,6 @@ class BinaryCrossentropy(MeanMetricWrapper):
         from_logits: bool = False,
         label_smoothing: float = 0,
     ) -> None:
-        """Begins with nothing."""
         super().__init__(
             functions.binary_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing
         )
@@ -215,8 +143,6 @@ class CategoricalCrossentropy(MeanMetricWrapper):
     """The mean cross entropy of classes that are given as shares.
 
     Args:
-      name: of the metric.
-      dtype: of its numbers.
       from_logits: whether predictions are logits, and not shares.
       label_smoothing: the part of the labels that is spread over all classes.
       axis: of the classes.
@@ -230,7 +156,6 @@ class CategoricalCrossentropy(MeanMetricWrapper):
         label_smoothing: float = 0,
         axis: int = -1,
     ) -> None:
-        """Begins with nothing."""
         super().__init__(
             functions.categorical_crossentropy,
             name,
@@ -245,8 +170,6 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
     """The mean cross entropy of classes that are given by their numbers.
 
     Args:
-      name: of the metric.
-      dtype: of its numbers.
       from_logits: whether predictions are logits, and not shares.
       ignore_class: a number that costs nothing.
       axis: of the classes.
@@ -260,7 +183,6 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
         ignore_class: int | None = None,
         axis: int = -1,
     ) -> None:
-        """Begins with nothing."""
         super().__init__(
             functions.sparse_categorical_crossentropy,
             name,

@@ -48,7 +48,6 @@ class Metric(Trackable):
     """
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
-        """Takes what is not said by the class."""
         self.name = name or auto_name(snake_case(type(self).__name__))
         self._policy = as_policy(dtype or floatx())
         self._variables: list[Variable] = []
@@ -157,15 +156,9 @@ class Metric(Trackable):
 
 
 class Sum(Metric):
-    """The sum of everything.
-
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-    """
+    """The sum of everything."""
 
     def __init__(self, name: str = "sum", dtype: Any = None) -> None:
-        """Begins with 0."""
         super().__init__(dtype, name)
         self.total = self.add_weight(name="total")
 
@@ -184,10 +177,6 @@ class Sum(Metric):
 class Mean(Metric):
     """The mean of everything.
 
-    Args:
-      name: of the metric.
-      dtype: of its numbers.
-
     >>> mean = tf.keras.metrics.Mean()
     >>> mean.update_state([1.0, 3.0])
     >>> float(mean.result())
@@ -195,7 +184,6 @@ class Mean(Metric):
     """
 
     def __init__(self, name: str = "mean", dtype: Any = None) -> None:
-        """Begins with nothing."""
         super().__init__(dtype, name)
         self.total = self.add_weight(name="total")
         self.count = self.add_weight(name="count")
@@ -240,7 +228,6 @@ class MeanMetricWrapper(Mean):
     """
 
     def __init__(self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        """Takes the function and its options."""
         super().__init__(name or getattr(fn, "__name__", "mean_metric_wrapper"), dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 

@@ -30,7 +30,6 @@ class Functional(Model):
       inputs: symbolic tensors: one, a list, or a dictionary.
       outputs: the same, computed from the inputs.
       name: of the model.
-      **kwargs: what every layer takes.
 
     Raises:
       ValueError: something else than symbolic tensors, or an output that does not depend on the inputs.
@@ -46,7 +45,6 @@ class Functional(Model):
     _added_metrics: list[tuple[Any, str]]
 
     def __init__(self, inputs: Any, outputs: Any, name: str | None = None, **kwargs: Any) -> None:
-        """Takes inputs and outputs."""
         trainable = kwargs.pop("trainable", True)
         if type(self).__init__ is Functional.__init__ and type(self) is Functional:
             Trainer.__init__(self)
@@ -250,7 +248,6 @@ class Functional(Model):
         return nest.map_structure(_shape_of, made)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return functional_config(self)
 
     def build(self, input_shape: Any = None) -> None:

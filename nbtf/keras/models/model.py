@@ -36,7 +36,6 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         return super().__new__(cls, *args, **kwargs)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Takes inputs and outputs, or what every layer takes."""
         Trainer.__init__(self)
         if _is_functional(args, kwargs):
             from nbtf.keras.models.functional import Functional
@@ -207,7 +206,6 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
     # How to make another
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         if type(self).get_config is not Model.get_config:
             return Layer.get_config(self)
         args, kwargs = self._constructor_arguments

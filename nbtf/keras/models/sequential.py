@@ -37,7 +37,6 @@ class Sequential(Model):
     """
 
     def __init__(self, layers: Any = None, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
-        """Takes the layers."""
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.autocast = False
         self._functional: Any = None
@@ -229,7 +228,6 @@ class Sequential(Model):
     # How to make another
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         config: dict[str, Any] = {
             "name": self._name,
             "trainable": self._trainable,
@@ -242,7 +240,6 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Makes one from what `get_config` gave."""
         model = cls(name=config.get("name"))
         for layer in config["layers"]:
             model.add(deserialized(layer, custom_objects), rebuild=False)

@@ -32,7 +32,6 @@ class SGD(Optimizer):
       learning_rate: a number, a schedule, or a function without arguments.
       momentum: how much of the last change is made again.
       nesterov: whether the gradient is looked at after that change.
-      **kwargs: as for `Optimizer`.
 
     >>> w = tf.Variable(1.0)
     >>> _ = tf.keras.optimizers.SGD(0.5).apply_gradients([(tf.constant(1.0), w)])
@@ -41,7 +40,6 @@ class SGD(Optimizer):
     """
 
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
-        """Takes the options."""
         if not isinstance(momentum, float) or not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be a float between [0, 1].")
         self.momentum, self.nesterov = momentum, nesterov
@@ -59,7 +57,6 @@ class SGD(Optimizer):
         variable.assign_add(subtract(multiply(moving, self.momentum), change) if self.nesterov else moving)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
 
 
@@ -72,7 +69,6 @@ class Adam(Optimizer):
       beta_2: how slowly that of its square follows.
       epsilon: keeps the division finite.
       amsgrad: whether the largest mean of squares so far counts.
-      **kwargs: as for `Optimizer`.
     """
 
     def __init__(
@@ -84,7 +80,6 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Takes the options."""
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
         self.SLOTS = ("momentum", "velocity", "velocity_hat") if amsgrad else ("momentum", "velocity")
         super().__init__(learning_rate, **kwargs)
@@ -101,7 +96,6 @@ class Adam(Optimizer):
         variable.assign_sub(multiply(mean, rate) / add(sqrt(squares), self.epsilon))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             **super().get_config(),
             "beta_1": self.beta_1,
@@ -121,7 +115,6 @@ class AdamW(Adam):
     """
 
     def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, **kwargs: Any) -> None:
-        """Takes the options."""
         super().__init__(learning_rate, weight_decay=weight_decay, **kwargs)
         if self.weight_decay is None:
             raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
@@ -135,7 +128,6 @@ class Adamax(Optimizer):
       beta_1: how slowly the mean of the gradient follows.
       beta_2: how slowly the largest one is forgotten.
       epsilon: keeps the division finite.
-      **kwargs: as for `Optimizer`.
     """
 
     SLOTS = ("momentum", "norm")
@@ -148,7 +140,6 @@ class Adamax(Optimizer):
         epsilon: float = 1e-7,
         **kwargs: Any,
     ) -> None:
-        """Takes the options."""
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
         super().__init__(learning_rate, **kwargs)
 
@@ -161,7 +152,6 @@ class Adamax(Optimizer):
         variable.assign_sub(multiply(mean, rate) / add(largest, self.epsilon))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
 
 
@@ -173,7 +163,6 @@ class Nadam(Optimizer):
       beta_1: how slowly the mean of the gradient follows.
       beta_2: how slowly that of its square follows.
       epsilon: keeps the division finite.
-      **kwargs: as for `Optimizer`.
     """
 
     SLOTS = ("momentum", "velocity")
@@ -186,7 +175,6 @@ class Nadam(Optimizer):
         epsilon: float = 1e-7,
         **kwargs: Any,
     ) -> None:
-        """Takes the options."""
         self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
         self._product = (0, 1.0)
         super().__init__(learning_rate, **kwargs)
@@ -214,7 +202,6 @@ class Nadam(Optimizer):
         variable.assign_sub(multiply(direction, step.rate) / add(sqrt(spread), self.epsilon))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
 
 
@@ -227,7 +214,6 @@ class RMSprop(Optimizer):
       momentum: how much of the last change is made again.
       epsilon: keeps the division finite.
       centered: whether the spread around the mean gradient counts, instead of the mean square.
-      **kwargs: as for `Optimizer`.
     """
 
     def __init__(
@@ -239,7 +225,6 @@ class RMSprop(Optimizer):
         centered: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Takes the options."""
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
         self.SLOTS = (
             "velocity",
@@ -263,7 +248,6 @@ class RMSprop(Optimizer):
         variable.assign_sub(change)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             **super().get_config(),
             "rho": self.rho,
@@ -291,7 +275,6 @@ class Adagrad(_Accumulating):
       learning_rate: a number, a schedule, or a function without arguments.
       initial_accumulator_value: what the sum begins with.
       epsilon: keeps the division finite.
-      **kwargs: as for `Optimizer`.
     """
 
     SLOTS = ("accumulator",)
@@ -299,7 +282,6 @@ class Adagrad(_Accumulating):
     def __init__(
         self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7, **kwargs: Any
     ) -> None:
-        """Takes the options."""
         self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
         super().__init__(learning_rate, **kwargs)
 
@@ -309,7 +291,6 @@ class Adagrad(_Accumulating):
         variable.assign_sub(multiply(gradient, step.rate) / sqrt(add(slots[0], self.epsilon)))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             **super().get_config(),
             "initial_accumulator_value": self.initial_accumulator_value,
@@ -324,13 +305,11 @@ class Adadelta(Optimizer):
       learning_rate: a number, a schedule, or a function without arguments.
       rho: how slowly the means follow.
       epsilon: keeps the division finite.
-      **kwargs: as for `Optimizer`.
     """
 
     SLOTS = ("accumulated_grad", "accumulated_delta_var")
 
     def __init__(self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **kwargs: Any) -> None:
-        """Takes the options."""
         self.rho, self.epsilon = rho, epsilon
         super().__init__(learning_rate, **kwargs)
 
@@ -343,7 +322,6 @@ class Adadelta(Optimizer):
         variable.assign_add(multiply(change, step.rate))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "rho": self.rho, "epsilon": self.epsilon}
 
 
@@ -354,13 +332,11 @@ class Lion(Optimizer):
       learning_rate: a number, a schedule, or a function without arguments.
       beta_1: how much of the mean counts beside the gradient.
       beta_2: how slowly the mean follows.
-      **kwargs: as for `Optimizer`.
     """
 
     SLOTS = ("momentum",)
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
-        """Takes the options."""
         if not 0 < beta_1 <= 1:
             raise ValueError(
                 "Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "
@@ -376,7 +352,6 @@ class Lion(Optimizer):
         slots[0].assign(add(multiply(slots[0], self.beta_2), multiply(gradient, 1 - self.beta_2)))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2}
 
 
@@ -400,7 +375,6 @@ class Ftrl(_Accumulating):
       l2_regularization_strength: what squares cost.
       l2_shrinkage_regularization_strength: what squares cost in the gradient alone.
       beta: added to the root of the sum.
-      **kwargs: as for `Optimizer`.
     """
 
     SLOTS = ("accumulator", "linear")
@@ -416,7 +390,6 @@ class Ftrl(_Accumulating):
         beta: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        """Takes the options."""
         self.learning_rate_power, self.initial_accumulator_value = learning_rate_power, initial_accumulator_value
         self.l1_regularization_strength = l1_regularization_strength
         self.l2_regularization_strength = l2_regularization_strength
@@ -445,7 +418,6 @@ class Ftrl(_Accumulating):
         sums.assign(grown)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             **super().get_config(),
             "learning_rate_power": self.learning_rate_power,

@@ -22,13 +22,11 @@ class LossScaleOptimizer(Optimizer):
       inner_optimizer: the optimizer that makes the steps.
       initial_scale: the first scale; it is halved after an overflow.
       dynamic_growth_steps: after how many steps without one it is doubled.
-      **kwargs: as for `Optimizer`.
     """
 
     def __init__(
         self, inner_optimizer: Any, initial_scale: float = 2.0**15, dynamic_growth_steps: int = 2000, **kwargs: Any
     ) -> None:
-        """Takes the optimizer."""
         if not isinstance(inner_optimizer, Optimizer):
             inner_optimizer = deserialized(inner_optimizer)
         if not isinstance(inner_optimizer, Optimizer):
@@ -97,7 +95,6 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer.finalize_variable_values(var_list)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "name": self.name,
             "inner_optimizer": serialized(self.inner_optimizer),

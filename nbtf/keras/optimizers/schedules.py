@@ -38,7 +38,6 @@ class _Formula(LearningRateSchedule):
     """A schedule that is a formula of a Python number."""
 
     def __call__(self, step: Any) -> Tensor:
-        """Returns the learning rate of a step."""
         return constant(self._at(float(step)), "float32")
 
     def _at(self, step: float) -> float:
@@ -53,7 +52,6 @@ class ExponentialDecay(_Formula):
       decay_steps: after how many steps the factor has been applied once.
       decay_rate: the factor.
       staircase: whether it is applied at once, every `decay_steps` steps.
-      name: accepted and kept.
 
     >>> rate = tf.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=10, decay_rate=0.5)
     >>> rate(20).numpy()
@@ -68,7 +66,6 @@ class ExponentialDecay(_Formula):
         staircase: bool = False,
         name: str = "ExponentialDecay",
     ) -> None:
-        """Takes the numbers."""
         if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
@@ -79,7 +76,6 @@ class ExponentialDecay(_Formula):
         return self.initial_learning_rate * self.decay_rate ** (math.floor(times) if self.staircase else times)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -97,7 +93,6 @@ class InverseTimeDecay(_Formula):
       decay_steps: how long a unit of time is.
       decay_rate: how fast it falls.
       staircase: whether it falls at once, every `decay_steps` steps.
-      name: accepted and kept.
     """
 
     def __init__(
@@ -108,7 +103,6 @@ class InverseTimeDecay(_Formula):
         staircase: bool = False,
         name: str = "InverseTimeDecay",
     ) -> None:
-        """Takes the numbers."""
         if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
@@ -119,7 +113,6 @@ class InverseTimeDecay(_Formula):
         return self.initial_learning_rate / (1 + self.decay_rate * (math.floor(times) if self.staircase else times))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -135,11 +128,9 @@ class PiecewiseConstantDecay(_Formula):
     Args:
       boundaries: numbers of steps, rising.
       values: one rate more than there are boundaries.
-      name: accepted and kept.
     """
 
     def __init__(self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant") -> None:
-        """Takes the numbers."""
         if len(boundaries) != len(values) - 1:
             raise ValueError(
                 "The length of boundaries should be 1 less than the length of values. Received: "
@@ -151,7 +142,6 @@ class PiecewiseConstantDecay(_Formula):
         return self.values[sum(step > boundary for boundary in self.boundaries)]
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"boundaries": list(self.boundaries), "values": list(self.values), "name": self.name}
 
 
@@ -164,7 +154,6 @@ class PolynomialDecay(_Formula):
       end_learning_rate: there.
       power: 1 is a straight line.
       cycle: whether it begins anew, more slowly, at the end.
-      name: accepted and kept.
     """
 
     def __init__(
@@ -176,7 +165,6 @@ class PolynomialDecay(_Formula):
         cycle: bool = False,
         name: str = "PolynomialDecay",
     ) -> None:
-        """Takes the numbers."""
         if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
@@ -192,7 +180,6 @@ class PolynomialDecay(_Formula):
         ) ** self.power + self.end_learning_rate
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -210,7 +197,6 @@ class CosineDecay(_Formula):
       initial_learning_rate: where the way down begins, or the way up if there is one.
       decay_steps: how long the way down is.
       alpha: what is left at the end, as a part of the rate where it began.
-      name: accepted and kept.
       warmup_target: where the way up ends; None for no way up.
       warmup_steps: how long it is.
     """
@@ -224,7 +210,6 @@ class CosineDecay(_Formula):
         warmup_target: float | None = None,
         warmup_steps: float = 0,
     ) -> None:
-        """Takes the numbers."""
         if check_number(decay_steps, "decay_steps") <= 0:
             raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
         self.initial_learning_rate, self.decay_steps, self.alpha, self.name = (
@@ -245,7 +230,6 @@ class CosineDecay(_Formula):
         return top * ((1 - self.alpha) * wave + self.alpha)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "decay_steps": self.decay_steps,
@@ -265,7 +249,6 @@ class CosineDecayRestarts(_Formula):
       t_mul: how much longer each wave is.
       m_mul: how high each begins, as a part of the one before.
       alpha: what is left at the end of each, as a part of the first rate.
-      name: accepted and kept.
     """
 
     def __init__(
@@ -277,7 +260,6 @@ class CosineDecayRestarts(_Formula):
         alpha: float = 0.0,
         name: str = "SGDRDecay",
     ) -> None:
-        """Takes the numbers."""
         if check_number(first_decay_steps, "first_decay_steps") <= 0:
             raise ValueError(f"Argument `first_decay_steps` must be > 0. Received: {first_decay_steps}")
         self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
@@ -291,7 +273,6 @@ class CosineDecayRestarts(_Formula):
         return self.initial_learning_rate * ((1 - self.alpha) * wave + self.alpha)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {
             "initial_learning_rate": self.initial_learning_rate,
             "first_decay_steps": self.first_decay_steps,

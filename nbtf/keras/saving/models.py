@@ -37,7 +37,6 @@ def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool =
       model: a model or a layer.
       filepath: where to.
       overwrite: whether a file that is there is replaced.
-      **ignored: accepted for older programs.
 
     Raises:
       FileExistsError: the file is there, and `overwrite` is False.
@@ -63,7 +62,6 @@ def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bo
       model: a model or a layer that is built.
       filepath: where from.
       skip_mismatch: whether weights that are missing or have another shape are left as they are.
-      **ignored: accepted for older programs.
 
     Raises:
       FileNotFoundError: there is no such file.
@@ -118,7 +116,6 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
       model: a model that is built.
       filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an ending a folder with the same files.
       overwrite: whether what is there is replaced.
-      **ignored: accepted for older programs.
 
     Raises:
       FileExistsError: it is there, and `overwrite` is False.
@@ -211,7 +208,6 @@ def load_model(
       custom_objects: classes and functions of yours by name.
       compile: whether it is compiled as it was.
       safe_mode: accepted, and always on.
-      **ignored: accepted for older programs.
 
     Raises:
       ValueError: there is no such file.

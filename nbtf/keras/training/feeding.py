@@ -57,7 +57,6 @@ class ArrayFeed(Feed):
     def __init__(
         self, x: Any, y: Any = None, weights: Any = None, batch_size: int | None = None, shuffle: Any = False
     ) -> None:
-        """Takes arrays, or structures of them, of equal length."""
         self._data = mapped(as_array, (x, y, weights))
         self._rows = checked_lengths(*self._data)
         self._size, self._shuffle = int(batch_size or 32), shuffle
@@ -107,7 +106,6 @@ class GeneratorFeed(Feed):
     """What a generator yields; it can be passed through once."""
 
     def __init__(self, generator: Iterator[Any]) -> None:
-        """Takes the generator."""
         self._generator = generator
 
     def batches(self) -> Iterator[Batch]:
@@ -143,7 +141,6 @@ class Weighted(Feed):
     """The batches of another feed, with weights for the classes of their targets."""
 
     def __init__(self, feed: Feed, class_weight: Mapping[int, float]) -> None:
-        """Takes a feed, and a weight for each class."""
         self._feed, self._class_weight = feed, class_weight
         self.steps, self.endless = feed.steps, feed.endless
 

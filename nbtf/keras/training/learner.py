@@ -24,7 +24,6 @@ class Compiled:
     """What `compile` was given, and what it made of it."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
         self.optimizer: Any = None
         self.loss: Any = None
         self.losses: CompiledLosses | None = None
@@ -54,7 +53,6 @@ class Learner:
     __call__: Callable[..., Any]
 
     def __init__(self) -> None:
-        """Notes the strategy in whose scope the model is made."""
         if distribute.has_strategy():
             self.__dict__["_distribute_strategy"] = distribute.get_strategy()
 

@@ -25,7 +25,6 @@ class Epochs:
         steps_per_epoch: int | None,
         steps_per_call: int,
     ) -> None:
-        """Takes what is to be done; nothing is yet."""
         self._model, self._steps, self._feed, self._callbacks = model, steps, feed, callbacks
         self._wanted, self._per_call = steps_per_epoch, max(1, steps_per_call)
         self._batches: Iterator[Batch] | None = None

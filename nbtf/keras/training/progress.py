@@ -39,7 +39,6 @@ class Progbar:
         stateful_metrics: Iterable[str] | None = None,
         unit_name: str = "step",
     ) -> None:
-        """Starts the clock."""
         self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
         self.unit_name = unit_name
         self._stateful = set(stateful_metrics or ())

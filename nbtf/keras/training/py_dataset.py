@@ -11,9 +11,7 @@ class PyDataset:
     A batch is a tuple of inputs, targets and, where wanted, weights. Batches are asked for one by one, in this thread.
 
     Args:
-      workers: accepted and ignored.
-      use_multiprocessing: accepted and ignored.
-      max_queue_size: accepted and ignored.
+      workers, use_multiprocessing, max_queue_size: accepted for TensorFlow's sake, without effect.
 
     >>> class Squares(tf.keras.utils.PyDataset):
     ...     def __len__(self):
@@ -26,7 +24,6 @@ class PyDataset:
     """
 
     def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> None:
-        """Takes options that matter to other programs."""
         self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
 
     def __len__(self) -> int:

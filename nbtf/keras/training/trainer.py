@@ -239,7 +239,6 @@ class Trainer(Learner):
           steps: how many batches; all there are when None.
           callbacks: objects that are told what happens.
           return_dict: whether results come by name.
-          **ignored: accepted for older programs.
 
         Returns:
           The loss; with metrics a list, the loss first.
@@ -273,7 +272,6 @@ class Trainer(Learner):
           verbose: as for `fit`.
           steps: how many batches; all there are when None.
           callbacks: objects that are told what happens.
-          **ignored: accepted for older programs.
         """
         self._check_arguments("predict", ignored)
         feed = feed_of(x, None, None, batch_size)

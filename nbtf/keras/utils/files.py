@@ -29,14 +29,11 @@ def get_file(
       fname: its name; the last part of `origin` when None.
       origin: where Keras would fetch it.
       untar: whether the folder that was unpacked from it is meant.
-      md5_hash: accepted and ignored.
-      file_hash: accepted and ignored.
+      md5_hash, file_hash, hash_algorithm, archive_format, force_download: accepted for TensorFlow's sake, without
+        effect.
       cache_subdir: the folder in the cache.
-      hash_algorithm: accepted and ignored.
       extract: as `untar`.
-      archive_format: accepted and ignored.
       cache_dir: the cache; `~/.keras` when None.
-      force_download: accepted and ignored.
       **ignored: accepted for other programs.
 
     Raises:

@@ -61,7 +61,6 @@ class Whole(FieldType):
     default = 0
 
     def __init__(self, name: str, bits: int, signed: bool = True, wire: WireType = 0) -> None:
-        """Takes the name and what fits in."""
         self.name = name
         self.wire = wire
         self.bits = bits
@@ -144,7 +143,6 @@ class Enum(FieldType):
     default = 0
 
     def __init__(self, **numbers: int) -> None:
-        """Takes the numbers by name."""
         self.name = "enum"
         self._numbers = numbers
 

@@ -45,7 +45,6 @@ class Repeated(MutableSequence[Any]):
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
 
     def __init__(self, field: Field, changed: Callable[[], None]) -> None:
-        """Starts empty; `changed` is called before every change."""
         self._field = field
         self._changed = changed
         self._items: list[Any] = []
@@ -129,7 +128,6 @@ class Map(MutableMapping[Any, Any]):
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
 
     def __init__(self, field: Field, changed: Callable[[], None]) -> None:
-        """Starts empty; `changed` is called after every change."""
         self._field = field
         self._changed = changed
         self._items: dict[Any, Any] = {}

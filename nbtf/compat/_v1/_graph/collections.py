@@ -11,7 +11,6 @@ class Collections:
     """Lists of anything, by name."""
 
     def __init__(self) -> None:
-        """Starts with none."""
         self._collections: dict[Hashable, list[Any]] = {}
 
     @property

@@ -74,7 +74,6 @@ def constant(
       value: a number, a text, an array, or nested lists of them.
       dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
       shape: a shape to give it; the last element is repeated to fill it.
-      name: what the node is to be called.
       verify_shape: whether a value of another shape is refused instead.
 
     Raises:
@@ -122,7 +121,6 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | No
     Args:
       dtype: the type of its elements.
       shape: its lengths, None where any will do; None for any shape.
-      name: what the node is to be called.
 
     Raises:
       RuntimeError: ops run at once.

@@ -45,8 +45,7 @@ def gradients(
       name: the scope of the new nodes.
       colocate_gradients_with_ops: whether each gradient stands on the device of the node that it belongs to; otherwise
         where the open `device` blocks say.
-      gate_gradients: accepted and ignored: nodes run one after the other.
-      aggregation_method: accepted and ignored; they all give the same sum.
+      gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
       stop_gradients: tensors through which nothing flows back.
       unconnected_gradients: `"none"` or `"zero"`: what stands for one of `xs` that `ys` do not depend on.
 

@@ -15,7 +15,6 @@ class GraphDef:
     __slots__ = ("_producer", "node")
 
     def __init__(self, nodes: Sequence[Any] | None = None) -> None:
-        """Takes the nodes of a graph, in order; None makes an empty message."""
         self.node = [NodeDef(one) for one in nodes or ()]
         self._producer = None if nodes is None else GRAPH_DEF_VERSION
 

@@ -18,7 +18,6 @@ def group(*inputs: Any, name: str | None = None) -> Operation | None:
 
     Args:
       *inputs: nodes, tensors and variables, and lists of them.
-      name: what the node is to be called.
 
     Returns:
       The node; None where ops run at once.

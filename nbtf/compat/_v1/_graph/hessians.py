@@ -25,10 +25,8 @@ def hessians(
     Args:
       ys: a tensor or a list of tensors.
       xs: a tensor or a variable, or a list of them, whose shapes the graph knows: each element makes nodes of its own.
-      name: accepted and ignored.
       colocate_gradients_with_ops: whether gradients stand on the device of the node that they belong to.
-      gate_gradients: accepted and ignored.
-      aggregation_method: accepted and ignored.
+      gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
 
     Raises:
       LookupError: an op on the way has no gradient.

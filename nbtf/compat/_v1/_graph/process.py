@@ -37,7 +37,6 @@ class Process:
     resource_variables = Switch()
 
     def __init__(self, context: Any) -> None:
-        """Starts with nothing switched."""
         self.context = context
         self.graph: Any = None
         self.sessions: list[Any] = []

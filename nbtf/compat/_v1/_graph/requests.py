@@ -41,7 +41,6 @@ class Requests:
 
         Args:
           inputs: nodes, tensors, and lists of them.
-          name: what the node is called.
         """
         from nbtf.compat._v1._graph.grouping import group
 

@@ -24,7 +24,6 @@ class Group:
     __slots__ = ("_first", "_others", "of_variable", "rank", "requested", "types")
 
     def __init__(self, node: Operation, requested: Fields, types: Types) -> None:
-        """Starts with one node."""
         self._first = node
         self._others: list[Operation] | None = None  # most groups are one node: a list for each would be slow
         self.rank = 0

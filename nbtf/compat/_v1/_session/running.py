@@ -42,7 +42,6 @@ class Runner:
     """Runs plans, and holds what lasts from one run to the next: variables, and constants on their devices."""
 
     def __init__(self) -> None:
-        """Starts with nothing."""
         self.values: Values = {}
         self.constants: dict[Operation, Tensor] = {}
         self.streams: dict[Operation, Stream] = {}

@@ -50,7 +50,6 @@ class Session(ChangingBlock):
     def __init__(
         self, target: str | bytes | None = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Takes a graph as it is; nodes that are added later can be run as well."""
         if not isinstance(target, str | bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             hint = '. Did you do "Session(config)" instead of "Session(config=config)"?'
             raise TypeError(

@@ -23,35 +23,18 @@ def _operands(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element; integers give fractions.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
-    """
+    """Divides element by element; integers give fractions."""
     with opened("truediv", name) as scope:
         return _truediv(*_operands(x, y), name=scope)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element, as `x / y` does.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
-    """
+    """Divides element by element, as `x / y` does."""
     return truediv(x, y, name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Any:
     """Divides element by element as Python 2 did: integers give integers, rounded down.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Session() as sess:
@@ -64,49 +47,25 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element; a division by 0 gives 0.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
-    """
+    """Divides element by element; a division by 0 gives 0."""
     with opened("div_no_nan", name) as scope:
         return nbtf.math.divide_no_nan(x, y, name=scope)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element and rounds down.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
-    """
+    """Divides element by element and rounds down."""
     with opened("floordiv", name) as scope:
         return FloorDiv(*_operands(x, y), name=scope)
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element and rounds down.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
-    """
+    """Divides element by element and rounds down."""
     with inside():
         return FloorDiv(x, y, name=name)
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Any:
-    """Returns what is left of divisions that round down.
-
-    Args:
-      x: numbers.
-      y: numbers of the same dtype.
-      name: what the node is called.
-    """
+    """Returns what is left of divisions that round down."""
     with inside():
         return FloorMod(x, y, name=name)
 
@@ -115,25 +74,13 @@ mod = floormod
 
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides floats element by element.
-
-    Args:
-      x: floats.
-      y: floats of the same dtype.
-      name: what the node is called.
-    """
+    """Divides floats element by element."""
     with inside():
         return RealDiv(x, y, name=name or "RealDiv")
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """Multiplies a tensor by a number.
-
-    Args:
-      scalar: a number.
-      x: a tensor.
-      name: what the node is called.
-    """
+    """Multiplies a tensor by a number."""
     with inside():
         operand: Any = as_tensor(x)
         factor: Any = tensor_called("scalar", scalar, operand._dtype)
@@ -145,7 +92,6 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
     Args:
       inputs: the tensors. One alone comes back as it is, or behind an Identity node if it is given a name.
-      name: what the node is called.
 
     Raises:
       ValueError: the list is empty, or shapes differ.
@@ -168,7 +114,6 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
       inputs: tensors of one dtype and shape.
       shape: the shape they have; accepted and ignored.
       tensor_dtype: the dtype they have; accepted and ignored.
-      name: what the node is called.
     """
     return add_n(inputs, name)
 
@@ -193,7 +138,6 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
       condition: bools: of the tensors' shape, a scalar, or one for each row.
       x: what is taken where it is true.
       y: what is taken elsewhere; of the same shape.
-      name: what the node is called.
 
     Raises:
       ValueError: only one of the two was given.
@@ -231,9 +175,7 @@ def matmul(
       transpose_b: the same of `b`.
       adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
       adjoint_b: the same of `b`.
-      a_is_sparse: accepted and ignored.
-      b_is_sparse: accepted and ignored.
-      name: what the node is called.
+      a_is_sparse, b_is_sparse: accepted for TensorFlow's sake, without effect.
       **options: `output_type`, `grad_a`, `grad_b`, as `nbtf.matmul` takes them.
 
     Raises:

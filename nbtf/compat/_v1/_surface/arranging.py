@@ -23,7 +23,6 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     Args:
       input: any tensor.
       axis: where; counted from the end if negative.
-      name: what the node is called.
       dim: the older name of `axis`.
 
     Raises:
@@ -42,7 +41,6 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
     Args:
       input: any tensor.
       axis: which; all when None.
-      name: what the node is called.
       squeeze_dims: the older name of `axis`.
 
     Raises:
@@ -58,7 +56,6 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
     Args:
       a: any tensor.
       perm: the old axes in their new order; reversed when None.
-      name: what the node is called.
       conjugate: whether complex numbers are conjugated, too.
     """
     with opened("transpose", name) as scope:
@@ -72,7 +69,6 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     Args:
       values: tensors that differ at most along it.
       axis: the axis; may be a tensor.
-      name: what the node is called.
     """
     with inside() as graph:
         tensors = _list_values(values)
@@ -93,7 +89,6 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
     Args:
       values: tensors of one shape, or values.
       axis: the number of the new axis.
-      name: what the node is called.
     """
     with inside() as graph:
         if graph and axis == 0 and not holds_tensors(values) and not isinstance(values, np.ndarray):
@@ -114,7 +109,6 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
       num_or_size_splits: a number of equal parts, or the lengths of the parts.
       axis: the axis.
       num: the number of parts, if the lengths are a tensor.
-      name: what the node is called.
     """
     with inside():
         return nbtf.split(value, num_or_size_splits, axis, num, name)
@@ -134,7 +128,6 @@ def gather(
       params: any tensor.
       indices: the numbers.
       validate_indices: accepted and ignored.
-      name: what the node is called.
       axis: the axis along which they count; `batch_dims` when None.
       batch_dims: how many axes both have in common.
     """
@@ -148,7 +141,6 @@ def reverse_v2(tensor: Any, axis: Any, name: str | None = None) -> Any:
     Args:
       tensor: any tensor.
       axis: a list of axes.
-      name: what the node is called.
     """
     with inside():
         return nbtf.reverse(tensor, axis, name)
@@ -161,7 +153,6 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = N
       tensor: any tensor.
       paddings: how many before and behind, for each axis.
       mode: `CONSTANT`, `REFLECT` or `SYMMETRIC`.
-      name: what the node is called.
       constant_values: what is put there.
     """
     with inside():
@@ -174,7 +165,6 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
     Args:
       tensor: any tensor.
       mask: bools, with the lengths of the tensor's first axes.
-      name: what the nodes are called after.
       axis: the axis at which the mask begins.
     """
     with opened("boolean_mask", name):
@@ -189,7 +179,6 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None
       limit: the end, which is not reached.
       delta: the step.
       dtype: of the result; by default what the numbers agree on.
-      name: what the node is called.
     """
     with inside():
         range_dtype = dtype

@@ -30,7 +30,6 @@ def Assert(  # noqa: N802  # TensorFlow's name
       condition: a bool scalar.
       data: a list of what the error shows.
       summarize: how many elements of each are shown, 3 by default.
-      name: what the node is called.
     """
     if building() is None:
         return nbtf.debugging.Assert(condition, data, summarize)
@@ -181,7 +180,6 @@ def confusion_matrix(
       predictions: what was predicted.
       num_classes: how many classes there are; as many as the largest number tells when None.
       dtype: of the counts.
-      name: what the node is called after.
       weights: what each prediction counts; 1 when None.
     """
     if building() is None:

@@ -17,7 +17,6 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
       t: numbers.
       clip_value_min: what becomes of smaller elements.
       clip_value_max: what becomes of larger ones.
-      name: what the nodes are called after.
     """
     with opened("clip_by_value", name) as scope:
         return nbtf.clip_by_value(t, clip_value_min, clip_value_max, scope)
@@ -30,7 +29,6 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
       t: floats.
       clip_norm: the length.
       axes: the axes along which the length is counted; all when None.
-      name: what the nodes are called after.
     """
     with opened("clip_by_norm", name) as scope:
         return nbtf.clip_by_norm(t, clip_norm, axes, scope)
@@ -42,7 +40,6 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
     Args:
       t: floats.
       clip_norm: the limit.
-      name: what the nodes are called after.
     """
     with opened("clip_by_average_norm", name) as scope:
         values = as_tensor(t)
@@ -58,7 +55,6 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
 
     Args:
       t_list: tensors; None among them is left out.
-      name: what the nodes are called after.
     """
     with opened("global_norm", name):
         return nbtf.linalg.global_norm(t_list, "global_norm")
@@ -71,7 +67,6 @@ def clip_by_global_norm(t_list: Sequence[Any], clip_norm: Any, use_norm: Any = N
       t_list: tensors; None among them stays.
       clip_norm: the length.
       use_norm: their length, if it is known already.
-      name: what the nodes are called after.
 
     Returns:
       The tensors, and the length that they had.

@@ -35,7 +35,6 @@ def add_node(
       record: the function.
       inputs: tensors, and values that become constants.
       outputs: shape and dtype of each output.
-      name: what the node is called.
       branches: parts of the graph that it runs; it waits for what they wait for.
     """
     graph = get_default_graph()
@@ -65,7 +64,6 @@ def cond(
       true_fn: builds what is taken if it is true.
       false_fn: builds what is taken if it is false; the same structure and dtypes.
       strict: whether lists of one value stay lists.
-      name: what the node is called after.
       fn1: the older name of `true_fn`.
       fn2: the older name of `false_fn`.
 
@@ -177,10 +175,7 @@ def while_loop(
       body: builds their next values; it cannot make variables of the graph.
       loop_vars: their first values: a list or another structure.
       shape_invariants: shapes of the variables, where they change from round to round.
-      parallel_iterations: accepted and ignored; rounds follow each other.
-      back_prop: accepted and ignored.
-      swap_memory: accepted and ignored.
-      name: what the node is called after.
+      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
       maximum_iterations: rounds after which it ends in any case.
       return_same_structure: whether a list of one value stays a list.
 
@@ -308,7 +303,6 @@ def case(
       default: the function for when none holds; the last of the pairs when None.
       exclusive: accepted and ignored.
       strict: whether lists of one value stay lists.
-      name: what the nodes are called after.
     """
     pairs: list[Any] = [*(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)]
     if building() is None:
@@ -335,7 +329,6 @@ def switch_case(
       branch_index: an int32 scalar.
       branch_fns: functions by number: a list, pairs, or a dictionary.
       default: the function for other numbers; the last one when None.
-      name: what the nodes are called after.
     """
     if building() is None:
         return nbtf.switch_case(branch_index, branch_fns, default)

@@ -35,10 +35,7 @@ def foldl(
       fn: builds what comes out from what came out so far and the next slice.
       elems: a tensor, or a structure of tensors of equal length.
       initializer: what to begin with; the first slice when None.
-      parallel_iterations: accepted and ignored.
-      back_prop: accepted and ignored.
-      swap_memory: accepted and ignored.
-      name: what the node is called after.
+      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
     """
     if building() is None:
         return nbtf.foldl(fn, elems, initializer)
@@ -60,10 +57,7 @@ def foldr(
       fn: builds what comes out from what came out so far and the next slice.
       elems: a tensor, or a structure of tensors of equal length.
       initializer: what to begin with; the last slice when None.
-      parallel_iterations: accepted and ignored.
-      back_prop: accepted and ignored.
-      swap_memory: accepted and ignored.
-      name: what the node is called after.
+      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
     """
     if building() is None:
         return nbtf.foldr(fn, elems, initializer)
@@ -87,12 +81,8 @@ def scan(
       fn: builds what comes out from what came out so far and the next slice.
       elems: a tensor, or a structure of tensors of equal length.
       initializer: what to begin with; the first slice when None.
-      parallel_iterations: accepted and ignored.
-      back_prop: accepted and ignored.
-      swap_memory: accepted and ignored.
-      infer_shape: accepted and ignored.
+      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
       reverse: goes from the last slice to the first.
-      name: what the node is called after.
     """
     if building() is None:
         return nbtf.scan(fn, elems, initializer, reverse=reverse)

@@ -16,7 +16,6 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
 
     Args:
       tensors: tensors; None among them stays.
-      name: what the nodes are called after.
       control_inputs: nodes to wait for as well.
     """
     if building() is None:

@@ -65,7 +65,6 @@ def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> An
     Args:
       shape: its shape; tensors may stand in it.
       dtype: its dtype; a zero is False for bool and the empty text for string.
-      name: what the node is called.
     """
     value_dtype = as_dtype(dtype)
     with opened("zeros", name) as scope:
@@ -78,7 +77,6 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any
     Args:
       shape: its shape; tensors may stand in it.
       dtype: its dtype; a one is True for bool.
-      name: what the node is called.
     """
     value_dtype = as_dtype(dtype)
     with opened("ones", name) as scope:
@@ -119,7 +117,6 @@ def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = N
     Args:
       tensor: any tensor.
       dtype: the dtype of the zeros; the tensor's when None.
-      name: what the node is called.
       optimize: whether a shape that is known makes a constant.
     """
     with opened("zeros_like", name) as scope:
@@ -142,7 +139,6 @@ def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = No
     Args:
       tensor: any tensor.
       dtype: the dtype of the ones; the tensor's when None.
-      name: what the node is called.
       optimize: whether a shape that is known becomes a constant.
     """
     with opened("ones_like", name) as scope:
@@ -163,7 +159,6 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     Args:
       dims: its shape; tensors may stand in it.
       value: a scalar.
-      name: what the node is called.
     """
     with inside():
         return nbtf.fill(_plain(dims), value, name)
@@ -175,7 +170,6 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
     Args:
       input: the value for runs that feed none.
       shape: its lengths, None where any will do.
-      name: what the node is called.
     """
     with inside():
         values = tensor_called("PlaceholderWithDefault/input", input)
@@ -190,7 +184,6 @@ def shape(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> A
 
     Args:
       input: any tensor.
-      name: what the node is called.
       out_type: int32 or int64.
     """
     return _measure(input, Shape, name, out_type=as_dtype(out_type))
@@ -201,19 +194,13 @@ def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> An
 
     Args:
       input: any tensor.
-      name: what the node is called.
       out_type: int32 or int64.
     """
     return _measure(input, Size, name, out_type=as_dtype(out_type))
 
 
 def rank(input: Any, name: str | None = None) -> Any:
-    """Returns the number of axes of a tensor as a tensor.
-
-    Args:
-      input: any tensor.
-      name: what the node is called.
-    """
+    """Returns the number of axes of a tensor as a tensor."""
     return _measure(input, Rank, name)
 
 
@@ -249,7 +236,6 @@ def one_hot(
       off_value: what stands elsewhere, 0 by default.
       axis: the number of the new axis; the last when None.
       dtype: the dtype of the result; that of the values, or float32.
-      name: what the node is called.
     """
     with opened("one_hot", name) as scope:
         if scope is None or not isinstance(depth, GraphTensor):

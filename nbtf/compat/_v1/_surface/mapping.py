@@ -35,13 +35,8 @@ def map_fn(
     Args:
       fn: builds the result from a slice, or from a structure of them like `elems`.
       elems: a tensor, or a structure of tensors of equal length.
-      dtype: accepted and ignored; the results tell their dtypes.
-      parallel_iterations: accepted and ignored.
-      back_prop: accepted and ignored.
-      swap_memory: accepted and ignored.
-      infer_shape: accepted and ignored.
-      name: what the node is called after.
-      fn_output_signature: accepted and ignored.
+      dtype, parallel_iterations, back_prop, swap_memory, infer_shape, fn_output_signature: accepted for TensorFlow's
+        sake, without effect.
     """
     if building() is None:
         return nbtf.map_fn(fn, elems, dtype if fn_output_signature is None else fn_output_signature)

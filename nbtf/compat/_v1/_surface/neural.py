@@ -38,7 +38,6 @@ def conv2d(
       use_cudnn_on_gpu: accepted and ignored.
       data_format: `"NHWC"` or `"NCHW"`.
       dilations: how far apart the elements of a filter stand.
-      name: what the node is to be called.
       filters: `filter` under its younger name.
     """
     with inside():
@@ -67,7 +66,6 @@ def conv2d_transpose(
       strides: as for `conv2d`.
       padding: as for `conv2d`.
       data_format: `"NHWC"` or `"NCHW"`.
-      name: what the node is to be called.
       input: `value` under its younger name.
       filters: `filter` under its younger name.
       dilations: as for `conv2d`.
@@ -96,7 +94,6 @@ def max_pool(
       strides: how far it moves.
       padding: `"SAME"` or `"VALID"`.
       data_format: `"NHWC"` or `"NCHW"`.
-      name: what the node is to be called.
       input: `value` under its younger name.
     """
     with inside():
@@ -132,7 +129,6 @@ def dropout(
       keep_prob: which part stays; may be a tensor.
       noise_shape: of the decisions, which are broadcast to `x`'s shape.
       seed: of the decisions.
-      name: the scope of the nodes.
       rate: which part becomes 0: `1 - keep_prob`.
 
     Raises:
@@ -206,7 +202,6 @@ def embedding_lookup(
       params: the table; a list with one table is taken as well.
       ids: which rows.
       partition_strategy: accepted: with one table there is nothing to decide.
-      name: what the nodes are called after.
       validate_indices: accepted and ignored.
       max_norm: rows that are longer are shortened to this length.
 
@@ -226,7 +221,6 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
       predictions: float32, shape `[batch, classes]`.
       targets: a column number per row.
       k: how many count.
-      name: what the node is to be called.
     """
     with opened("in_top_k", name):
         return nbtf.nn.in_top_k(targets, predictions, k)
@@ -239,7 +233,6 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any
       x: shape `[batch, in]`.
       weights: shape `[in, out]`.
       biases: shape `[out]`.
-      name: the scope of the nodes.
     """
     with opened("xw_plus_b", name) as scope:
         return nbtf.nn.bias_add(nbtf.matmul(x, weights), biases, name=scope)
@@ -258,12 +251,7 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """Returns which part of the elements is 0.
-
-    Args:
-      value: numbers.
-      name: the scope of the nodes.
-    """
+    """Returns which part of the elements is 0."""
     with opened("zero_fraction", name):
         return nbtf.reduce_mean(nbtf.cast(nbtf.equal(value, nbtf.zeros_like(value)), float32), name="fraction")
 
@@ -291,7 +279,6 @@ def fused_batch_norm(
       epsilon: added to variances.
       data_format: `"NHWC"` or `"NCHW"`.
       is_training: whether means and variances are those of these images.
-      name: the scope of the nodes.
       exponential_avg_factor: how much new means count beside those given.
 
     Returns:
@@ -333,7 +320,6 @@ def batch_normalization(
       offset: added at the end; None adds nothing.
       scale: multiplied before that; None multiplies nothing.
       variance_epsilon: added to the variance.
-      name: the scope of the nodes.
     """
     with opened("batchnorm", name):
         return nbtf.nn.batch_normalization(x, mean, variance, offset, scale, variance_epsilon)

@@ -22,7 +22,6 @@ def softmax_cross_entropy_with_logits(
       labels: shares that add up to 1.
       logits: floats of the same shape.
       dim: the axis of the classes.
-      name: the scope of the nodes.
       axis: `dim` under its younger name.
 
     Raises:
@@ -43,7 +42,6 @@ def softmax_cross_entropy_with_logits_v2(
       labels: shares that add up to 1.
       logits: floats of the same shape.
       axis: the axis of the classes; the last when None.
-      name: the scope of the nodes.
       dim: `axis` under its older name.
     """
     class_axis = one_of("axis", axis, "dim", dim)
@@ -57,7 +55,6 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = N
     Args:
       labels: the number of the right class.
       logits: floats, with one more axis.
-      name: the scope of the nodes.
 
     Raises:
       ValueError: an argument is missing, or the shapes do not fit.
@@ -72,7 +69,6 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
     Args:
       labels: between 0 and 1.
       logits: floats of the same shape.
-      name: the scope of the nodes.
 
     Raises:
       ValueError: an argument is missing, or the shapes differ.
@@ -90,7 +86,6 @@ def weighted_cross_entropy_with_logits(
       labels: between 0 and 1.
       logits: floats of the same shape.
       pos_weight: the weight of positive labels.
-      name: the scope of the nodes.
       targets: `labels` under their older name.
     """
     with opened("logistic_loss", name) as scope:

@@ -28,7 +28,6 @@ def arg_max(input: Any, dimension: Any, output_type: DTypeLike = int64, name: st
       input: real numbers.
       dimension: the axis.
       output_type: int64 or int32.
-      name: what the node is called.
     """
     return argmax(input, dimension, name, output_type=output_type)
 
@@ -40,7 +39,6 @@ def arg_min(input: Any, dimension: Any, output_type: DTypeLike = int64, name: st
       input: real numbers.
       dimension: the axis.
       output_type: int64 or int32.
-      name: what the node is called.
     """
     return argmin(input, dimension, name, output_type=output_type)
 
@@ -78,7 +76,6 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Any:
       start: the first.
       stop: the last.
       num: how many.
-      name: what the nodes are called after.
     """
     with opened("linspace", name):
         return nbtf.linspace(start, stop, num)
@@ -91,7 +88,6 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
       condition: bools.
       x: what is taken where it is true.
       y: what is taken elsewhere.
-      name: what the node is called.
     """
     with inside():
         return nbtf.where(condition, x, y, name)
@@ -103,7 +99,6 @@ def shape_n(input: Any, out_type: DTypeLike = int32, name: str | None = None) ->
     Args:
       input: the tensors.
       out_type: int32 or int64.
-      name: what the nodes are called after.
     """
     with opened("ShapeN", name):
         return [shape(tensor, out_type=out_type) for tensor in input]
@@ -114,18 +109,12 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
 
     Args:
       values: tensors of one shape.
-      name: what the node is called.
     """
     return stack(values, name=name)
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Any:
-    """Returns a tensor that never changes; nothing is made of that here.
-
-    Args:
-      input: the tensor.
-      name: what the node is called.
-    """
+    """Returns a tensor that never changes; nothing is made of that here."""
     with inside():
         return nbtf.identity(input, name)
 
@@ -136,7 +125,6 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
     Args:
       params: any tensor.
       indices: the numbers, a row for each row.
-      name: what the node is called.
     """
     with inside():
         return nbtf.gather(params, indices, batch_dims=len(indices.shape) - 1, axis=-1, name=name)
@@ -158,7 +146,6 @@ def sparse_to_dense(
       sparse_values: a value for each place, or one for all.
       default_value: what stands elsewhere.
       validate_indices: accepted and ignored.
-      name: what the nodes are called after.
     """
     with opened("SparseToDense", name) as scope:
         indices: Any = nbtf.convert_to_tensor(sparse_indices)

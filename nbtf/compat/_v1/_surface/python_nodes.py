@@ -41,7 +41,6 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
       inp: its arguments, in a list.
       Tout: the dtype of its result, or a list of them.
       stateful: accepted and ignored.
-      name: what the node is called.
 
     Raises:
       ValueError: `func` cannot be called.
@@ -67,7 +66,6 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
       func: takes tensors that have values, and returns one or a list of them.
       inp: its arguments, in a list.
       Tout: the dtype of its result, or a list of them.
-      name: what the node is called.
     """
     if building() is None:
         return nbtf.py_function(func, inp, Tout)
@@ -146,7 +144,6 @@ def Print(  # noqa: N802  # TensorFlow's name
       message: what stands in front.
       first_n: how many times it prints at most.
       summarize: how many elements of each are shown, 3 by default.
-      name: what the node is called.
     """
     prints_left = [-1 if first_n is None else first_n]
     count = 3 if summarize is None else summarize

@@ -74,7 +74,6 @@ def random_normal(
       stddev: its width.
       dtype: of the result, floats.
       seed: of this op.
-      name: what the nodes are called after.
     """
     with opened("random_normal", name) as scope:
         if scope is None:
@@ -98,7 +97,6 @@ def truncated_normal(
       stddev: its width.
       dtype: of the result, floats.
       seed: of this op.
-      name: what the nodes are called after.
     """
     with opened("truncated_normal", name) as scope:
         if scope is None:
@@ -130,7 +128,6 @@ def random_uniform(
       maxval: the upper bound, not reached; 1 if not given, but integers need it.
       dtype: float16, float32, float64, int32 or int64.
       seed: of this op.
-      name: what the nodes are called after.
 
     Raises:
       ValueError: integers without `maxval`.
@@ -165,7 +162,6 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     Args:
       value: any tensor.
       seed: of this op.
-      name: what the node is called.
     """
     graph = building()
     if graph is None:
@@ -183,7 +179,6 @@ def multinomial(
       logits: log-probabilities of the classes, a row for each draw.
       num_samples: how many are drawn for each row.
       seed: of this op.
-      name: what the nodes are called after.
       output_dtype: int64 or int32.
     """
     return _classes("multinomial", logits, num_samples, output_dtype, seed, name)
@@ -199,7 +194,6 @@ def categorical(
       num_samples: how many are drawn for each row.
       dtype: int64 or int32.
       seed: of this op.
-      name: what the nodes are called after.
     """
     return _classes("categorical", logits, num_samples, dtype, seed, name)
 
@@ -220,7 +214,6 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
       value: any tensor.
       size: the lengths of the part; -1 is not allowed.
       seed: of this op.
-      name: what the nodes are called after.
     """
     with opened("random_crop", name) as scope:
         tensor: Any = as_tensor(value)

@@ -76,7 +76,6 @@ def count_nonzero(
       axis: an axis or a list of them; all when None.
       keepdims: keeps the axes with length 1.
       dtype: of the result.
-      name: what the nodes are called after.
       reduction_indices: the older name of `axis`.
       keep_dims: the older name of `keepdims`.
       input: another name of `input_tensor`.
@@ -99,7 +98,6 @@ def argmax(
     Args:
       input: real numbers.
       axis: the axis; 0 when None.
-      name: what the node is called.
       dimension: the older name of `axis`.
       output_type: int64 or int32.
 
@@ -119,7 +117,6 @@ def argmin(
     Args:
       input: real numbers.
       axis: the axis; 0 when None.
-      name: what the node is called.
       dimension: the older name of `axis`.
       output_type: int64 or int32.
 

@@ -24,7 +24,6 @@ def assign(
       value: of its dtype and shape.
       validate_shape: False lets a reference take a value of another shape.
       use_locking: only shown.
-      name: what the node is to be called.
 
     Returns:
       The reference again, or for a resource the variable as it is afterwards.
@@ -55,7 +54,6 @@ def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = Tru
       indices: which rows.
       updates: the new rows.
       use_locking: only shown.
-      name: what the node is to be called.
     """
     return _change(ref, ops.SCATTER_UPDATE, [indices, updates], name, {"use_locking": use_locking})
 
@@ -78,7 +76,6 @@ def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = 
       indices: places, shape `[..., depth]`.
       updates: the new values.
       use_locking: only shown.
-      name: what the node is to be called.
     """
     return _change(ref, ops.SCATTER_ND_UPDATE, [indices, updates], name, {"use_locking": use_locking})
 
@@ -99,7 +96,6 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     Args:
       ref: the variable, a whole number.
       limit: the value at which a run fails.
-      name: what the node is to be called.
     """
     if isinstance(ref, EagerVariable):
         return _count_up(ref, limit)

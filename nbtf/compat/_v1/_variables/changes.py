@@ -34,7 +34,6 @@ class Changes:
         Args:
           value: of its dtype and shape.
           use_locking: only shown.
-          name: what the node is to be called.
           read_value: False returns the node instead of a tensor of the new value.
           validate_shape: False lets a reference take a value of another shape.
 
@@ -89,7 +88,6 @@ class Changes:
           key: what stands in the brackets.
           name_of_part: the name of the node that cuts the part out.
           value: of the variable's dtype; it is broadcast to the part.
-          name: what the node is to be called.
         """
         begin, end, strides, masks = slice_spec(key)
         attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}

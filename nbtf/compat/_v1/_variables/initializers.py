@@ -21,7 +21,6 @@ class Initializer:
     """What makes the first value of a variable: called with a shape and a dtype."""
 
     def __init__(self, dtype: DTypeLike = float32) -> None:
-        """Takes the dtype of values when a call names none."""
         self.dtype = as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None) -> Any:
@@ -86,7 +85,6 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> None:
-        """Takes the value."""
         if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
             raise TypeError(
                 f"Invalid type for initial value={value} of type: {type(value).__name__}. "
@@ -103,7 +101,6 @@ class Constant(Initializer):
         return constant(self.value, dtype, shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"value": self.value, **super().get_config()}
 
 
@@ -115,7 +112,6 @@ class _Random(Initializer):
         self.seed = seed
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self.seed, **super().get_config()}
 
 
@@ -132,7 +128,6 @@ class RandomUniform(_Random):
     def __init__(
         self, minval: float = 0.0, maxval: float | None = None, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
-        """Takes the limits."""
         super().__init__(seed, dtype)
         self.minval, self.maxval = minval, maxval
 
@@ -140,7 +135,6 @@ class RandomUniform(_Random):
         return random_uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"minval": self.minval, "maxval": self.maxval, **super().get_config()}
 
 
@@ -159,7 +153,6 @@ class RandomNormal(_Random):
     def __init__(
         self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
-        """Takes the distribution."""
         super().__init__(seed, dtype)
         self.mean, self.stddev = mean, stddev
 
@@ -167,7 +160,6 @@ class RandomNormal(_Random):
         return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"mean": self.mean, "stddev": self.stddev, **super().get_config()}
 
 
@@ -199,7 +191,6 @@ class VarianceScaling(_Random):
         seed: int | None = None,
         dtype: DTypeLike = float32,
     ) -> None:
-        """Takes the spread."""
         super().__init__(seed, dtype)
         self._rule = keras.VarianceScaling(scale, mode, distribution)
         self.scale, self.mode, self.distribution = self._rule.scale, self._rule.mode, self._rule.distribution
@@ -212,7 +203,6 @@ class VarianceScaling(_Random):
         return draw(shape, 0.0, width, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, **super().get_config()}
 
 
@@ -222,12 +212,10 @@ class _Fixed(VarianceScaling):
     _like: tuple[float, str, str]
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        """Takes the seed."""
         scale, mode, distribution = self._like
         super().__init__(scale, mode, distribution, seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -277,7 +265,6 @@ class UniformUnitScaling(_Random):
     """
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        """Takes the factor."""
         super().__init__(seed, dtype)
         self.factor = factor
 
@@ -286,7 +273,6 @@ class UniformUnitScaling(_Random):
         return random_uniform(shape, -limit, limit, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"factor": self.factor, **super().get_config()}
 
 
@@ -300,7 +286,6 @@ class Orthogonal(_Random):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
-        """Takes the factor."""
         super().__init__(seed, dtype)
         self.gain = gain
 
@@ -308,7 +293,6 @@ class Orthogonal(_Random):
         return keras.Orthogonal(self.gain, self.seed)(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"gain": self.gain, **super().get_config()}
 
 
@@ -321,7 +305,6 @@ class Identity(Initializer):
     """
 
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
-        """Takes the factor."""
         super().__init__(dtype)
         self.gain = gain
 
@@ -329,7 +312,6 @@ class Identity(Initializer):
         return keras.Identity(self.gain)(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
         return {"gain": self.gain, **super().get_config()}
 
 

@@ -60,7 +60,6 @@ def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> O
 
     Args:
       var_list: the variables.
-      name: what the node is to be called.
 
     Returns:
       The node; None where ops run at once, since variables have their values then.

@@ -147,7 +147,6 @@ class UnreadVariable(ResourceVariable):
     """What assigning to a resource returns: the same variable, read only after the assigning node."""
 
     def __init__(self, variable: ResourceVariable, assigner: Operation) -> None:
-        """Takes the variable and the assigning node, and adds one that reads."""
         self._of, self._after = variable, assigner
         self._graph, self._dtype = variable._graph, variable._dtype
         self._initial_value, self._initializer = variable._initial_value, variable._initializer

@@ -45,7 +45,6 @@ class VariableScope:
         use_resource: bool | None = None,
         constraint: Any = None,
     ) -> None:
-        """Takes the defaults."""
         self._reuse, self._name, self._name_scope = reuse, name, name_scope
         self._initializer, self._regularizer, self._constraint = initializer, regularizer, constraint
         self._caching_device, self._partitioner, self._custom_getter = caching_device, partitioner, custom_getter

@@ -13,7 +13,6 @@ class OpenScopes:
     """The open variable scope of a graph, and how often each name was opened."""
 
     def __init__(self) -> None:
-        """Starts without any."""
         self.current: Any = None
         self.counts: dict[str, int] = {}
 

@@ -127,7 +127,6 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         constraint: Any = None,
         auxiliary_name_scope: bool = True,
     ) -> None:
-        """Takes the arguments; the block is opened by `with`."""
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         if reuse not in (True, False, None, AUTO_REUSE):

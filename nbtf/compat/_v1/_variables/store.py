@@ -39,7 +39,6 @@ class VariableStore:
     """The variables of one graph by name."""
 
     def __init__(self) -> None:
-        """Starts without any."""
         self._made: dict[str, Any] = {}
         self._places: dict[str, Where] = {}
 

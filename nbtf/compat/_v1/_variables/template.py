@@ -16,7 +16,6 @@ class Template:
     """A function whose variables are the same at each call."""
 
     def __init__(self, name: str, func: Callable[..., Any], unique_name: str | None, getter: Getter | None) -> None:
-        """Takes the function; its scope is opened at the first call."""
         self._name, self._func = name, func
         self._unique_name, self._getter = unique_name, getter
         self._scope: VariableScope | None = None

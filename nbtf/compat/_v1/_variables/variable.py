@@ -88,12 +88,10 @@ class Variable(Changes, metaclass=_Kinds):
       trainable: whether it is put into the collection of trainable variables; None means yes.
       collections: names of the collections it is put into; by default that of global variables.
       validate_shape: False allows an initial value whose shape is not known, and later ones of any shape.
-      caching_device: accepted and ignored.
+      caching_device, expected_shape, import_scope: accepted for TensorFlow's sake, without effect.
       name: the name of the node; one that is taken gets a number.
       variable_def: not supported.
       dtype: what the value must be or become.
-      expected_shape: accepted and ignored.
-      import_scope: accepted and ignored.
       constraint: a function that optimizers apply to the value after each update.
       use_resource: which kind is made: a resource, or a reference as in TensorFlow 1, the default.
       synchronization: how a strategy would keep copies equal.

@@ -36,7 +36,6 @@ class Layer:
         activity_regularizer: Callable[[Any], Any] | None = None,
         **unknown: Any,
     ) -> None:
-        """Takes what all layers have."""
         if unknown:
             raise TypeError(f"{type(self).__name__} takes no {', '.join(sorted(unknown))} here.")
         self.trainable = trainable

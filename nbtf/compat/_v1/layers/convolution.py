@@ -50,8 +50,6 @@ class Conv2D(Layer):
       kernel_constraint: is applied to the kernel by optimizers.
       bias_constraint: is applied to the bias by optimizers.
       trainable: whether the variables are trained.
-      name: the scope.
-      **more: as for `Layer`.
     """
 
     def __init__(
@@ -75,7 +73,6 @@ class Conv2D(Layer):
         name: str | None = None,
         **options: Any,
     ) -> None:
-        """Takes the settings."""
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
         self.filters, self.kernel_size, self.padding = int(filters), _pair(kernel_size), padding
         self.strides, self.dilation_rate = _pair(strides), _pair(dilation_rate)
@@ -86,7 +83,6 @@ class Conv2D(Layer):
         self.bias: Any = None
 
     def build(self, tensor: Any) -> None:
-        """Makes kernel and bias."""
         channels = tensor.shape.dims[1 if self._first else -1] if tensor.shape.dims else None
         if channels is None:
             raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
@@ -97,7 +93,6 @@ class Conv2D(Layer):
             self.bias = self.add_weight("bias", [self.filters], tensor.dtype, *self._of_bias)
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result."""
         order = "NCHW" if self._first else "NHWC"
         convolved: Any = nbtf.nn.conv2d(
             tensor,
@@ -153,7 +148,6 @@ def conv2d(
       kernel_constraint: is applied to the kernel by optimizers.
       bias_constraint: is applied to the bias by optimizers.
       trainable: whether the variables are trained.
-      name: the scope.
       reuse: whether the variables are there already.
     """
     layer = Conv2D(
@@ -187,8 +181,6 @@ class _Pooling2D(Layer):
       strides: how far it moves.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
-      name: the scope.
-      **more: as for `Layer`.
     """
 
     def __init__(
@@ -200,7 +192,6 @@ class _Pooling2D(Layer):
         name: str | None = None,
         **options: Any,
     ) -> None:
-        """Takes the settings."""
         super().__init__(name=name, **options)
         self.pool_size, self.strides, self.padding = _pair(pool_size), _pair(strides), padding
         self._first = _is_first(data_format)
@@ -214,7 +205,6 @@ class MaxPooling2D(_Pooling2D):
     """The largest element under each place of a window; see `max_pooling2d`."""
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result."""
         return self._pool(nbtf.nn.max_pool2d, tensor)
 
 
@@ -222,7 +212,6 @@ class AveragePooling2D(_Pooling2D):
     """The mean of the elements under each place of a window; see `average_pooling2d`."""
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result."""
         return self._pool(nbtf.nn.avg_pool2d, tensor)
 
 
@@ -242,7 +231,6 @@ def max_pooling2d(
       strides: how far it moves.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
-      name: the scope.
     """
     return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
 

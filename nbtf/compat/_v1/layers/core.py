@@ -27,8 +27,6 @@ class Dense(Layer):
       kernel_constraint: is applied to the kernel by optimizers.
       bias_constraint: is applied to the bias by optimizers.
       trainable: whether the variables are trained.
-      name: the scope.
-      **more: as for `Layer`.
     """
 
     def __init__(
@@ -47,7 +45,6 @@ class Dense(Layer):
         name: str | None = None,
         **options: Any,
     ) -> None:
-        """Takes the settings."""
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
         self.units, self.activation, self.use_bias = int(units), activation, use_bias
         self._of_kernel = (kernel_initializer, kernel_regularizer, kernel_constraint)
@@ -56,7 +53,6 @@ class Dense(Layer):
         self.bias: Any = None
 
     def build(self, tensor: Any) -> None:
-        """Makes kernel and bias."""
         width = tensor.shape.dims[-1] if tensor.shape.dims else None
         if width is None:
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
@@ -65,7 +61,6 @@ class Dense(Layer):
             self.bias = self.add_weight("bias", [self.units], tensor.dtype, *self._of_bias)
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result."""
         has_outer_axes = tensor.shape.rank > 2
         rows = nbtf.reshape(tensor, [-1, tensor.shape[-1]]) if has_outer_axes else tensor
         product: Any = nbtf.matmul(rows, self.kernel)
@@ -112,7 +107,6 @@ def dense(
       kernel_constraint: is applied to the kernel by optimizers.
       bias_constraint: is applied to the bias by optimizers.
       trainable: whether the variables are trained.
-      name: the scope.
       reuse: whether the variables are there already.
 
     >>> import nbtf.compat.v1 as tf1
@@ -146,14 +140,11 @@ class Dropout(Layer):
       rate: which part.
       noise_shape: of the decisions.
       seed: of the decisions.
-      name: the scope.
-      **more: as for `Layer`.
     """
 
     def __init__(
         self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **options: Any
     ) -> None:
-        """Takes the settings."""
         super().__init__(name=name, **options)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
@@ -196,7 +187,6 @@ def dropout(
       noise_shape: of the decisions.
       seed: of the decisions.
       training: whether it is done: a bool, or a tensor of one, such as a placeholder.
-      name: the scope.
     """
     return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
 
@@ -206,17 +196,13 @@ class Flatten(Layer):
 
     Args:
       data_format: `"channels_last"`, or `"channels_first"`, which moves the channels to the end.
-      name: the scope.
-      **more: as for `Layer`.
     """
 
     def __init__(self, data_format: str = "channels_last", name: str | None = None, **options: Any) -> None:
-        """Takes the settings."""
         super().__init__(name=name, **options)
         self.data_format = data_format
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result."""
         rank = tensor.shape.rank
         if self.data_format == "channels_first" and rank is not None and rank > 2:
             tensor = nbtf.transpose(tensor, [0, *range(2, rank), 1])
@@ -234,7 +220,6 @@ def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_l
 
     Args:
       inputs: a tensor.
-      name: the scope.
       data_format: `"channels_last"` or `"channels_first"`.
     """
     return Flatten(data_format, name)(inputs)

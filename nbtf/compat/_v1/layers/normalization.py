@@ -35,9 +35,7 @@ class BatchNormalization(Layer):
       beta_constraint: is applied to `beta` by optimizers.
       gamma_constraint: is applied to `gamma` by optimizers.
       trainable: whether `beta` and `gamma` are trained.
-      name: the scope.
       fused: accepted: images are treated as by TensorFlow's op for them unless it is False.
-      **more: as for `Layer`.
     """
 
     def __init__(
@@ -60,7 +58,6 @@ class BatchNormalization(Layer):
         fused: bool | None = None,
         **options: Any,
     ) -> None:
-        """Takes the settings."""
         super().__init__(trainable, name, **options)
         self.axis, self.momentum, self.epsilon, self._fused = axis, momentum, epsilon, fused
         self._of_beta = (beta_initializer or Zeros(), beta_regularizer, beta_constraint) if center else None
@@ -168,7 +165,6 @@ def batch_normalization(
       gamma_constraint: is applied to `gamma` by optimizers.
       training: whether means and variances are those of the batch: a bool, or a tensor of one.
       trainable: whether `beta` and `gamma` are trained.
-      name: the scope.
       reuse: whether the variables are there already.
       fused: see `BatchNormalization`.
     """

@@ -26,7 +26,6 @@ class ClusterSpec:
     """
 
     def __init__(self, cluster: Any) -> None:
-        """Takes a copy."""
         cluster = cluster._jobs if isinstance(cluster, ClusterSpec) else cluster
         if not isinstance(cluster, Mapping):
             raise TypeError(

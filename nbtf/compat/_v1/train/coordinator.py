@@ -28,7 +28,6 @@ class Coordinator:
     """
 
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None) -> None:
-        """Starts with nobody asking."""
         self._clean = clean_stop_exception_types or (OutOfRangeError,)
         self._asked = threading.Event()
         self._error: BaseException | None = None

@@ -36,7 +36,6 @@ class SessionRunContext:
     """
 
     def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
-        """Takes both."""
         self._original_args, self._session, self._stop = original_args, session, False
 
     @property
@@ -98,7 +97,6 @@ class StopAtStepHook(SessionRunHook):
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
-        """Takes one of the two."""
         if num_steps is None and last_step is None:
             raise ValueError("One of num_steps or last_step must be specified.")
         if num_steps is not None and last_step is not None:
@@ -136,7 +134,6 @@ class NanTensorHook(SessionRunHook):
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
-        """Takes the loss."""
         self._loss, self._fails = loss_tensor, fail_on_nan_loss
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -163,7 +160,6 @@ class FinalOpsHook(SessionRunHook):
     """
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Mapping[Any, Any] | None = None) -> None:
-        """Takes both."""
         self._ops, self._feeds = final_ops, final_ops_feed_dict
         self.final_ops_values: Any = None
 
@@ -180,7 +176,6 @@ class FeedFnHook(SessionRunHook):
     """
 
     def __init__(self, feed_fn: Callable[[], Mapping[Any, Any]]) -> None:
-        """Takes the function."""
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:

@@ -43,7 +43,6 @@ def exponential_decay(
       decay_steps: after how many of them the factor has been applied once.
       decay_rate: the factor.
       staircase: whether it is applied at once, every `decay_steps` steps.
-      name: the scope of the nodes.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -102,7 +101,6 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
       x: the number of steps.
       boundaries: numbers that rise.
       values: rates, one more than boundaries.
-      name: the scope of the nodes.
 
     Raises:
       ValueError: there are not as many values.
@@ -141,7 +139,6 @@ def polynomial_decay(
       end_learning_rate: the rate after them.
       power: 1 for a straight line.
       cycle: whether it falls again, in twice, three times as many steps.
-      name: the scope of the nodes.
     """
 
     def rate(scope: str | None) -> Any:
@@ -169,7 +166,6 @@ def cosine_decay(
       global_step: the number of steps.
       decay_steps: how many it takes.
       alpha: which part of the rate is left at the end.
-      name: the scope of the nodes.
     """
 
     def rate(scope: str | None) -> Any:
@@ -199,7 +195,6 @@ def cosine_decay_restarts(
       t_mul: how much longer each time takes than the one before.
       m_mul: which part of the rate of the time before it starts with.
       alpha: which part of the rate is left at the end of each.
-      name: the scope of the nodes.
     """
 
     def rate(scope: str | None) -> Any:
@@ -237,7 +232,6 @@ def linear_cosine_decay(
       num_periods: how many waves there are in them.
       alpha: is added to the line.
       beta: is added to the product.
-      name: the scope of the nodes.
     """
 
     def rate(scope: str | None) -> Any:

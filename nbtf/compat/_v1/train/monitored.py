@@ -33,7 +33,6 @@ class Scaffold:
       init_fn: is called with this and the session afterwards.
       local_init_op: initializes local variables; by default all.
       saver: restores and saves; by default all global variables.
-      **ignored: accepted for older programs.
     """
 
     def __init__(
@@ -45,7 +44,6 @@ class Scaffold:
         saver: Saver | None = None,
         **ignored: Any,
     ) -> None:
-        """Takes the parts; those that are missing are made by `finalize`."""
         self.init_op, self.init_feed_dict, self.init_fn = init_op, init_feed_dict, init_fn
         self.local_init_op, self.saver = local_init_op, saver
 
@@ -230,22 +228,18 @@ def MonitoredTrainingSession(  # noqa: N802  # TensorFlow's name
     """Returns a session for training: it restores the last checkpoint, saves new ones, and logs its speed.
 
     Args:
-      master: accepted and ignored.
+      master, save_summaries_steps, stop_grace_period_secs, max_wait_secs, summary_dir, save_graph_def: accepted for
+        TensorFlow's sake, without effect.
       is_chief: accepted: there is one process.
       checkpoint_dir: the folder of the checkpoints; None for none.
       scaffold: what it starts with.
       hooks: are told of each run.
       chief_only_hooks: as well.
       save_checkpoint_secs: seconds between checkpoints; 600 if nothing is said.
-      save_summaries_steps: accepted and ignored: summaries are not written.
       save_summaries_secs: as above.
       config: settings of the session.
-      stop_grace_period_secs: accepted and ignored.
       log_step_count_steps: steps between two lines of the log; None for none.
-      max_wait_secs: accepted and ignored.
       save_checkpoint_steps: steps between checkpoints.
-      summary_dir: accepted and ignored.
-      save_graph_def: accepted and ignored.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default():

@@ -52,7 +52,6 @@ class ExponentialMovingAverage:
         zero_debias: bool = False,
         name: str = "ExponentialMovingAverage",
     ) -> None:
-        """Takes the settings."""
         self._decay, self._num_updates, self._zero_debias, self._name = decay, num_updates, zero_debias, name
         self._averages: dict[Any, Any] = {}
 

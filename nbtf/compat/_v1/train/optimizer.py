@@ -55,7 +55,6 @@ class Optimizer:
     """How a variable is updated."""
 
     def __init__(self, use_locking: bool, name: str) -> None:
-        """Takes the name."""
         if not name:
             raise ValueError("Must specify the optimizer name")
         self._use_locking = use_locking
@@ -87,8 +86,7 @@ class Optimizer:
           loss: a tensor; a function without arguments where ops run at once.
           global_step: a variable that is counted up by one.
           var_list: the variables to train; by default all trainable ones.
-          gate_gradients: accepted and ignored: nodes run one after the other.
-          aggregation_method: accepted and ignored.
+          gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
           colocate_gradients_with_ops: whether gradients stand on the devices of the nodes that they belong to.
           name: what the node is to be called; by default as the optimizer.
           grad_loss: what the gradient of the loss starts with.

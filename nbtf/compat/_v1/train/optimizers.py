@@ -30,7 +30,6 @@ class GradientDescentOptimizer(Optimizer):
     update = updates.GRADIENT_DESCENT
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
-        """Takes the length of a step."""
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
@@ -66,7 +65,6 @@ class MomentumOptimizer(Optimizer):
         name: str = "Momentum",
         use_nesterov: bool = False,
     ) -> None:
-        """Takes the settings."""
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
 
@@ -101,7 +99,6 @@ class AdamOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "Adam",
     ) -> None:
-        """Takes the settings."""
         super().__init__(use_locking, name)
         self._learning_rate, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
 
@@ -184,7 +181,6 @@ class AdagradOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "Adagrad",
     ) -> None:
-        """Takes the settings."""
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
@@ -221,7 +217,6 @@ class RMSPropOptimizer(Optimizer):
         centered: bool = False,
         name: str = "RMSProp",
     ) -> None:
-        """Takes the settings."""
         super().__init__(use_locking, name)
         self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
         self.SLOTS = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
@@ -265,7 +260,6 @@ class AdadeltaOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "Adadelta",
     ) -> None:
-        """Takes the settings."""
         super().__init__(use_locking, name)
         self._learning_rate, self._rho, self._epsilon = learning_rate, rho, epsilon
 
@@ -302,7 +296,6 @@ class FtrlOptimizer(Optimizer):
         use_locking: bool = False,
         name: str = "Ftrl",
     ) -> None:
-        """Takes the settings."""
         super().__init__(use_locking, name)
         if initial_accumulator_value < 0.0:
             raise ValueError(f"initial_accumulator_value {initial_accumulator_value} needs to be positive or zero")

@@ -30,9 +30,8 @@ class Saver:
     Args:
       var_list: variables, or variables by the names they have in files; by default all global ones there are now.
       reshape: whether values of another shape are brought into that of the variable.
-      sharded: accepted and ignored; there is one file.
+      sharded, keep_checkpoint_every_n_hours: accepted for TensorFlow's sake, without effect.
       max_to_keep: how many checkpoints are kept; all for None and 0.
-      keep_checkpoint_every_n_hours: accepted and ignored.
       name: accepted and ignored, as are the other arguments that do not stand here.
       restore_sequentially: as above.
       saver_def: as above.

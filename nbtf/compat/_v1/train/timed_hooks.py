@@ -25,7 +25,6 @@ class SecondOrStepTimer:
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
-        """Starts without a last time."""
         if (every_secs is None) == (every_steps is None):
             raise ValueError("Exactly one of every_secs and every_steps should be provided.")
         self._seconds, self._steps = every_secs, every_steps
@@ -78,7 +77,6 @@ class LoggingTensorHook(SessionRunHook):
         at_end: bool = False,
         formatter: Callable[[Mapping[str, Any]], str] | None = None,
     ) -> None:
-        """Takes the tensors."""
         if not at_end and (every_n_iter is None) == (every_n_secs is None):
             raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.")
         if every_n_iter is not None and every_n_iter <= 0:
@@ -139,7 +137,6 @@ class CheckpointSaverHook(SessionRunHook):
         scaffold: Any = None,
         **ignored: Any,
     ) -> None:
-        """Takes the folder."""
         self._folder, self._name, self._saver = checkpoint_dir, checkpoint_basename, saver
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._step: Any = None
@@ -192,7 +189,6 @@ class StepCounterHook(SessionRunHook):
         output_dir: str | None = None,
         summary_writer: Any = None,
     ) -> None:
-        """Takes how often."""
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
         self._step: Any = None
 

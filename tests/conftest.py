@@ -108,7 +108,20 @@ def forget_tensorflow_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves all that is there before the first test out of garbage collections, which many tests ask for."""
+    freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    """Leaves what a file of tests has loaded out of the garbage collections of the next."""
+    handled = yield
+    if nextitem is None or nextitem.path != item.path:
+        freeze()
+    return handled
+
+
+def freeze() -> None:
+    """Leaves all that is there out of garbage collections and of looks at all objects, which many tests ask for."""
     gc.collect()
     gc.freeze()
 

@@ -112,7 +112,7 @@ def test_ops_of_two_threads_are_told_apart(feed: Feed) -> None:
     gpu = f"{LOCAL}GPU:0"
     reason = tf.runtime.Reason("lowest-numbered GPU")
     spec = (tf.runtime.OutputSpec((64,), "float32", 256),)
-    first, second = ("a.py", 1), ("b.py", 2)
+    first, second = ("first_thread.py", 1), ("second_thread.py", 2)
     for event in (
         tf.runtime.OpPlaced("Neg", gpu, reason, 1, 0.0, first),
         tf.runtime.OpPlaced("Exp", gpu, reason, 2, 0.0, second),
@@ -124,7 +124,7 @@ def test_ops_of_two_threads_are_told_apart(feed: Feed) -> None:
         feed._session.recorder(event)
 
     told = [(one["op"], one["in_use"], one["code"]) for one in steps(feed.state(busy=False))]
-    assert [("Neg", 1792, "a.py, line 1"), ("Exp", 1536, "b.py, line 2")] == told
+    assert [("Neg", 1792, "first_thread.py, line 1"), ("Exp", 1536, "second_thread.py, line 2")] == told
 
 
 def test_op_that_went_elsewhere_says_why(shell: Shell, feed: Feed) -> None:

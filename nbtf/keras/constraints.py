@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from nbtf._ops.broadcasting import reduce_sum
@@ -10,31 +11,24 @@ from nbtf._ops.elementwise import cast
 from nbtf._ops.functions import sqrt
 from nbtf._ops.magnitude import clip_by_value, maximum, square
 from nbtf._public import public_names as _public_names
+from nbtf.keras.configured import Configured
 from nbtf.keras.dtypes import epsilon
 from nbtf.keras.registry import deserialized, look_up, serialized
 
 
-class Constraint:
+class Constraint(Configured):
     """Is called with a weight, and returns what it is to be instead."""
 
     def __call__(self, w: Any) -> Any:
         """Returns what the weight is to be."""
         raise NotImplementedError
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
-        return {}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Constraint:
-        """Makes one from what `get_config` gave."""
-        return cls(**config)
-
 
 def _lengths(w: Any, axis: Any) -> Any:
     return sqrt(reduce_sum(square(w), axis=axis, keepdims=True))
 
 
+@dataclass(eq=False, repr=False)
 class MaxNorm(Constraint):
     """Vectors no longer than a limit.
 
@@ -42,30 +36,27 @@ class MaxNorm(Constraint):
     [[1.2000000476837158], [1.600000023841858]]
     """
 
-    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
-        self.max_value, self.axis = max_value, axis
+    max_value: float = 2
+    axis: Any = 0
 
     def __call__(self, w: Any) -> Any:
         lengths = _lengths(w, self.axis)
         return w * (clip_by_value(lengths, 0.0, float(self.max_value)) / (lengths + epsilon()))
 
-    def get_config(self) -> dict[str, Any]:
-        return {"max_value": self.max_value, "axis": self.axis}
 
-
+@dataclass(eq=False, repr=False)
 class MinMaxNorm(Constraint):
     """Vectors with a length between two limits; `rate` says how far they go there at once."""
 
-    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
-        self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
+    min_value: float = 0.0
+    max_value: float = 1.0
+    rate: float = 1.0
+    axis: Any = 0
 
     def __call__(self, w: Any) -> Any:
         lengths = _lengths(w, self.axis)
         target_lengths = self.rate * clip_by_value(lengths, float(self.min_value), float(self.max_value))
         return w * ((target_lengths + (1.0 - self.rate) * lengths) / (lengths + epsilon()))
-
-    def get_config(self) -> dict[str, Any]:
-        return {"min_value": self.min_value, "max_value": self.max_value, "rate": self.rate, "axis": self.axis}
 
 
 class NonNeg(Constraint):
@@ -75,17 +66,14 @@ class NonNeg(Constraint):
         return w * cast(greater_equal(w, 0.0), w.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class UnitNorm(Constraint):
     """Vectors of length 1."""
 
-    def __init__(self, axis: Any = 0) -> None:
-        self.axis = axis
+    axis: Any = 0
 
     def __call__(self, w: Any) -> Any:
         return w / maximum(_lengths(w, self.axis), epsilon())
-
-    def get_config(self) -> dict[str, Any]:
-        return {"axis": self.axis}
 
 
 max_norm, min_max_norm, non_neg, unit_norm = MaxNorm, MinMaxNorm, NonNeg, UnitNorm

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbtf import linalg
@@ -16,11 +17,12 @@ from nbtf._ops.stateless_random import stateless_normal, stateless_truncated_nor
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number, check_text
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras.configured import Configured
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.registry import deserialized, look_up, serialized
 
 
-class Initializer:
+class Initializer(Configured):
     """Makes first values: called with a shape and a dtype.
 
     >>> tf.keras.initializers.Ones()((2,)).numpy()
@@ -30,15 +32,6 @@ class Initializer:
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns a tensor of a shape."""
         raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
-        return {}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Makes one from what `get_config` gave."""
-        return cls(**config)
 
     def clone(self) -> Initializer:
         """Returns another of the same kind."""
@@ -62,6 +55,7 @@ class Ones(Initializer):
         return ones(shape, standardized(dtype))
 
 
+@dataclass(eq=False, repr=False)
 class Constant(Initializer):
     """One value everywhere, or an array that is repeated to the shape.
 
@@ -70,8 +64,7 @@ class Constant(Initializer):
            [1., 2.]], dtype=float32)
     """
 
-    def __init__(self, value: Any = 0.0) -> None:
-        self.value = value
+    value: Any = 0.0
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns a tensor full of it."""
@@ -83,11 +76,11 @@ class Constant(Initializer):
         return {"value": value}
 
 
+@dataclass(eq=False, repr=False)
 class Identity(Initializer):
     """A multiple of the unit matrix."""
 
-    def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
+    gain: float = 1.0
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns the matrix.
@@ -102,9 +95,6 @@ class Identity(Initializer):
             )
         return multiply(linalg.eye(*shape, dtype=standardized(dtype)), _constant(self.gain, standardized(dtype)))
 
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain}
-
 
 # ---- random
 
@@ -116,18 +106,25 @@ class RandomInitializer(Initializer):
       seed: a number; drawn from Python's generator when None, which `tf.keras.utils.set_random_seed` seeds.
     """
 
+    seed: int | None
+
     def __init__(self, seed: int | None = None) -> None:
-        self._given = seed
-        self.seed = random.randint(1, int(1e9)) if seed is None else seed
+        self.seed = seed
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        self._given = self.seed
+        self.seed = random.randint(1, int(1e9)) if self.seed is None else self.seed
 
     @property
     def _pair(self) -> list[int]:
-        return [int(self.seed) & 0x7FFFFFFF, 0]
+        return [int(self.seed or 0) & 0x7FFFFFFF, 0]
 
     def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+        return {**super().get_config(), "seed": self._given}
 
 
+@dataclass(eq=False, repr=False)
 class RandomNormal(RandomInitializer):
     """Normally distributed values.
 
@@ -137,15 +134,12 @@ class RandomNormal(RandomInitializer):
       seed: a number; drawn when None.
     """
 
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        super().__init__(seed)
-        self.mean, self.stddev = mean, stddev
+    mean: float = 0.0
+    stddev: float = 0.05
+    seed: int | None = None
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         return stateless_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
-
-    def get_config(self) -> dict[str, Any]:
-        return {"mean": self.mean, "stddev": self.stddev, **super().get_config()}
 
 
 class TruncatedNormal(RandomNormal):
@@ -155,6 +149,7 @@ class TruncatedNormal(RandomNormal):
         return stateless_truncated_normal(shape, self._pair, self.mean, self.stddev, standardized(dtype))
 
 
+@dataclass(eq=False, repr=False)
 class RandomUniform(RandomInitializer):
     """Values equally likely between two limits.
 
@@ -164,17 +159,15 @@ class RandomUniform(RandomInitializer):
       seed: a number; drawn when None.
     """
 
-    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        super().__init__(seed)
-        self.minval, self.maxval = minval, maxval
+    minval: float = -0.05
+    maxval: float = 0.05
+    seed: int | None = None
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         return stateless_uniform(shape, self._pair, self.minval, self.maxval, standardized(dtype))
 
-    def get_config(self) -> dict[str, Any]:
-        return {"minval": self.minval, "maxval": self.maxval, **super().get_config()}
 
-
+@dataclass(eq=False, repr=False)
 class VarianceScaling(RandomInitializer):
     """Random values whose spread fits the number of inputs or outputs of a layer.
 
@@ -188,25 +181,23 @@ class VarianceScaling(RandomInitializer):
       ValueError: another mode or distribution, or a scale that is not positive.
     """
 
-    def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
-        seed: int | None = None,
-    ) -> None:
-        if check_number(scale, "scale") <= 0.0:
-            raise ValueError(f"Argument `scale` must be positive float. Received: scale={scale}")
+    scale: float = 1.0
+    mode: str = "fan_in"
+    distribution: str = "truncated_normal"
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if check_number(self.scale, "scale") <= 0.0:
+            raise ValueError(f"Argument `scale` must be positive float. Received: scale={self.scale}")
         modes = ("fan_in", "fan_out", "fan_avg")
-        if mode not in modes:
-            raise ValueError(f"Invalid `mode` argument: {mode}. Please use one of {set(modes)}")
-        distribution = check_text(distribution, "distribution")
-        distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
+        if self.mode not in modes:
+            raise ValueError(f"Invalid `mode` argument: {self.mode}. Please use one of {set(modes)}")
+        distribution = check_text(self.distribution, "distribution").lower()
+        self.distribution = "truncated_normal" if distribution == "normal" else distribution
         distributions = ("uniform", "truncated_normal", "untruncated_normal")
-        if distribution not in distributions:
+        if self.distribution not in distributions:
             raise ValueError(f"Invalid `distribution` argument: {distribution}. Please use one of {set(distributions)}")
-        super().__init__(seed)
-        self.scale, self.mode, self.distribution = scale, mode, distribution
+        super().__post_init__()
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         weight_dtype, width = standardized(dtype), self.width(shape)
@@ -225,75 +216,56 @@ class VarianceScaling(RandomInitializer):
         # What is cut off makes the spread smaller by this factor.
         return math.sqrt(variance) / (0.87962566103423978 if self.distribution == "truncated_normal" else 1.0)
 
+
+class _Fixed(VarianceScaling):
+    """A `VarianceScaling` of which only the seed is chosen."""
+
+    _like: tuple[float, str, str]
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(*self._like, seed)
+
     def get_config(self) -> dict[str, Any]:
-        return {
-            "scale": self.scale,
-            "mode": self.mode,
-            "distribution": self.distribution,
-            **super().get_config(),
-        }
+        return {"seed": self._given}
 
 
-class GlorotUniform(VarianceScaling):
+class GlorotUniform(_Fixed):
     """`VarianceScaling(1.0, "fan_avg", "uniform")`: what dense and convolutional layers begin with."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(1.0, "fan_avg", "uniform", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+    _like = (1.0, "fan_avg", "uniform")
 
 
-class GlorotNormal(VarianceScaling):
+class GlorotNormal(_Fixed):
     """`VarianceScaling(1.0, "fan_avg", "truncated_normal")`."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+    _like = (1.0, "fan_avg", "truncated_normal")
 
 
-class HeUniform(VarianceScaling):
+class HeUniform(_Fixed):
     """`VarianceScaling(2.0, "fan_in", "uniform")`."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(2.0, "fan_in", "uniform", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+    _like = (2.0, "fan_in", "uniform")
 
 
-class HeNormal(VarianceScaling):
+class HeNormal(_Fixed):
     """`VarianceScaling(2.0, "fan_in", "truncated_normal")`."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(2.0, "fan_in", "truncated_normal", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+    _like = (2.0, "fan_in", "truncated_normal")
 
 
-class LecunUniform(VarianceScaling):
+class LecunUniform(_Fixed):
     """`VarianceScaling(1.0, "fan_in", "uniform")`."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(1.0, "fan_in", "uniform", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+    _like = (1.0, "fan_in", "uniform")
 
 
-class LecunNormal(VarianceScaling):
+class LecunNormal(_Fixed):
     """`VarianceScaling(1.0, "fan_in", "truncated_normal")`."""
 
-    def __init__(self, seed: int | None = None) -> None:
-        super().__init__(1.0, "fan_in", "truncated_normal", seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self._given}
+    _like = (1.0, "fan_in", "truncated_normal")
 
 
+@dataclass(eq=False, repr=False)
 class Orthogonal(RandomInitializer):
     """A matrix with orthogonal rows or columns, whichever are fewer: what recurrent layers begin with.
 
@@ -302,9 +274,8 @@ class Orthogonal(RandomInitializer):
       seed: a number; drawn when None.
     """
 
-    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        super().__init__(seed)
-        self.gain = gain
+    gain: float = 1.0
+    seed: int | None = None
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Returns the matrix.
@@ -324,9 +295,6 @@ class Orthogonal(RandomInitializer):
         if rows < columns:
             q = linalg.matrix_transpose(q)
         return cast(multiply(reshape(q, shape), _constant(self.gain)), standardized(dtype))
-
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain, **super().get_config()}
 
 
 def fans(shape: Sequence[int]) -> tuple[int, int]:

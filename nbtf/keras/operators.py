@@ -1,4 +1,3 @@
-# ruff: noqa: D105  # what an operator does is said once, by the class
 """The operators of a weight."""
 
 from __future__ import annotations

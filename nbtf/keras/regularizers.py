@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any
 
 from nbtf import linalg
@@ -9,24 +10,22 @@ from nbtf._ops.broadcasting import reduce_sum
 from nbtf._ops.elementwise import multiply
 from nbtf._ops.magnitude import abs, square
 from nbtf._public import public_names as _public_names
+from nbtf.keras.configured import Configured
 from nbtf.keras.registry import deserialized, look_up, serialized
 
 
-class Regularizer:
+class Regularizer(Configured):
     """Is called with a weight, and returns a number that is added to the loss."""
 
     def __call__(self, x: Any) -> Any:
         """Returns what the weight costs."""
         return 0.0
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Regularizer:
-        """Makes one from what `get_config` gave."""
-        return cls(**config)
-
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        raise NotImplementedError(f"{self} does not implement get_config()")
+        if not fields(self):
+            raise NotImplementedError(f"{self} does not implement get_config()")
+        return super().get_config()
 
 
 def _check_strength(value: Any) -> float:
@@ -37,19 +36,20 @@ def _check_strength(value: Any) -> float:
     )
 
 
+@dataclass(eq=False, repr=False)
 class L1(Regularizer):
     """`l1 * sum(abs(x))`."""
 
-    def __init__(self, l1: float = 0.01) -> None:
-        self.l1 = _check_strength(0.01 if l1 is None else l1)  # pyright: ignore[reportUnnecessaryComparison]
+    l1: float = 0.01
+
+    def __post_init__(self) -> None:
+        self.l1 = _check_strength(0.01 if self.l1 is None else self.l1)  # pyright: ignore[reportUnnecessaryComparison]
 
     def __call__(self, x: Any) -> Any:
         return multiply(reduce_sum(abs(x)), self.l1)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"l1": self.l1}
 
-
+@dataclass(eq=False, repr=False)
 class L2(Regularizer):
     """`l2 * sum(x ** 2)`.
 
@@ -57,29 +57,30 @@ class L2(Regularizer):
     np.float32(0.5)
     """
 
-    def __init__(self, l2: float = 0.01) -> None:
-        self.l2 = _check_strength(0.01 if l2 is None else l2)  # pyright: ignore[reportUnnecessaryComparison]
+    l2: float = 0.01
+
+    def __post_init__(self) -> None:
+        self.l2 = _check_strength(0.01 if self.l2 is None else self.l2)  # pyright: ignore[reportUnnecessaryComparison]
 
     def __call__(self, x: Any) -> Any:
         return multiply(reduce_sum(square(x)), self.l2)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"l2": self.l2}
 
-
+@dataclass(eq=False, repr=False)
 class L1L2(Regularizer):
     """`l1 * sum(abs(x)) + l2 * sum(x ** 2)`."""
 
-    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
-        self.l1, self.l2 = _check_strength(l1 or 0.0), _check_strength(l2 or 0.0)
+    l1: float = 0.0
+    l2: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.l1, self.l2 = _check_strength(self.l1 or 0.0), _check_strength(self.l2 or 0.0)
 
     def __call__(self, x: Any) -> Any:
         return multiply(reduce_sum(abs(x)), self.l1) + multiply(reduce_sum(square(x)), self.l2)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"l1": self.l1, "l2": self.l2}
 
-
+@dataclass(eq=False, repr=False)
 class OrthogonalRegularizer(Regularizer):
     """What rows or columns cost that are not at right angles.
 
@@ -88,12 +89,14 @@ class OrthogonalRegularizer(Regularizer):
       mode: `"rows"` or `"columns"`.
     """
 
-    def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
-        if mode not in ("rows", "columns"):
+    factor: float = 0.01
+    mode: str = "rows"
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("rows", "columns"):
             raise ValueError(
-                f'Invalid value for argument `mode`. Expected one of {{"rows", "columns"}}. Received: mode={mode}'
+                f'Invalid value for argument `mode`. Expected one of {{"rows", "columns"}}. Received: mode={self.mode}'
             )
-        self.factor, self.mode = factor, mode
 
     def __call__(self, x: Any) -> Any:
         rows = self.mode == "rows"
@@ -102,9 +105,6 @@ class OrthogonalRegularizer(Regularizer):
         count = x.shape[0 if rows else 1]
         apart = abs(product) * (1.0 - linalg.eye(count))
         return reduce_sum(apart) * (0.5 * self.factor / max(1.0, count * (count - 1) / 2.0))
-
-    def get_config(self) -> dict[str, Any]:
-        return {"factor": self.factor, "mode": self.mode}
 
 
 def l1_l2(l1: float = 0.0, l2: float = 0.0) -> L1L2:

@@ -2,133 +2,144 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from nbtf.keras.losses import functions
-from nbtf.keras.losses.loss import LossFunctionWrapper
+from nbtf.keras.losses.loss import FunctionLoss
 
 
-class MeanSquaredError(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class _Plain(FunctionLoss):
+    """A loss without options."""
+
+    reduction: Any = "sum_over_batch_size"
+    name: str = ""
+    dtype: Any = None
+
+
+@dataclass(eq=False, repr=False)
+class MeanSquaredError(_Plain):
     """The mean of squared errors.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(
-        self, reduction: Any = "sum_over_batch_size", name: str = "mean_squared_error", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.mean_squared_error, reduction, name, dtype)
+    name: str = "mean_squared_error"
+    fn = functions.mean_squared_error
 
 
-class MeanAbsoluteError(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class MeanAbsoluteError(_Plain):
     """The mean of absolute errors.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(
-        self, reduction: Any = "sum_over_batch_size", name: str = "mean_absolute_error", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.mean_absolute_error, reduction, name, dtype)
+    name: str = "mean_absolute_error"
+    fn = functions.mean_absolute_error
 
 
-class MeanAbsolutePercentageError(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class MeanAbsolutePercentageError(_Plain):
     """The mean of absolute errors in percent of the label.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(
-        self, reduction: Any = "sum_over_batch_size", name: str = "mean_absolute_percentage_error", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.mean_absolute_percentage_error, reduction, name, dtype)
+    name: str = "mean_absolute_percentage_error"
+    fn = functions.mean_absolute_percentage_error
 
 
-class MeanSquaredLogarithmicError(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class MeanSquaredLogarithmicError(_Plain):
     """The mean of squared errors of logarithms.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(
-        self, reduction: Any = "sum_over_batch_size", name: str = "mean_squared_logarithmic_error", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.mean_squared_logarithmic_error, reduction, name, dtype)
+    name: str = "mean_squared_logarithmic_error"
+    fn = functions.mean_squared_logarithmic_error
 
 
-class LogCosh(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class LogCosh(_Plain):
     """The mean of `log(cosh(error))`.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "log_cosh", dtype: Any = None) -> None:
-        super().__init__(functions.log_cosh, reduction, name, dtype)
+    name: str = "log_cosh"
+    fn = functions.log_cosh
 
 
-class Poisson(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class Poisson(_Plain):
     """`y_pred - y_true * log(y_pred)`.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "poisson", dtype: Any = None) -> None:
-        super().__init__(functions.poisson, reduction, name, dtype)
+    name: str = "poisson"
+    fn = functions.poisson
 
 
-class KLDivergence(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class KLDivergence(_Plain):
     """How far predicted shares are from those of the labels.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "kl_divergence", dtype: Any = None) -> None:
-        super().__init__(functions.kl_divergence, reduction, name, dtype)
+    name: str = "kl_divergence"
+    fn = functions.kl_divergence
 
 
-class Hinge(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class Hinge(_Plain):
     """What answers cost that are wrong, or right by less than 1.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "hinge", dtype: Any = None) -> None:
-        super().__init__(functions.hinge, reduction, name, dtype)
+    name: str = "hinge"
+    fn = functions.hinge
 
 
-class SquaredHinge(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class SquaredHinge(_Plain):
     """The square of `Hinge`, for each answer.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(self, reduction: Any = "sum_over_batch_size", name: str = "squared_hinge", dtype: Any = None) -> None:
-        super().__init__(functions.squared_hinge, reduction, name, dtype)
+    name: str = "squared_hinge"
+    fn = functions.squared_hinge
 
 
-class CategoricalHinge(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class CategoricalHinge(_Plain):
     """What a class costs that comes within 1 of the right one.
 
     Args:
       dtype: of the result.
     """
 
-    def __init__(
-        self, reduction: Any = "sum_over_batch_size", name: str = "categorical_hinge", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.categorical_hinge, reduction, name, dtype)
+    name: str = "categorical_hinge"
+    fn = functions.categorical_hinge
 
 
-class Huber(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class Huber(FunctionLoss):
     """Squared errors when small, absolute errors when large.
 
     Args:
@@ -136,13 +147,15 @@ class Huber(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self, delta: float = 1.0, reduction: Any = "sum_over_batch_size", name: str = "huber_loss", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.huber, reduction, name, dtype, delta=delta)
+    delta: float = 1.0
+    reduction: Any = "sum_over_batch_size"
+    name: str = "huber_loss"
+    dtype: Any = None
+    fn = functions.huber
 
 
-class CategoricalCrossentropy(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class CategoricalCrossentropy(FunctionLoss):
     """The cross entropy of classes that are given as shares.
 
     Args:
@@ -152,27 +165,17 @@ class CategoricalCrossentropy(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: Any = "sum_over_batch_size",
-        name: str = "categorical_crossentropy",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            functions.categorical_crossentropy,
-            reduction,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+    from_logits: bool = False
+    label_smoothing: float = 0.0
+    axis: int = -1
+    reduction: Any = "sum_over_batch_size"
+    name: str = "categorical_crossentropy"
+    dtype: Any = None
+    fn = functions.categorical_crossentropy
 
 
-class SparseCategoricalCrossentropy(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class SparseCategoricalCrossentropy(FunctionLoss):
     """The cross entropy of classes that are given by their numbers.
 
     Args:
@@ -185,25 +188,16 @@ class SparseCategoricalCrossentropy(LossFunctionWrapper):
     np.float32(0.1269)
     """
 
-    def __init__(
-        self,
-        from_logits: bool = False,
-        ignore_class: int | None = None,
-        reduction: Any = "sum_over_batch_size",
-        name: str = "sparse_categorical_crossentropy",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            functions.sparse_categorical_crossentropy,
-            reduction,
-            name,
-            dtype,
-            from_logits=from_logits,
-            ignore_class=ignore_class,
-        )
+    from_logits: bool = False
+    ignore_class: int | None = None
+    reduction: Any = "sum_over_batch_size"
+    name: str = "sparse_categorical_crossentropy"
+    dtype: Any = None
+    fn = functions.sparse_categorical_crossentropy
 
 
-class BinaryCrossentropy(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class BinaryCrossentropy(FunctionLoss):
     """The cross entropy of yes-or-no answers.
 
     Args:
@@ -213,27 +207,17 @@ class BinaryCrossentropy(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: Any = "sum_over_batch_size",
-        name: str = "binary_crossentropy",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            functions.binary_crossentropy,
-            reduction,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+    from_logits: bool = False
+    label_smoothing: float = 0.0
+    axis: int = -1
+    reduction: Any = "sum_over_batch_size"
+    name: str = "binary_crossentropy"
+    dtype: Any = None
+    fn = functions.binary_crossentropy
 
 
-class BinaryFocalCrossentropy(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class BinaryFocalCrossentropy(FunctionLoss):
     """`BinaryCrossentropy` in which easy examples count less.
 
     Args:
@@ -246,33 +230,20 @@ class BinaryFocalCrossentropy(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self,
-        apply_class_balancing: bool = False,
-        alpha: float = 0.25,
-        gamma: float = 2.0,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: Any = "sum_over_batch_size",
-        name: str = "binary_focal_crossentropy",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            functions.binary_focal_crossentropy,
-            reduction,
-            name,
-            dtype,
-            apply_class_balancing=apply_class_balancing,
-            alpha=alpha,
-            gamma=gamma,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+    apply_class_balancing: bool = False
+    alpha: float = 0.25
+    gamma: float = 2.0
+    from_logits: bool = False
+    label_smoothing: float = 0.0
+    axis: int = -1
+    reduction: Any = "sum_over_batch_size"
+    name: str = "binary_focal_crossentropy"
+    dtype: Any = None
+    fn = functions.binary_focal_crossentropy
 
 
-class CategoricalFocalCrossentropy(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class CategoricalFocalCrossentropy(FunctionLoss):
     """`CategoricalCrossentropy` in which easy examples count less.
 
     Args:
@@ -284,31 +255,19 @@ class CategoricalFocalCrossentropy(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.25,
-        gamma: float = 2.0,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        axis: int = -1,
-        reduction: Any = "sum_over_batch_size",
-        name: str = "categorical_focal_crossentropy",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            functions.categorical_focal_crossentropy,
-            reduction,
-            name,
-            dtype,
-            alpha=alpha,
-            gamma=gamma,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+    alpha: float = 0.25
+    gamma: float = 2.0
+    from_logits: bool = False
+    label_smoothing: float = 0.0
+    axis: int = -1
+    reduction: Any = "sum_over_batch_size"
+    name: str = "categorical_focal_crossentropy"
+    dtype: Any = None
+    fn = functions.categorical_focal_crossentropy
 
 
-class Dice(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class Dice(FunctionLoss):
     """One minus twice what two regions share, by their size.
 
     Args:
@@ -316,13 +275,15 @@ class Dice(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self, axis: Any = None, reduction: Any = "sum_over_batch_size", name: str = "dice", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.dice, reduction, name, dtype, axis=axis)
+    axis: Any = None
+    reduction: Any = "sum_over_batch_size"
+    name: str = "dice"
+    dtype: Any = None
+    fn = functions.dice
 
 
-class CosineSimilarity(LossFunctionWrapper):
+@dataclass(eq=False, repr=False)
+class CosineSimilarity(FunctionLoss):
     """Minus the cosine of the angle between labels and predictions: -1 where they point the same way.
 
     Args:
@@ -330,7 +291,8 @@ class CosineSimilarity(LossFunctionWrapper):
       dtype: of the result.
     """
 
-    def __init__(
-        self, axis: int = -1, reduction: Any = "sum_over_batch_size", name: str = "cosine_similarity", dtype: Any = None
-    ) -> None:
-        super().__init__(functions.cosine_similarity, reduction, name, dtype, axis=axis)
+    axis: int = -1
+    reduction: Any = "sum_over_batch_size"
+    name: str = "cosine_similarity"
+    dtype: Any = None
+    fn = functions.cosine_similarity

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields
+from typing import Any, ClassVar
 
 from nbtf import nest
 from nbtf._ops.broadcasting import reduce_sum
@@ -14,6 +15,7 @@ from nbtf._ops.shape import expand_dims, squeeze
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import FORWARD, during
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras.configured import Configured
 from nbtf.keras.dtypes import as_policy, floatx
 from nbtf.keras.naming import auto_name, snake_case
 from nbtf.keras.registry import deserialized, serialized
@@ -35,7 +37,7 @@ class Reduction:
         return cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE
 
 
-class Loss:
+class Loss(Configured):
     """Subclass it and write `call(y_true, y_pred)`, which returns a loss for each example.
 
     Args:
@@ -62,12 +64,7 @@ class Loss:
                 f"Received: reduction={reduction}"
             )
         self.reduction = reduction
-        self._dtype = as_policy(dtype or floatx()).compute_dtype
-
-    @property
-    def dtype(self) -> str:
-        """The dtype of the result."""
-        return self._dtype
+        self.dtype = as_policy(dtype or floatx()).compute_dtype
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Returns a loss for each example."""
@@ -91,20 +88,15 @@ class Loss:
         losses = self.call(y_true, y_pred)
         mask = getattr(y_pred, "_keras_mask", None)
         mask = getattr(losses, "_keras_mask", None) if mask is None else mask
-        return reduce_losses(losses, sample_weight, self.reduction, self._dtype, mask)
+        return reduce_losses(losses, sample_weight, self.reduction, self.dtype, mask)
 
     def _as_floats(self, value: Any) -> Tensor:
         tensor = as_tensor(value)
-        return tensor if tensor.dtype.name == self._dtype else cast(tensor, self._dtype)
+        return tensor if tensor.dtype.name == self.dtype else cast(tensor, self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
         return {"name": self.name, "reduction": self.reduction}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Loss:
-        """Makes one from what `get_config` gave."""
-        return cls(**config)
 
 
 class LossFunctionWrapper(Loss):
@@ -146,6 +138,17 @@ class LossFunctionWrapper(Loss):
         if "fn" in config:
             config = {**config, "fn": deserialized(config["fn"])}
         return cls(**config)
+
+
+class FunctionLoss(LossFunctionWrapper):
+    """A loss that is one of ours: `fn` says which, and the fields its options."""
+
+    fn: ClassVar[Callable[..., Any]]
+
+    def __post_init__(self) -> None:
+        options: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        arguments = [options.pop(name) for name in ("reduction", "name", "dtype")]
+        super().__init__(type(self).fn, *arguments, **options)
 
 
 def reduce_losses(values: Any, sample_weight: Any, reduction: str | None, dtype: str, mask: Any = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from nbtf._ops.broadcasting import reshape
@@ -14,7 +15,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import floatx
 from nbtf.keras.losses.functions import check_classes, same_rank
-from nbtf.keras.metrics.metric import MeanMetricWrapper
+from nbtf.keras.metrics.metric import FunctionMetric, MeanMetricWrapper
 
 
 def _like(y_true: Any, dtype: Any) -> Tensor:
@@ -71,32 +72,37 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from
     return reshape(cast(right, floatx()), shape)
 
 
-class Accuracy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class Accuracy(FunctionMetric):
     """The part of predictions that equal their labels."""
 
-    def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
-        super().__init__(accuracy, name, dtype)
+    name: str = "accuracy"
+    _fn = accuracy
 
 
-class BinaryAccuracy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class BinaryAccuracy(FunctionMetric):
     """The part of yes-or-no answers that are right.
 
     Args:
       threshold: above it a prediction means yes.
     """
 
-    def __init__(self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5) -> None:
-        super().__init__(binary_accuracy, name, dtype, threshold=threshold)
+    name: str = "binary_accuracy"
+    threshold: float = 0.5
+    _fn = binary_accuracy
 
 
-class CategoricalAccuracy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class CategoricalAccuracy(FunctionMetric):
     """The part of examples whose largest prediction is that of the largest label."""
 
-    def __init__(self, name: str = "categorical_accuracy", dtype: Any = None) -> None:
-        super().__init__(categorical_accuracy, name, dtype)
+    name: str = "categorical_accuracy"
+    _fn = categorical_accuracy
 
 
-class SparseCategoricalAccuracy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class SparseCategoricalAccuracy(FunctionMetric):
     """The part of examples whose largest prediction is that of the right class; labels are numbers.
 
     >>> accuracy = tf.keras.metrics.SparseCategoricalAccuracy()
@@ -104,8 +110,8 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
     0.5
     """
 
-    def __init__(self, name: str = "sparse_categorical_accuracy", dtype: Any = None) -> None:
-        super().__init__(sparse_categorical_accuracy, name, dtype)
+    name: str = "sparse_categorical_accuracy"
+    _fn = sparse_categorical_accuracy
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from nbtf._ops.division import divide_no_nan
@@ -12,7 +13,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.losses import functions
 from nbtf.keras.losses.functions import same_rank
-from nbtf.keras.metrics.metric import Mean, MeanMetricWrapper
+from nbtf.keras.metrics.metric import FunctionMetric, Mean
 
 
 class RootMeanSquaredError(Mean):
@@ -33,39 +34,44 @@ class RootMeanSquaredError(Mean):
         return sqrt(divide_no_nan(as_tensor(self.total), as_tensor(self.count)))
 
 
-class MeanSquaredError(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class MeanSquaredError(FunctionMetric):
     """The mean of squared errors."""
 
-    def __init__(self, name: str = "mean_squared_error", dtype: Any = None) -> None:
-        super().__init__(functions.mean_squared_error, name, dtype)
+    name: str = "mean_squared_error"
+    _fn = functions.mean_squared_error
 
 
-class MeanAbsoluteError(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class MeanAbsoluteError(FunctionMetric):
     """The mean of absolute errors."""
 
-    def __init__(self, name: str = "mean_absolute_error", dtype: Any = None) -> None:
-        super().__init__(functions.mean_absolute_error, name, dtype)
+    name: str = "mean_absolute_error"
+    _fn = functions.mean_absolute_error
 
 
-class MeanAbsolutePercentageError(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class MeanAbsolutePercentageError(FunctionMetric):
     """The mean of absolute errors in percent of the label."""
 
-    def __init__(self, name: str = "mean_absolute_percentage_error", dtype: Any = None) -> None:
-        super().__init__(functions.mean_absolute_percentage_error, name, dtype)
+    name: str = "mean_absolute_percentage_error"
+    _fn = functions.mean_absolute_percentage_error
 
 
-class MeanSquaredLogarithmicError(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class MeanSquaredLogarithmicError(FunctionMetric):
     """The mean of squared errors of logarithms."""
 
-    def __init__(self, name: str = "mean_squared_logarithmic_error", dtype: Any = None) -> None:
-        super().__init__(functions.mean_squared_logarithmic_error, name, dtype)
+    name: str = "mean_squared_logarithmic_error"
+    _fn = functions.mean_squared_logarithmic_error
 
 
-class LogCoshError(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class LogCoshError(FunctionMetric):
     """The mean of `log(cosh(error))`."""
 
-    def __init__(self, name: str = "logcosh", dtype: Any = None) -> None:
-        super().__init__(functions.log_cosh, name, dtype)
+    name: str = "logcosh"
+    _fn = functions.log_cosh
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
@@ -73,53 +79,61 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     return -functions.cosine_similarity(y_true, y_pred, axis)
 
 
-class CosineSimilarity(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class CosineSimilarity(FunctionMetric):
     """The mean cosine of the angle between labels and predictions.
 
     Args:
       axis: along which the vectors lie.
     """
 
-    def __init__(self, name: str = "cosine_similarity", dtype: Any = None, axis: int = -1) -> None:
-        super().__init__(cosine_similarity, name, dtype, axis=axis)
+    name: str = "cosine_similarity"
+    axis: int = -1
+    _fn = cosine_similarity
 
 
-class KLDivergence(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class KLDivergence(FunctionMetric):
     """How far predicted shares are from those of the labels."""
 
-    def __init__(self, name: str = "kl_divergence", dtype: Any = None) -> None:
-        super().__init__(functions.kl_divergence, name, dtype)
+    name: str = "kl_divergence"
+    _fn = functions.kl_divergence
 
 
-class Poisson(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class Poisson(FunctionMetric):
     """The mean of `y_pred - y_true * log(y_pred)`."""
 
-    def __init__(self, name: str = "poisson", dtype: Any = None) -> None:
-        super().__init__(functions.poisson, name, dtype)
+    name: str = "poisson"
+    _fn = functions.poisson
 
 
-class Hinge(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class Hinge(FunctionMetric):
     """The mean of `losses.Hinge`."""
 
-    def __init__(self, name: str = "hinge", dtype: Any = None) -> None:
-        super().__init__(functions.hinge, name, dtype)
+    name: str = "hinge"
+    _fn = functions.hinge
 
 
-class SquaredHinge(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class SquaredHinge(FunctionMetric):
     """The mean of `losses.SquaredHinge`."""
 
-    def __init__(self, name: str = "squared_hinge", dtype: Any = None) -> None:
-        super().__init__(functions.squared_hinge, name, dtype)
+    name: str = "squared_hinge"
+    _fn = functions.squared_hinge
 
 
-class CategoricalHinge(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class CategoricalHinge(FunctionMetric):
     """The mean of `losses.CategoricalHinge`."""
 
-    def __init__(self, name: str = "categorical_hinge", dtype: Any = None) -> None:
-        super().__init__(functions.categorical_hinge, name, dtype)
+    name: str = "categorical_hinge"
+    _fn = functions.categorical_hinge
 
 
-class BinaryCrossentropy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class BinaryCrossentropy(FunctionMetric):
     """The mean cross entropy of yes-or-no answers.
 
     Args:
@@ -127,19 +141,14 @@ class BinaryCrossentropy(MeanMetricWrapper):
       label_smoothing: the part of the labels that is spread over all classes.
     """
 
-    def __init__(
-        self,
-        name: str = "binary_crossentropy",
-        dtype: Any = None,
-        from_logits: bool = False,
-        label_smoothing: float = 0,
-    ) -> None:
-        super().__init__(
-            functions.binary_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing
-        )
+    name: str = "binary_crossentropy"
+    from_logits: bool = False
+    label_smoothing: float = 0
+    _fn = functions.binary_crossentropy
 
 
-class CategoricalCrossentropy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class CategoricalCrossentropy(FunctionMetric):
     """The mean cross entropy of classes that are given as shares.
 
     Args:
@@ -148,25 +157,15 @@ class CategoricalCrossentropy(MeanMetricWrapper):
       axis: of the classes.
     """
 
-    def __init__(
-        self,
-        name: str = "categorical_crossentropy",
-        dtype: Any = None,
-        from_logits: bool = False,
-        label_smoothing: float = 0,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(
-            functions.categorical_crossentropy,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+    name: str = "categorical_crossentropy"
+    from_logits: bool = False
+    label_smoothing: float = 0
+    axis: int = -1
+    _fn = functions.categorical_crossentropy
 
 
-class SparseCategoricalCrossentropy(MeanMetricWrapper):
+@dataclass(eq=False, repr=False)
+class SparseCategoricalCrossentropy(FunctionMetric):
     """The mean cross entropy of classes that are given by their numbers.
 
     Args:
@@ -175,19 +174,8 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
       axis: of the classes.
     """
 
-    def __init__(
-        self,
-        name: str = "sparse_categorical_crossentropy",
-        dtype: Any = None,
-        from_logits: bool = False,
-        ignore_class: int | None = None,
-        axis: int = -1,
-    ) -> None:
-        super().__init__(
-            functions.sparse_categorical_crossentropy,
-            name,
-            dtype,
-            from_logits=from_logits,
-            ignore_class=ignore_class,
-            axis=axis,
-        )
+    name: str = "sparse_categorical_crossentropy"
+    from_logits: bool = False
+    ignore_class: int | None = None
+    axis: int = -1
+    _fn = functions.sparse_categorical_crossentropy

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 from nbtf import distribute
 from nbtf._ops.broadcasting import reduce_sum
@@ -50,6 +51,7 @@ class Metric(Trackable):
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         self.name = name or auto_name(snake_case(type(self).__name__))
         self._policy = as_policy(dtype or floatx())
+        self.dtype: Any = self._policy.compute_dtype
         self._variables: list[Variable] = []
         self._inner: list[Metric] = []
 
@@ -65,11 +67,6 @@ class Metric(Trackable):
         if isinstance(value, Metric):
             self.__dict__.setdefault("_inner", []).append(value)
         super().__setattr__(name, value)
-
-    @property
-    def dtype(self) -> str:
-        """The dtype of its numbers."""
-        return self._policy.compute_dtype
 
     @property
     def variables(self) -> list[Variable]:
@@ -254,3 +251,16 @@ class MeanMetricWrapper(Mean):
     def from_config(cls, config: dict[str, Any]) -> Metric:
         """Makes one from what `get_config` gave."""
         return cls(**({**config, "fn": deserialized(config["fn"])} if "fn" in config else config))
+
+
+@dataclass(eq=False, repr=False)
+class FunctionMetric(MeanMetricWrapper):
+    """A metric that is one of ours: `fn` says which, and further fields its options."""
+
+    _fn: ClassVar[Callable[..., Any]]
+    name: str = ""
+    dtype: Any = None
+
+    def __post_init__(self) -> None:
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
+        super().__init__(type(self)._fn, options.pop("name"), options.pop("dtype"), **options)

@@ -39,6 +39,8 @@ class SGD(Optimizer):
     np.float32(0.5)
     """
 
+    _config = ("momentum", "nesterov")
+
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
         if not isinstance(momentum, float) or not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be a float between [0, 1].")
@@ -56,9 +58,6 @@ class SGD(Optimizer):
         slots[0].assign(moving)
         variable.assign_add(subtract(multiply(moving, self.momentum), change) if self.nesterov else moving)
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
-
 
 class Adam(Optimizer):
     """Steps of about equal size for all elements: running means of the gradient and of its square.
@@ -70,6 +69,8 @@ class Adam(Optimizer):
       epsilon: keeps the division finite.
       amsgrad: whether the largest mean of squares so far counts.
     """
+
+    _config = ("beta_1", "beta_2", "epsilon", "amsgrad")
 
     def __init__(
         self,
@@ -95,15 +96,6 @@ class Adam(Optimizer):
             squares = slots[2]
         variable.assign_sub(multiply(mean, rate) / add(sqrt(squares), self.epsilon))
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "beta_1": self.beta_1,
-            "beta_2": self.beta_2,
-            "epsilon": self.epsilon,
-            "amsgrad": self.amsgrad,
-        }
-
 
 class AdamW(Adam):
     """`Adam` whose weights decay.
@@ -120,7 +112,24 @@ class AdamW(Adam):
             raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
 
 
-class Adamax(Optimizer):
+class _Moments(Optimizer):
+    """Keeps a running mean of the gradient, and how large gradients are."""
+
+    _config = ("beta_1", "beta_2", "epsilon")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **kwargs: Any,
+    ) -> None:
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        super().__init__(learning_rate, **kwargs)
+
+
+class Adamax(_Moments):
     """`Adam` with the largest gradient instead of the mean of squares.
 
     Args:
@@ -132,17 +141,6 @@ class Adamax(Optimizer):
 
     SLOTS = ("momentum", "norm")
 
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **kwargs: Any,
-    ) -> None:
-        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
-        super().__init__(learning_rate, **kwargs)
-
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Takes a step."""
         mean, largest = slots
@@ -151,11 +149,8 @@ class Adamax(Optimizer):
         rate = float(step.rate / _bias_correction(self.beta_1, step.number, variable))
         variable.assign_sub(multiply(mean, rate) / add(largest, self.epsilon))
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
 
-
-class Nadam(Optimizer):
+class Nadam(_Moments):
     """`Adam` that looks one step ahead, as Nesterov's momentum does.
 
     Args:
@@ -167,17 +162,7 @@ class Nadam(Optimizer):
 
     SLOTS = ("momentum", "velocity")
 
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **kwargs: Any,
-    ) -> None:
-        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
-        self._product = (0, 1.0)
-        super().__init__(learning_rate, **kwargs)
+    _product = (0, 1.0)
 
     def _share(self, number: int) -> float:
         return self.beta_1 * (1.0 - 0.5 * 0.96**number)
@@ -201,9 +186,6 @@ class Nadam(Optimizer):
         spread = multiply(squares, float(1 / _bias_correction(self.beta_2, step.number, variable)))
         variable.assign_sub(multiply(direction, step.rate) / add(sqrt(spread), self.epsilon))
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
-
 
 class RMSprop(Optimizer):
     """Gradients divided by the root of a running mean of their squares.
@@ -215,6 +197,8 @@ class RMSprop(Optimizer):
       epsilon: keeps the division finite.
       centered: whether the spread around the mean gradient counts, instead of the mean square.
     """
+
+    _config = ("rho", "momentum", "epsilon", "centered")
 
     def __init__(
         self,
@@ -247,15 +231,6 @@ class RMSprop(Optimizer):
             change = slots[1]
         variable.assign_sub(change)
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "rho": self.rho,
-            "momentum": self.momentum,
-            "epsilon": self.epsilon,
-            "centered": self.centered,
-        }
-
 
 class _Accumulating(Optimizer):
     """Has a sum beside each weight that begins with another number than 0."""
@@ -278,6 +253,7 @@ class Adagrad(_Accumulating):
     """
 
     SLOTS = ("accumulator",)
+    _config = ("initial_accumulator_value", "epsilon")
 
     def __init__(
         self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7, **kwargs: Any
@@ -290,13 +266,6 @@ class Adagrad(_Accumulating):
         slots[0].assign_add(square(gradient))
         variable.assign_sub(multiply(gradient, step.rate) / sqrt(add(slots[0], self.epsilon)))
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "initial_accumulator_value": self.initial_accumulator_value,
-            "epsilon": self.epsilon,
-        }
-
 
 class Adadelta(Optimizer):
     """Steps in proportion to the size of the last ones.
@@ -308,6 +277,7 @@ class Adadelta(Optimizer):
     """
 
     SLOTS = ("accumulated_grad", "accumulated_delta_var")
+    _config = ("rho", "epsilon")
 
     def __init__(self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **kwargs: Any) -> None:
         self.rho, self.epsilon = rho, epsilon
@@ -321,9 +291,6 @@ class Adadelta(Optimizer):
         changes.assign(add(multiply(changes, self.rho), multiply(square(change), 1 - self.rho)))
         variable.assign_add(multiply(change, step.rate))
 
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "rho": self.rho, "epsilon": self.epsilon}
-
 
 class Lion(Optimizer):
     """Steps of equal size for all elements: the sign of a running mean.
@@ -335,6 +302,7 @@ class Lion(Optimizer):
     """
 
     SLOTS = ("momentum",)
+    _config = ("beta_1", "beta_2")
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
         if not 0 < beta_1 <= 1:
@@ -350,9 +318,6 @@ class Lion(Optimizer):
         direction = sign(add(multiply(slots[0], self.beta_1), multiply(gradient, 1 - self.beta_1)))
         variable.assign_sub(multiply(direction, step.rate))
         slots[0].assign(add(multiply(slots[0], self.beta_2), multiply(gradient, 1 - self.beta_2)))
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "beta_1": self.beta_1, "beta_2": self.beta_2}
 
 
 _NEVER_NEGATIVE = (
@@ -378,6 +343,14 @@ class Ftrl(_Accumulating):
     """
 
     SLOTS = ("accumulator", "linear")
+    _config = (
+        "learning_rate_power",
+        "initial_accumulator_value",
+        "l1_regularization_strength",
+        "l2_regularization_strength",
+        "l2_shrinkage_regularization_strength",
+        "beta",
+    )
 
     def __init__(
         self,
@@ -416,14 +389,3 @@ class Ftrl(_Accumulating):
         limit = self.l1_regularization_strength
         variable.assign(subtract(clip_by_value(linear, -limit, limit), linear) / quadratic)
         sums.assign(grown)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "learning_rate_power": self.learning_rate_power,
-            "initial_accumulator_value": self.initial_accumulator_value,
-            "l1_regularization_strength": self.l1_regularization_strength,
-            "l2_regularization_strength": self.l2_regularization_strength,
-            "l2_shrinkage_regularization_strength": self.l2_shrinkage_regularization_strength,
-            "beta": self.beta,
-        }

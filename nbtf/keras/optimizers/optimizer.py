@@ -35,6 +35,13 @@ class Step(NamedTuple):
     rate: float
 
 
+_OPTIONS = (
+    "weight_decay clipnorm global_clipnorm clipvalue use_ema ema_momentum ema_overwrite_frequency loss_scale_factor "
+    "gradient_accumulation_steps"
+).split()
+"""What every optimizer can be told."""
+
+
 class Optimizer(Trackable):
     """Subclass it, name the numbers kept beside each weight in `SLOTS`, and write `update`.
 
@@ -59,6 +66,8 @@ class Optimizer(Trackable):
     """
 
     SLOTS: tuple[str, ...] = ()
+    _config: tuple[str, ...] = ()
+    """The attributes that say how an optimizer was made, beside those of all optimizers."""
 
     def __init__(
         self,
@@ -423,19 +432,8 @@ class Optimizer(Trackable):
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
         rate = self._rate
-        return {
-            "name": self.name,
-            "learning_rate": float(rate) if isinstance(rate, Variable) else serialized(rate),
-            "weight_decay": self.weight_decay,
-            "clipnorm": self.clipnorm,
-            "global_clipnorm": self.global_clipnorm,
-            "clipvalue": self.clipvalue,
-            "use_ema": self.use_ema,
-            "ema_momentum": self.ema_momentum,
-            "ema_overwrite_frequency": self.ema_overwrite_frequency,
-            "loss_scale_factor": self.loss_scale_factor,
-            "gradient_accumulation_steps": self.gradient_accumulation_steps,
-        }
+        config = {"name": self.name, "learning_rate": float(rate) if isinstance(rate, Variable) else serialized(rate)}
+        return config | {name: getattr(self, name) for name in (*_OPTIONS, *self._config)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Optimizer:

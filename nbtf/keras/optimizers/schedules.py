@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from nbtf._ops.creation import constant
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.tensor import Tensor
+from nbtf.keras.configured import Configured
 from nbtf.keras.registry import deserialized, serialized
 
 
-class LearningRateSchedule:
+class LearningRateSchedule(Configured):
     """Is called with the number of steps, and returns the learning rate. Subclass it and write `__call__`."""
 
     def __call__(self, step: Any) -> Any:
@@ -24,14 +26,12 @@ class LearningRateSchedule:
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        raise NotImplementedError(
-            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` in order to be serializable."
-        )
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
-        """Makes one from what `get_config` gave."""
-        return cls(**config)
+        if not fields(self):
+            name = type(self).__name__
+            raise NotImplementedError(
+                f"Learning rate schedule '{name}' must override `get_config()` in order to be serializable."
+            )
+        return super().get_config()
 
 
 class _Formula(LearningRateSchedule):
@@ -44,7 +44,32 @@ class _Formula(LearningRateSchedule):
         raise NotImplementedError
 
 
-class ExponentialDecay(_Formula):
+@dataclass(eq=False, repr=False)
+class _Decay(_Formula):
+    """A schedule that falls from a first rate in a number of steps."""
+
+    initial_learning_rate: float
+    decay_steps: float
+
+    def __post_init__(self) -> None:
+        if check_number(self.decay_steps, "decay_steps") <= 0:
+            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={self.decay_steps}")
+
+
+@dataclass(eq=False, repr=False)
+class _Times(_Decay):
+    """A schedule of how often `decay_steps` have gone by."""
+
+    decay_rate: float
+    staircase: bool = False
+
+    def _times(self, step: float) -> float:
+        times = step / self.decay_steps
+        return math.floor(times) if self.staircase else times
+
+
+@dataclass(eq=False, repr=False)
+class ExponentialDecay(_Times):
     """`initial_learning_rate * decay_rate ** (step / decay_steps)`.
 
     Args:
@@ -58,34 +83,14 @@ class ExponentialDecay(_Formula):
     np.float32(0.025)
     """
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        decay_rate: float,
-        staircase: bool = False,
-        name: str = "ExponentialDecay",
-    ) -> None:
-        if check_number(decay_steps, "decay_steps") <= 0:
-            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+    name: str = "ExponentialDecay"
 
     def _at(self, step: float) -> float:
-        times = step / self.decay_steps
-        return self.initial_learning_rate * self.decay_rate ** (math.floor(times) if self.staircase else times)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "decay_rate": self.decay_rate,
-            "staircase": self.staircase,
-            "name": self.name,
-        }
+        return self.initial_learning_rate * self.decay_rate ** self._times(step)
 
 
-class InverseTimeDecay(_Formula):
+@dataclass(eq=False, repr=False)
+class InverseTimeDecay(_Times):
     """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
 
     Args:
@@ -95,33 +100,13 @@ class InverseTimeDecay(_Formula):
       staircase: whether it falls at once, every `decay_steps` steps.
     """
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        decay_rate: float,
-        staircase: bool = False,
-        name: str = "InverseTimeDecay",
-    ) -> None:
-        if check_number(decay_steps, "decay_steps") <= 0:
-            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+    name: str = "InverseTimeDecay"
 
     def _at(self, step: float) -> float:
-        times = step / self.decay_steps
-        return self.initial_learning_rate / (1 + self.decay_rate * (math.floor(times) if self.staircase else times))
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "decay_rate": self.decay_rate,
-            "staircase": self.staircase,
-            "name": self.name,
-        }
+        return self.initial_learning_rate / (1 + self.decay_rate * self._times(step))
 
 
+@dataclass(eq=False, repr=False)
 class PiecewiseConstantDecay(_Formula):
     """One rate up to each boundary, then the next.
 
@@ -130,13 +115,17 @@ class PiecewiseConstantDecay(_Formula):
       values: one rate more than there are boundaries.
     """
 
-    def __init__(self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant") -> None:
+    boundaries: Sequence[float]
+    values: Sequence[float]
+    name: str = "PiecewiseConstant"
+
+    def __post_init__(self) -> None:
+        boundaries, values = self.boundaries, self.values
         if len(boundaries) != len(values) - 1:
             raise ValueError(
                 "The length of boundaries should be 1 less than the length of values. Received: "
                 f"boundaries={boundaries} of length {len(boundaries)}, and values={values} of length {len(values)}."
             )
-        self.boundaries, self.values, self.name = boundaries, values, name
 
     def _at(self, step: float) -> float:
         return self.values[sum(step > boundary for boundary in self.boundaries)]
@@ -145,7 +134,8 @@ class PiecewiseConstantDecay(_Formula):
         return {"boundaries": list(self.boundaries), "values": list(self.values), "name": self.name}
 
 
-class PolynomialDecay(_Formula):
+@dataclass(eq=False, repr=False)
+class PolynomialDecay(_Decay):
     """From one rate to another along a power of the remaining steps.
 
     Args:
@@ -156,19 +146,10 @@ class PolynomialDecay(_Formula):
       cycle: whether it begins anew, more slowly, at the end.
     """
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        end_learning_rate: float = 0.0001,
-        power: float = 1.0,
-        cycle: bool = False,
-        name: str = "PolynomialDecay",
-    ) -> None:
-        if check_number(decay_steps, "decay_steps") <= 0:
-            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.end_learning_rate, self.power, self.cycle, self.name = end_learning_rate, power, cycle, name
+    end_learning_rate: float = 0.0001
+    power: float = 1.0
+    cycle: bool = False
+    name: str = "PolynomialDecay"
 
     def _at(self, step: float) -> float:
         length = self.decay_steps
@@ -179,18 +160,9 @@ class PolynomialDecay(_Formula):
             1 - progress
         ) ** self.power + self.end_learning_rate
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "end_learning_rate": self.end_learning_rate,
-            "power": self.power,
-            "cycle": self.cycle,
-            "name": self.name,
-        }
 
-
-class CosineDecay(_Formula):
+@dataclass(eq=False, repr=False)
+class CosineDecay(_Decay):
     """Along half a wave of the cosine down to `alpha`, after an optional straight way up.
 
     Args:
@@ -201,24 +173,10 @@ class CosineDecay(_Formula):
       warmup_steps: how long it is.
     """
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: float,
-        alpha: float = 0.0,
-        name: str = "CosineDecay",
-        warmup_target: float | None = None,
-        warmup_steps: float = 0,
-    ) -> None:
-        if check_number(decay_steps, "decay_steps") <= 0:
-            raise ValueError(f"Argument `decay_steps` must be > 0. Received: decay_steps={decay_steps}")
-        self.initial_learning_rate, self.decay_steps, self.alpha, self.name = (
-            initial_learning_rate,
-            decay_steps,
-            alpha,
-            name,
-        )
-        self.warmup_target, self.warmup_steps = warmup_target, warmup_steps
+    alpha: float = 0.0
+    name: str = "CosineDecay"
+    warmup_target: float | None = None
+    warmup_steps: float = 0
 
     def _at(self, step: float) -> float:
         top = self.initial_learning_rate
@@ -229,17 +187,8 @@ class CosineDecay(_Formula):
         wave = 0.5 * (1 + math.cos(math.pi * min(step, self.decay_steps) / self.decay_steps))
         return top * ((1 - self.alpha) * wave + self.alpha)
 
-    def get_config(self) -> dict[str, Any]:
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "alpha": self.alpha,
-            "name": self.name,
-            "warmup_target": self.warmup_target,
-            "warmup_steps": self.warmup_steps,
-        }
 
-
+@dataclass(eq=False, repr=False)
 class CosineDecayRestarts(_Formula):
     """Waves of `CosineDecay`, each longer and lower than the one before.
 
@@ -251,19 +200,16 @@ class CosineDecayRestarts(_Formula):
       alpha: what is left at the end of each, as a part of the first rate.
     """
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        first_decay_steps: float,
-        t_mul: float = 2.0,
-        m_mul: float = 1.0,
-        alpha: float = 0.0,
-        name: str = "SGDRDecay",
-    ) -> None:
-        if check_number(first_decay_steps, "first_decay_steps") <= 0:
-            raise ValueError(f"Argument `first_decay_steps` must be > 0. Received: {first_decay_steps}")
-        self.initial_learning_rate, self.first_decay_steps = initial_learning_rate, first_decay_steps
-        self.t_mul, self.m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
+    initial_learning_rate: float
+    first_decay_steps: float
+    t_mul: float = 2.0
+    m_mul: float = 1.0
+    alpha: float = 0.0
+    name: str = "SGDRDecay"
+
+    def __post_init__(self) -> None:
+        if check_number(self.first_decay_steps, "first_decay_steps") <= 0:
+            raise ValueError(f"Argument `first_decay_steps` must be > 0. Received: {self.first_decay_steps}")
 
     def _at(self, step: float) -> float:
         length, height = self.first_decay_steps, 1.0
@@ -271,16 +217,6 @@ class CosineDecayRestarts(_Formula):
             step, length, height = step - length, length * self.t_mul, height * self.m_mul
         wave = 0.5 * height * (1 + math.cos(math.pi * step / length))
         return self.initial_learning_rate * ((1 - self.alpha) * wave + self.alpha)
-
-    def get_config(self) -> dict[str, Any]:
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "first_decay_steps": self.first_decay_steps,
-            "t_mul": self.t_mul,
-            "m_mul": self.m_mul,
-            "alpha": self.alpha,
-            "name": self.name,
-        }
 
 
 _KNOWN: dict[str, Any] = {

@@ -150,3 +150,15 @@ def _base_name(layer: Layer) -> str:
     """Returns `max_pooling2d` for a `MaxPooling2D`."""
     name = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", type(layer).__name__)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().replace("pooling2_d", "pooling2d")
+
+
+def call_layer(layer_class: Callable[..., Layer], inputs: Any, **settings: Any) -> Any:
+    """Returns what a new layer makes of inputs: what each function of `tf.layers` does with its arguments.
+
+    Args:
+      layer_class: the class of the layer.
+      inputs: what the layer is called with.
+      **settings: what it is made with, and `training`, which it is called with.
+    """
+    arguments = {"training": settings.pop("training")} if "training" in settings else {}
+    return layer_class(**settings)(inputs, **arguments)

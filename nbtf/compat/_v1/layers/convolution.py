@@ -6,7 +6,7 @@ from typing import Any
 
 import nbtf
 from nbtf.compat._v1._variables.initializers import Zeros
-from nbtf.compat._v1.layers.base import Layer
+from nbtf.compat._v1.layers.base import Layer, call_layer
 
 
 def _pair(value: Any) -> list[int]:
@@ -130,47 +130,13 @@ def conv2d(
 ) -> Any:
     """Returns images over which filters have slid, with variables `conv2d/kernel` and `conv2d/bias`.
 
+    The arguments are those of `Conv2D`.
+
     Args:
       inputs: images, shape `[batch, rows, columns, channels]`.
-      filters: the number of results.
-      kernel_size: rows and columns of a filter.
-      strides: how far it moves.
-      padding: `"valid"` or `"same"`.
-      data_format: `"channels_last"` or `"channels_first"`.
-      dilation_rate: how far apart its elements stand.
-      activation: a function; None for none.
-      use_bias: whether something is added.
-      kernel_initializer: by default that of the scope, or Glorot's uniform one.
-      bias_initializer: by default zeros.
-      kernel_regularizer: makes a loss of the kernel.
-      bias_regularizer: makes a loss of the bias.
-      activity_regularizer: makes a loss of the result.
-      kernel_constraint: is applied to the kernel by optimizers.
-      bias_constraint: is applied to the bias by optimizers.
-      trainable: whether the variables are trained.
       reuse: whether the variables are there already.
     """
-    layer = Conv2D(
-        filters,
-        kernel_size,
-        strides,
-        padding,
-        data_format,
-        dilation_rate,
-        activation,
-        use_bias,
-        kernel_initializer,
-        bias_initializer,
-        kernel_regularizer,
-        bias_regularizer,
-        activity_regularizer,
-        kernel_constraint,
-        bias_constraint,
-        trainable,
-        name,
-        reuse=reuse,
-    )
-    return layer(inputs)
+    return call_layer(Conv2D, **locals())
 
 
 class _Pooling2D(Layer):
@@ -225,14 +191,12 @@ def max_pooling2d(
 ) -> Any:
     """Returns the largest element under each place of a window.
 
+    The arguments are those of `MaxPooling2D`.
+
     Args:
       inputs: images, shape `[batch, rows, columns, channels]`.
-      pool_size: rows and columns of the window.
-      strides: how far it moves.
-      padding: `"valid"` or `"same"`.
-      data_format: `"channels_last"` or `"channels_first"`.
     """
-    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
+    return call_layer(MaxPooling2D, **locals())
 
 
 def average_pooling2d(
@@ -244,4 +208,4 @@ def average_pooling2d(
     name: str | None = None,
 ) -> Any:
     """Returns the mean of the elements under each place of a window; see `max_pooling2d`."""
-    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
+    return call_layer(AveragePooling2D, **locals())

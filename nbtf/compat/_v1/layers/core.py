@@ -9,7 +9,7 @@ import nbtf
 from nbtf._types import bool_
 from nbtf.compat._v1._surface import neural
 from nbtf.compat._v1._variables.initializers import Zeros
-from nbtf.compat._v1.layers.base import Layer
+from nbtf.compat._v1.layers.base import Layer, call_layer
 
 
 class Dense(Layer):
@@ -94,19 +94,10 @@ def dense(
 ) -> Any:
     """Returns `activation(inputs @ kernel + bias)` with variables `dense/kernel` and `dense/bias`.
 
+    The arguments are those of `Dense`.
+
     Args:
       inputs: shape `[..., in]`.
-      units: the number of results.
-      activation: a function; None for none.
-      use_bias: whether something is added.
-      kernel_initializer: by default that of the scope, or Glorot's uniform one.
-      bias_initializer: by default zeros.
-      kernel_regularizer: makes a loss of the kernel.
-      bias_regularizer: makes a loss of the bias.
-      activity_regularizer: makes a loss of the result.
-      kernel_constraint: is applied to the kernel by optimizers.
-      bias_constraint: is applied to the bias by optimizers.
-      trainable: whether the variables are trained.
       reuse: whether the variables are there already.
 
     >>> import nbtf.compat.v1 as tf1
@@ -115,22 +106,7 @@ def dense(
     ...     print(y.name, [v.name for v in tf1.trainable_variables()])
     dense/Relu:0 ['dense/kernel:0', 'dense/bias:0']
     """
-    layer = Dense(
-        units,
-        activation,
-        use_bias,
-        kernel_initializer,
-        bias_initializer,
-        kernel_regularizer,
-        bias_regularizer,
-        activity_regularizer,
-        kernel_constraint,
-        bias_constraint,
-        trainable,
-        name,
-        reuse=reuse,
-    )
-    return layer(inputs)
+    return call_layer(Dense, **locals())
 
 
 class Dropout(Layer):
@@ -181,14 +157,13 @@ def dropout(
 ) -> Any:
     """Returns inputs of which, while training, elements are 0 at random, and the others scaled.
 
+    The arguments are those of `Dropout`.
+
     Args:
       inputs: floats.
-      rate: which part becomes 0.
-      noise_shape: of the decisions.
-      seed: of the decisions.
       training: whether it is done: a bool, or a tensor of one, such as a placeholder.
     """
-    return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
+    return call_layer(Dropout, **locals())
 
 
 class Flatten(Layer):
@@ -218,8 +193,9 @@ class Flatten(Layer):
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
     """Returns inputs with all axes but the first joined.
 
+    The arguments are those of `Flatten`.
+
     Args:
       inputs: a tensor.
-      data_format: `"channels_last"` or `"channels_first"`.
     """
-    return Flatten(data_format, name)(inputs)
+    return call_layer(Flatten, **locals())

@@ -10,7 +10,7 @@ from nbtf.compat._v1._surface import neural
 from nbtf.compat._v1._training.slots import beside
 from nbtf.compat._v1._variables.initializers import Ones, Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
-from nbtf.compat._v1.layers.base import Layer
+from nbtf.compat._v1.layers.base import Layer, call_layer
 from nbtf.compat._v1.layers.core import choose_by
 
 
@@ -150,41 +150,7 @@ def batch_normalization(
 
     Args:
       inputs: floats.
-      axis: the axis of the channels.
-      momentum: how slowly the running means follow.
-      epsilon: added to variances.
-      center: whether there is a `beta`.
-      scale: whether there is a `gamma`.
-      beta_initializer: by default zeros.
-      gamma_initializer: by default ones.
-      moving_mean_initializer: by default zeros.
-      moving_variance_initializer: by default ones.
-      beta_regularizer: makes a loss of `beta`.
-      gamma_regularizer: makes a loss of `gamma`.
-      beta_constraint: is applied to `beta` by optimizers.
-      gamma_constraint: is applied to `gamma` by optimizers.
       training: whether means and variances are those of the batch: a bool, or a tensor of one.
-      trainable: whether `beta` and `gamma` are trained.
       reuse: whether the variables are there already.
-      fused: see `BatchNormalization`.
     """
-    layer = BatchNormalization(
-        axis,
-        momentum,
-        epsilon,
-        center,
-        scale,
-        beta_initializer,
-        gamma_initializer,
-        moving_mean_initializer,
-        moving_variance_initializer,
-        beta_regularizer,
-        gamma_regularizer,
-        beta_constraint,
-        gamma_constraint,
-        trainable,
-        name,
-        fused,
-        reuse=reuse,
-    )
-    return layer(inputs, training=training)
+    return call_layer(BatchNormalization, **locals())

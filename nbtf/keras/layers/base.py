@@ -145,6 +145,7 @@ class Layer(Described, Weights):
 
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the shape of the results for that of the inputs."""
+        args = (kwargs.pop("input_shape"),) if "input_shape" in kwargs else args
         inputs = [KerasTensor(shape, self.compute_dtype) if _is_shape(shape) else _each(shape, self) for shape in args]
         outputs = self.compute_output_spec(*inputs, **kwargs)
         return nest.map_structure(_shape_of_one, outputs)

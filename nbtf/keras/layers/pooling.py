@@ -133,12 +133,6 @@ class GlobalPooling(Layer):
         first = 2 if channels_first(self.data_format) else 1
         return list(range(first, first + self.rank))
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        axes = self._axes
-        if self.keepdims:
-            return tuple(1 if axis in axes else length for axis, length in enumerate(input_shape))
-        return tuple(length for axis, length in enumerate(input_shape) if axis not in axes)
-
 
 class GlobalMaxPooling2D(GlobalPooling):
     """Takes the largest number of each channel of images."""

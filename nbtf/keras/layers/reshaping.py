@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.broadcasting import reshape
@@ -44,9 +43,6 @@ class Flatten(Layer):
         if self.data_format == "channels_first" and len(shape) > 2:
             inputs = transpose(inputs, [0, *range(2, len(shape)), 1])
         return reshape(inputs, (shape[0], math.prod(shape[1:])))
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return (input_shape[0], _product(input_shape[1:]))
 
 
 class Reshape(Layer):
@@ -117,9 +113,6 @@ class Permute(Layer):
         """Returns the same numbers with the axes in their new order."""
         return transpose(inputs, [0, *self.dims])
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return (input_shape[0], *(input_shape[axis] for axis in self.dims))
-
 
 class RepeatVector(Layer):
     """Repeats each vector.
@@ -145,57 +138,43 @@ class RepeatVector(Layer):
         """Returns sequences of the same vector."""
         return tile(expand_dims(inputs, 1), [1, self.n, 1])
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return (input_shape[0], self.n, input_shape[1])
+
+class Stretching(Layer):
+    """What layers have in common that change the lengths of sequences, or height and width of images."""
+
+    _leaf = True
+    rank = 2
+
+    def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = data_format_of(data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    @property
+    def _first(self) -> int:
+        """The first axis that changes."""
+        return 2 if channels_first(self.data_format) else 1
 
 
-class UpSampling1D(Layer):
+class UpSampling1D(Stretching):
     """Repeats each step of a sequence.
 
     Args:
       size: how often.
     """
 
-    _leaf = True
     _config = ("size",)
+    rank = 1
 
     def __init__(self, size: int = 2, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.size = check_whole(size, "size")
-        self.input_spec = InputSpec(ndim=3)
 
     def call(self, inputs: Any) -> Any:
         return repeat(inputs, self.size, axis=1)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        length = input_shape[1]
-        return (input_shape[0], None if length is None else length * self.size, input_shape[2])
 
-
-class Images(Layer):
-    """What layers have in common that change height and width of images."""
-
-    _leaf = True
-
-    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.data_format = data_format_of(data_format)
-        self.input_spec = InputSpec(ndim=4)
-
-    @property
-    def _first(self) -> int:
-        """The axis of the height."""
-        return 2 if channels_first(self.data_format) else 1
-
-    def _with_lengths(self, shape: Any, change: Callable[[int, int], int]) -> Any:
-        lengths = list(shape)
-        for number, axis in enumerate((self._first, self._first + 1)):
-            if lengths[axis] is not None:
-                lengths[axis] = change(number, lengths[axis])
-        return tuple(lengths)
-
-
-class UpSampling2D(Images):
+class UpSampling2D(Stretching):
     """Makes images larger by repeating rows and columns.
 
     Args:
@@ -224,9 +203,6 @@ class UpSampling2D(Images):
         rows = repeat(inputs, self.size[0], axis=self._first)
         return repeat(rows, self.size[1], axis=self._first + 1)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return self._with_lengths(input_shape, lambda number, length: length * self.size[number])
-
 
 def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns what to add or cut at the top and bottom, and on the left and right."""
@@ -238,7 +214,12 @@ def _sides(value: Any, name: str) -> tuple[tuple[int, int], tuple[int, int]]:
     return rows, columns
 
 
-class ZeroPadding2D(Images):
+def _ends(value: Any) -> Any:
+    """Returns what to add or cut before and after a sequence."""
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+class ZeroPadding2D(Stretching):
     """Puts zeros around images.
 
     Args:
@@ -250,18 +231,31 @@ class ZeroPadding2D(Images):
 
     def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
-        self.padding = _sides(padding, "padding")
+        self.padding: Any = _sides(padding, "padding")
 
     def call(self, inputs: Any) -> Any:
-        around = [[0, 0]] * 4
-        around[self._first], around[self._first + 1] = list(self.padding[0]), list(self.padding[1])
+        around = [[0, 0]] * inputs.ndim
+        for axis, sides in enumerate([self.padding] if self.rank == 1 else self.padding, self._first):
+            around[axis] = list(sides)
         return pad(inputs, around)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return self._with_lengths(input_shape, lambda number, length: length + sum(self.padding[number]))
+
+class ZeroPadding1D(ZeroPadding2D):
+    """Puts zeros before and after sequences.
+
+    Args:
+      padding: how many: a number, or one for each end.
+      data_format: `"channels_last"` or `"channels_first"`.
+    """
+
+    rank = 1
+
+    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(0, data_format, **kwargs)
+        self.padding = _ends(padding)
 
 
-class Cropping2D(Images):
+class Cropping2D(Stretching):
     """Cuts off the borders of images.
 
     Args:
@@ -273,68 +267,25 @@ class Cropping2D(Images):
 
     def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(data_format, **kwargs)
-        self.cropping = _sides(cropping, "cropping")
+        self.cropping: Any = _sides(cropping, "cropping")
 
     def call(self, inputs: Any) -> Any:
-        lengths = inputs._array.shape
-        slices = [slice(None)] * 4
-        for number, axis in enumerate((self._first, self._first + 1)):
-            start, end = self.cropping[number]
+        lengths, slices = inputs._array.shape, [slice(None)] * inputs.ndim
+        for axis, (start, end) in enumerate([self.cropping] if self.rank == 1 else self.cropping, self._first):
             slices[axis] = slice(start, lengths[axis] - end)
         return inputs[tuple(slices)]
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        return self._with_lengths(input_shape, lambda number, length: length - sum(self.cropping[number]))
 
-
-class ZeroPadding1D(Layer):
-    """Puts zeros before and after sequences.
-
-    Args:
-      padding: how many: a number, or one for each end.
-      data_format: `"channels_last"` or `"channels_first"`.
-    """
-
-    _leaf = True
-    _config = ("padding", "data_format")
-
-    def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.padding = (padding, padding) if isinstance(padding, int) else tuple(padding)
-        self.data_format = data_format_of(data_format)
-        self.input_spec = InputSpec(ndim=3)
-
-    def call(self, inputs: Any) -> Any:
-        around = [[0, 0]] * 3
-        around[2 if channels_first(self.data_format) else 1] = list(self.padding)
-        return pad(inputs, around)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        lengths = list(input_shape)
-        axis = 2 if channels_first(self.data_format) else 1
-        lengths[axis] = None if lengths[axis] is None else lengths[axis] + sum(self.padding)
-        return tuple(lengths)
-
-
-class Cropping1D(Layer):
+class Cropping1D(Cropping2D):
     """Cuts off the ends of sequences.
 
     Args:
       cropping: how many steps: a number, or one for each end.
     """
 
-    _leaf = True
     _config = ("cropping",)
+    rank = 1
 
     def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.cropping = (cropping, cropping) if isinstance(cropping, int) else tuple(cropping)
-        self.input_spec = InputSpec(ndim=3)
-
-    def call(self, inputs: Any) -> Any:
-        start, end = self.cropping
-        return inputs[:, start : inputs._array.shape[1] - end]
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        length = input_shape[1]
-        return (input_shape[0], None if length is None else length - sum(self.cropping), input_shape[2])
+        super().__init__(0, "channels_last", **kwargs)
+        self.cropping = _ends(cropping)

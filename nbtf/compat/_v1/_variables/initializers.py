@@ -20,6 +20,9 @@ from nbtf.keras import initializers as keras
 class Initializer:
     """What makes the first value of a variable: called with a shape and a dtype."""
 
+    _config: tuple[str, ...] = ()
+    """The attributes that say how it was made, beside `dtype`."""
+
     def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype = as_dtype(dtype)
 
@@ -42,7 +45,7 @@ class Initializer:
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it takes to make another."""
-        return {"dtype": self.dtype.name}
+        return {**{name: getattr(self, name) for name in self._config}, "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
@@ -84,6 +87,8 @@ class Constant(Initializer):
       verify_shape: whether the values must have the variable's shape.
     """
 
+    _config = ("value",)
+
     def __init__(self, value: Any = 0, dtype: DTypeLike = float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
             raise TypeError(
@@ -100,19 +105,15 @@ class Constant(Initializer):
             raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, but got {value_shape}.")
         return constant(self.value, dtype, shape)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"value": self.value, **super().get_config()}
-
 
 class _Random(Initializer):
     """What draws the first value; a session draws it when it runs the variable's initializer."""
 
+    _config = ("seed",)
+
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
         self.seed = seed
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self.seed, **super().get_config()}
 
 
 class RandomUniform(_Random):
@@ -125,6 +126,8 @@ class RandomUniform(_Random):
       dtype: the dtype of values when a call names none.
     """
 
+    _config = ("minval", "maxval", "seed")
+
     def __init__(
         self, minval: float = 0.0, maxval: float | None = None, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
@@ -133,9 +136,6 @@ class RandomUniform(_Random):
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return random_uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype, self.seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"minval": self.minval, "maxval": self.maxval, **super().get_config()}
 
 
 class RandomNormal(_Random):
@@ -148,6 +148,7 @@ class RandomNormal(_Random):
       dtype: the dtype of values when a call names none.
     """
 
+    _config = ("mean", "stddev", "seed")
     _draw = staticmethod(random_normal)
 
     def __init__(
@@ -158,9 +159,6 @@ class RandomNormal(_Random):
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"mean": self.mean, "stddev": self.stddev, **super().get_config()}
 
 
 class TruncatedNormal(RandomNormal):
@@ -183,6 +181,8 @@ class VarianceScaling(_Random):
       ValueError: another mode or distribution, or a scale that is not positive.
     """
 
+    _config = ("scale", "mode", "distribution", "seed")
+
     def __init__(
         self,
         scale: float = 1.0,
@@ -202,21 +202,16 @@ class VarianceScaling(_Random):
         draw = truncated_normal if self.distribution == "truncated_normal" else random_normal
         return draw(shape, 0.0, width, dtype, self.seed)
 
-    def get_config(self) -> dict[str, Any]:
-        return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, **super().get_config()}
-
 
 class _Fixed(VarianceScaling):
     """A `VarianceScaling` of which only the seed is chosen."""
 
+    _config = ("seed",)
     _like: tuple[float, str, str]
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         scale, mode, distribution = self._like
         super().__init__(scale, mode, distribution, seed, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"seed": self.seed, "dtype": self.dtype.name}
 
 
 class GlorotUniform(_Fixed):
@@ -264,6 +259,8 @@ class UniformUnitScaling(_Random):
       dtype: the dtype of values when a call names none.
     """
 
+    _config = ("factor", "seed")
+
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(seed, dtype)
         self.factor = factor
@@ -271,9 +268,6 @@ class UniformUnitScaling(_Random):
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         limit = math.sqrt(3 / max(1.0, math.prod(shape[:-1]))) * self.factor
         return random_uniform(shape, -limit, limit, dtype, self.seed)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"factor": self.factor, **super().get_config()}
 
 
 class Orthogonal(_Random):
@@ -285,15 +279,14 @@ class Orthogonal(_Random):
       dtype: the dtype of values when a call names none.
     """
 
+    _config = ("gain", "seed")
+
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(seed, dtype)
         self.gain = gain
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return keras.Orthogonal(self.gain, self.seed)(shape, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain, **super().get_config()}
 
 
 class Identity(Initializer):
@@ -304,15 +297,14 @@ class Identity(Initializer):
       dtype: the dtype of values when a call names none.
     """
 
+    _config = ("gain",)
+
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
         self.gain = gain
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return keras.Identity(self.gain)(shape, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"gain": self.gain, **super().get_config()}
 
 
 zeros_initializer = Zeros

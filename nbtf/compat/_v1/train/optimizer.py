@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -50,6 +50,12 @@ class Optimizer:
 
     SLOTS: tuple[str, ...] = ()
     """The names of the slots, in the order in which they are made."""
+
+    SETTINGS: tuple[str, ...] = ()
+    """The names of the settings, in the order in which the update takes them; each has an attribute with a `_`."""
+
+    _starts: Mapping[str, float] = {}  # never changed
+    """What slots start with that do not start with 0."""
 
     update: Update
     """How a variable is updated."""
@@ -203,26 +209,14 @@ class Optimizer:
         )
 
     def _create_slots(self, variables: Sequence[Any]) -> None:
-        """Makes the slots that are missing: zeros."""
+        """Makes the slots that are missing: zeros after those that start with another number."""
         for variable in variables:
-            for slot in self.SLOTS:
-                self._zeros_slot(variable, slot, self._name)
-
-    def _zeros_slot(self, variable: Any, slot: str, name: str) -> Any:
-        return self._full_slot(variable, slot, name, 0.0)
-
-    def _full_slot(self, variable: Any, slot: str, name: str, value: float) -> Any:
-        slots = self._slots.setdefault(slot, {})
-        key = key_of(variable)
-        if key not in slots:
-            slots[key] = full_slot(variable, value, initializer_of(value), name)
-        return slots[key]
+            for slot in sorted(self.SLOTS, key=lambda slot: slot not in self._starts):
+                start, slots, key = self._starts.get(slot, 0.0), self._slots.setdefault(slot, {}), key_of(variable)
+                if key not in slots:
+                    slots[key] = full_slot(variable, start, initializer_of(start), self._name)
 
     # What the optimizers say
-
-    def _values(self) -> dict[str, Any]:
-        """Returns the settings by name, as numbers, tensors or functions without arguments."""
-        return {}
 
     def _attrs(self) -> dict[str, Any]:
         """Returns the attributes of the update."""
@@ -231,7 +225,8 @@ class Optimizer:
     def _prepared(self, graph: Graph | None, variables: Sequence[Any]) -> dict[str, Any]:
         """Returns the settings as tensors, each under its name."""
         dtype = variables[0].dtype.base_dtype
-        return {name: setting(value, dtype, graph, name) for name, value in self._values().items()}
+        settings = {name: getattr(self, f"_{name}") for name in self.SETTINGS}
+        return {name: setting(value, dtype, graph, name) for name, value in settings.items()}
 
     def _with_settings(self, variable: Any) -> list[Any]:
         """Returns the slots and the settings that the update of a variable takes, in its order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbtf._ops.elementwise import cast, multiply
@@ -27,14 +27,12 @@ class GradientDescentOptimizer(Optimizer):
       name: of the nodes.
     """
 
+    SETTINGS = ("learning_rate",)
     update = updates.GRADIENT_DESCENT
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
-
-    def _values(self) -> dict[str, Any]:
-        return {"learning_rate": self._learning_rate}
 
     def _apply(self, grad: Any, variable: Any) -> Any:
         if not isinstance(grad, IndexedSlices) or not is_of_graph(variable):
@@ -55,6 +53,7 @@ class MomentumOptimizer(Optimizer):
     """
 
     SLOTS = ("momentum",)
+    SETTINGS = ("learning_rate", "momentum")
     update = updates.MOMENTUM
 
     def __init__(
@@ -67,9 +66,6 @@ class MomentumOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
-
-    def _values(self) -> dict[str, Any]:
-        return {"learning_rate": self._learning_rate, "momentum": self._momentum}
 
     def _attrs(self) -> dict[str, Any]:
         return {"use_nesterov": self._use_nesterov}
@@ -88,6 +84,7 @@ class AdamOptimizer(Optimizer):
     """
 
     SLOTS = ("m", "v")
+    SETTINGS = ("learning_rate", "beta1", "beta2", "epsilon")
     update = updates.ADAM
 
     def __init__(
@@ -101,14 +98,6 @@ class AdamOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
-
-    def _values(self) -> dict[str, Any]:
-        return {
-            "learning_rate": self._learning_rate,
-            "beta1": self._beta1,
-            "beta2": self._beta2,
-            "epsilon": self._epsilon,
-        }
 
     def _create_slots(self, variables: Sequence[Any]) -> None:
         first = min(variables, key=lambda variable: variable.name)
@@ -172,6 +161,7 @@ class AdagradOptimizer(Optimizer):
     """
 
     SLOTS = ("accumulator",)
+    SETTINGS = ("learning_rate",)
     update = updates.ADAGRAD
 
     def __init__(
@@ -184,14 +174,7 @@ class AdagradOptimizer(Optimizer):
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
-        self._learning_rate, self._start = learning_rate, initial_accumulator_value
-
-    def _values(self) -> dict[str, Any]:
-        return {"learning_rate": self._learning_rate}
-
-    def _create_slots(self, variables: Sequence[Any]) -> None:
-        for variable in variables:
-            self._full_slot(variable, "accumulator", self._name, self._start)
+        self._learning_rate, self._starts = learning_rate, {"accumulator": initial_accumulator_value}
 
 
 class RMSPropOptimizer(Optimizer):
@@ -206,6 +189,9 @@ class RMSPropOptimizer(Optimizer):
       centered: whether the mean of the gradient is taken off first.
       name: of the nodes, and part of the slots' names.
     """
+
+    SETTINGS = ("learning_rate", "decay", "momentum", "epsilon")
+    _starts: Mapping[str, float] = {"rms": 1.0}  # never changed
 
     def __init__(
         self,
@@ -222,21 +208,6 @@ class RMSPropOptimizer(Optimizer):
         self.SLOTS = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
         self.update = updates.CENTERED_RMS_PROP if centered else updates.RMS_PROP
 
-    def _values(self) -> dict[str, Any]:
-        return {
-            "learning_rate": self._learning_rate,
-            "decay": self._decay,
-            "momentum": self._momentum,
-            "epsilon": self._epsilon,
-        }
-
-    def _create_slots(self, variables: Sequence[Any]) -> None:
-        for variable in variables:
-            self._full_slot(variable, "rms", self._name, 1.0)
-            for slot in self.SLOTS:
-                if slot != "rms":
-                    self._zeros_slot(variable, slot, self._name)
-
 
 class AdadeltaOptimizer(Optimizer):
     """Steps whose length follows those made before.
@@ -250,6 +221,7 @@ class AdadeltaOptimizer(Optimizer):
     """
 
     SLOTS = ("accum", "accum_update")
+    SETTINGS = ("lr", "rho", "epsilon")
     update = updates.ADADELTA
 
     def __init__(
@@ -261,10 +233,7 @@ class AdadeltaOptimizer(Optimizer):
         name: str = "Adadelta",
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate, self._rho, self._epsilon = learning_rate, rho, epsilon
-
-    def _values(self) -> dict[str, Any]:
-        return {"lr": self._learning_rate, "rho": self._rho, "epsilon": self._epsilon}
+        self._lr, self._rho, self._epsilon = learning_rate, rho, epsilon
 
 
 class FtrlOptimizer(Optimizer):
@@ -284,6 +253,7 @@ class FtrlOptimizer(Optimizer):
     """
 
     SLOTS = ("accum", "linear")
+    SETTINGS = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength", "learning_rate_power")
     update = updates.FTRL
 
     def __init__(
@@ -304,18 +274,7 @@ class FtrlOptimizer(Optimizer):
         for penalty, strength in (("l1", l1_regularization_strength), ("l2", l2_regularization_strength)):
             if strength < 0.0:
                 raise ValueError(f"{penalty}_regularization_strength {strength} needs to be positive or zero")
-        self._learning_rate, self._power, self._start = learning_rate, learning_rate_power, initial_accumulator_value
-        self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength
-
-    def _values(self) -> dict[str, Any]:
-        return {
-            "learning_rate": self._learning_rate,
-            "l1_regularization_strength": self._l1,
-            "l2_regularization_strength": self._l2,
-            "learning_rate_power": self._power,
-        }
-
-    def _create_slots(self, variables: Sequence[Any]) -> None:
-        for variable in variables:
-            self._full_slot(variable, "accum", self._name, self._start)
-            self._zeros_slot(variable, "linear", self._name)
+        self._learning_rate, self._learning_rate_power = learning_rate, learning_rate_power
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+        self._starts = {"accum": initial_accumulator_value}

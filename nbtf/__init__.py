@@ -57,9 +57,6 @@ from nbtf._ops.extent import reverse as reverse
 from nbtf._ops.extent import roll as roll
 from nbtf._ops.extent import slice as slice
 from nbtf._ops.extent import tile as tile
-from nbtf._ops.function import function as function
-from nbtf._ops.function import numpy_function as numpy_function
-from nbtf._ops.function import py_function as py_function
 from nbtf._ops.functions import exp as exp
 from nbtf._ops.functions import pow as pow
 from nbtf._ops.functions import sigmoid as sigmoid
@@ -185,6 +182,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf import test as test
     from nbtf import train as train
     from nbtf import version as version
+    from nbtf._graph.function import function as function
     from nbtf._ops.bitcast import bitcast as bitcast
     from nbtf._ops.control import case as case
     from nbtf._ops.control import cond as cond
@@ -209,6 +207,8 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf._ops.partitions import dynamic_stitch as dynamic_stitch
     from nbtf._ops.partitions import sequence_mask as sequence_mask
     from nbtf._ops.printing import print as print
+    from nbtf._ops.python_functions import numpy_function as numpy_function
+    from nbtf._ops.python_functions import py_function as py_function
     from nbtf._ops.ragged import RaggedTensor as RaggedTensor
     from nbtf._ops.scattering import tensor_scatter_nd_add as tensor_scatter_nd_add
     from nbtf._ops.scattering import tensor_scatter_nd_max as tensor_scatter_nd_max
@@ -317,13 +317,16 @@ _FETCHED_ON_FIRST_USE = {
     "foldr": "nbtf._ops.mapping",
     "grad_pass_through": "nbtf.autodiff",
     "gradients": "nbtf.autodiff",
+    "function": "nbtf._graph.function",
     "group": "nbtf._ops.control",
     "hessians": "nbtf.autodiff",
     "map_fn": "nbtf._ops.mapping",
     "name_scope": "nbtf._runtime.names",
     "no_op": "nbtf._ops.control",
     "norm": "nbtf._ops.norms",
+    "numpy_function": "nbtf._ops.python_functions",
     "print": "nbtf._ops.printing",
+    "py_function": "nbtf._ops.python_functions",
     "recompute_grad": "nbtf.autodiff",
     "reduce_logsumexp": "nbtf._ops.statistics",
     "scan": "nbtf._ops.mapping",

@@ -420,10 +420,10 @@ def _device_named(name: str) -> Any:
 
 
 def functions_run_eagerly() -> bool:
-    """Tells whether `run_functions_eagerly(True)` was called. The Python code of a `tf.function` runs in any case."""
+    """Tells whether `run_functions_eagerly(True)` was called, so that a `tf.function` is not traced."""
     return CURRENT.context.settings.functions_eager
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Has a `tf.function` return what its Python function returns: numbers and arrays do not become tensors."""
+    """Has the Python code of a `tf.function` run in each call, or not; what it returns stays as it is."""
     CURRENT.context.settings.functions_eager = bool(run_eagerly)

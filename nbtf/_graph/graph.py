@@ -65,6 +65,8 @@ class SymbolicGraph:
     One thread at a time may build it: its open blocks are its own, not the thread's.
     """
 
+    compares_elements = False
+    """Whether `==` between its tensors is an op."""
     building_function = False
     """Whether it is the body of a function; never, here."""
 
@@ -134,8 +136,15 @@ class SymbolicGraph:
         self._make_constant(tensor, name)
         return tensor
 
-    def constant(self, array: Any, dtype: DType) -> GraphTensor:
-        """Returns a constant that the op which takes it will name; the road calls this while the graph is open."""
+    def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
+        """Returns a constant that the op which takes it will name; the road calls this while the graph is open.
+
+        Args:
+          array: its values.
+          dtype: their dtype.
+          value: what they were read of.
+          requested: the dtype asked for then.
+        """
         self._check_open()
         tensor = GraphTensor(self, dtype, TensorShape(array.shape))
         tensor._value = array
@@ -434,6 +443,23 @@ class SymbolicGraph:
     def run_operation(self, operation: Operation, feed_dict: Any, session: Any) -> None:
         """Runs a node, if there is who runs it."""
         raise NotImplementedError(f"{operation!r} is symbolic: it cannot run while a function is traced.")
+
+    def advice(self, instead: str) -> str:
+        """Returns what to do where a tensor's value is not there yet."""
+        return f"Its value is only there when a session runs the graph: fetch it with `Session.run`, or {instead}."
+
+    @property
+    def advice_on_arrays(self) -> str:
+        """What to do where NumPy asks for a value."""
+        return self.advice("use a function of tf instead of one of NumPy")
+
+    def refuse(self, tensor: GraphTensor) -> TypeError:
+        """Returns what an op that runs at once raises for a tensor."""
+        return TypeError(
+            f"{tensor!r} belongs to a graph: it has no value before a session runs. Ops run at once here; they are "
+            "added to the graph inside `with graph.as_default():`, after `disable_eager_execution()`, or with "
+            "`import nbtf.compat.v1 as tf`."
+        )
 
     def shown_shape(self, shape: TensorShape) -> TensorShape:
         """Returns a shape as whoever reads the property of a tensor gets it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.comparison import greater, greater_equal, less, less_equal
+from nbtf._ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbtf._ops.division import floordiv, floormod, truediv
 from nbtf._ops.elementwise import add, multiply, negative, preferring, subtract
 from nbtf._ops.functions import pow
@@ -138,7 +138,13 @@ def _ends_of_elements(begin: list[Any], end: list[Any], masks: Masks) -> list[An
     ]
 
 
+def _compare(self: GraphTensor, function: str, other: Any) -> Any:
+    with self.here().inside():
+        return (equal if function == "equal" else not_equal)(self, other)
+
+
 GraphTensor.__getitem__ = getitem
+GraphTensor._compare = _compare
 for operator, plain in _PLAIN.items():
     setattr(GraphTensor, f"__{operator}__", _plain(plain))
 for operator, (named, name) in _NAMED.items():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nbtf._graph.lengths import LengthsShape
 from nbtf._graph.reference_types import Link, shown_dtype
 from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.tensor import Absent
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.errors import OperatorNotAllowedInGraphError
@@ -14,8 +15,6 @@ from nbtf.errors import OperatorNotAllowedInGraphError
 if TYPE_CHECKING:
     from nbtf._graph.graph import SymbolicGraph
     from nbtf._graph.operation import Operation
-
-_HELP = "Its value is only there when a session runs the graph: fetch it with `Session.run`, or {instead}."
 
 
 class GraphTensor:
@@ -34,12 +33,15 @@ class GraphTensor:
         "_node",
         "_shape",
         "_value",
+        "_watch",
         "assign",
         "value_index",
     )
 
     _device: Any = object()
     """No device, and not None: an express lane that is closed has that."""
+    _hold: object = None
+    _host: bool = False
 
     # NumPy leaves `array + tensor` to the tensor.
     __array_priority__ = 100
@@ -53,6 +55,7 @@ class GraphTensor:
         self._value: Any = None
         self._consumers: list[Operation] = []
         self._link: Link | None = None
+        self._watch: object = None
         self.value_index = value_index
 
     @property
@@ -164,16 +167,18 @@ class GraphTensor:
 
     # What has no value cannot
 
+    numpy: Absent = Absent("'SymbolicTensor' object has no attribute '{name}'")
+
     def __bool__(self) -> NoReturn:
         """Refuses: there is no value."""
         raise OperatorNotAllowedInGraphError(
-            f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {_HELP.format(instead='use tf.where')}"
+            f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self._graph.advice('use tf.where')}"
         )
 
     def __iter__(self) -> NoReturn:
         """Refuses: there are no values."""
         raise OperatorNotAllowedInGraphError(
-            f"Iterating over a symbolic `tf.Tensor` is not allowed. {_HELP.format(instead='use tf.unstack')}"
+            f"Iterating over a symbolic `tf.Tensor` is not allowed. {self._graph.advice('use tf.unstack')}"
         )
 
     def __len__(self) -> NoReturn:
@@ -186,8 +191,7 @@ class GraphTensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """Refuses: there are no values."""
         raise NotImplementedError(
-            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. "
-            f"{_HELP.format(instead='use a function of tf instead of one of NumPy')}"
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {self._graph.advice_on_arrays}"
         )
 
     @property
@@ -196,11 +200,24 @@ class GraphTensor:
         scope = SCOPE()
         if scope is not None and scope.graph is not None:
             raise AttributeError("not_yet")
-        return TypeError(
-            f"{self!r} belongs to a graph: it has no value before a session runs. Ops run at once here; they are "
-            "added to the graph inside `with graph.as_default():`, after `disable_eager_execution()`, or with "
-            "`import nbtf.compat.v1 as tf`."
-        )
+        return self._graph.refuse(self)
+
+    def __eq__(self, other: object) -> Any:
+        """Compares the elements in a function that is traced; elsewhere tells whether it is the same tensor."""
+        if self is other or not self._graph.compares_elements or other is None:
+            return self is other
+        return self._compare("equal", other)
+
+    def __ne__(self, other: object) -> Any:
+        """Is the opposite of `==`."""
+        if self is other or not self._graph.compares_elements or other is None:
+            return self is not other
+        return self._compare("not_equal", other)
+
+    __hash__ = object.__hash__
+
+    def _compare(self, function: str, other: object) -> Any:
+        raise NotImplementedError  # set by operators.py
 
     if TYPE_CHECKING:  # set by operators.py, which needs this class
         __add__: Any
@@ -230,3 +247,6 @@ class GraphTensor:
         __neg__: Any
         __abs__: Any
         __invert__: Any
+
+
+GraphTensor.__name__ = GraphTensor.__qualname__ = "SymbolicTensor"  # as errors of Python's and programs know it

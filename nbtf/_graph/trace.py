@@ -63,9 +63,9 @@ class Trace(SymbolicGraph):
         lengths: Any = shape(value.tensor)
         return lengths[value.axis]
 
-    def constant(self, array: Any, dtype: DType) -> GraphTensor:
+    def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
         """Returns a constant."""
-        tensor = super().constant(array, dtype)
+        tensor = super().constant(array, dtype, value, requested)
         _tell_apart(tensor)
         return tensor
 

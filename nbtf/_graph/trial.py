@@ -24,7 +24,7 @@ _MOST_BYTES = 2**24
 """Of the inputs and results of an op that is really run."""
 
 
-def host_tensor(array: Any, dtype: DType) -> Tensor:
+def host_tensor(array: Any, dtype: DType, *origin: Any) -> Tensor:
     """Returns a tensor of a host array."""
     tensor = Tensor()
     tensor._array, tensor._dtype, tensor._device, tensor._watch = array, dtype, CURRENT.context.host, None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, cast
+from functools import wraps
+from typing import Any, NoReturn, TypeVar, cast
 
 from nbtf._devices.base import Buffer
 from nbtf._devices.cpu import CPU
@@ -13,13 +14,32 @@ from nbtf._ops.magnitude import abs as absolute
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.truth import reduce_all
 from nbtf._runtime.arguments import check_whole
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, DType, TensorLike
 from nbtf.errors import InvalidArgumentError
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _HOST: Any = CPU.xp
+
+
+def check_when_run(check: F) -> F:
+    """Has a check wait for the values, where a function is traced: each call of it checks anew."""
+
+    def run(args: Any, kwargs: Any) -> Any:
+        check(*args, **kwargs)
+
+    @wraps(check)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        graph = open_graph()
+        if hasattr(graph, "call_with"):
+            return graph.call_with("Assert", run, args, kwargs)
+        return check(*args, **kwargs)
+
+    return cast("F", checked)
 
 
 @op("T -> T", T=FLOATS, shares_memory=True)
@@ -86,6 +106,7 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
     return CheckNumerics(x, message=message, name=name)
 
 
+@check_when_run
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> None:
     """Checks a condition.
 
@@ -193,6 +214,7 @@ def assert_greater_equal(
     _compare(">=", greater_equal, x, y, message, summarize)
 
 
+@check_when_run
 def _compare(
     sign: str, holds: Callable[..., Tensor], x: Any, y: Any, message: str | None, summarize: int | None
 ) -> None:
@@ -219,6 +241,7 @@ def _refuse_pair(sign: str, condition: Any, x: Any, y: Any, message: str | None,
     raise InvalidArgumentError(None, None, "\n".join(lines))
 
 
+@check_when_run
 def assert_near(
     x: TensorLike,
     y: TensorLike,
@@ -315,6 +338,7 @@ def assert_non_positive(
     _compare_zero("<=", less_equal, x, message, summarize)
 
 
+@check_when_run
 def _compare_zero(sign: str, holds: Callable[..., Tensor], x: Any, message: str | None, summarize: int | None) -> None:
     x = as_tensor(x)
     if reduce_all(holds(x, as_tensor(0, x.dtype))):

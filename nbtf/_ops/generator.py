@@ -20,6 +20,7 @@ from nbtf._ops.philox import RESERVED
 from nbtf._ops.random import seeds
 from nbtf._ops.random_arguments import as_bound
 from nbtf._ops.reduction import reduce_prod
+from nbtf._ops.resource import read_variable
 from nbtf._ops.specs import like_first
 from nbtf._ops.stateless_random import (
     ALGORITHMS,
@@ -32,6 +33,7 @@ from nbtf._ops.stateless_random import (
 from nbtf._ops.variable import Variable
 from nbtf._ops.variable_making import alone
 from nbtf._runtime.arguments import check_has, check_whole
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -259,7 +261,8 @@ class Generator:
 
     def _read_and_skip(self, delta: Tensor) -> Tensor:
         variable = getattr(self._state, "__tf_variable__", self._state)
-        before = tensor_of(variable, int64, variable._device)
+        graph = open_graph()
+        before = tensor_of(variable, int64, variable._device) if graph is None else read_variable(variable)
         self._state._update(RngReadAndSkip, delta, alg=self._algorithm)
         return before
 

@@ -154,7 +154,7 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, as
     if scope is not None:
         scope = current_scope()
         if scope is not None and scope.graph is not None:
-            return scope.graph.constant(array, dtype)
+            return scope.graph.constant(array, dtype, value, asked)
     return _placed(array, dtype, scope, value, asked)
 
 

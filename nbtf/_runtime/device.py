@@ -39,8 +39,9 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     def __init__(self, device_name: Any) -> None:
         """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
         graph = open_graph()
-        if hasattr(graph, "device"):
-            self._exit, self._name = None, graph.device(device_name)
+        graph_block = getattr(graph, "device", None)
+        if graph_block is not None:
+            self._exit, self._name = None, graph_block(device_name)
             return
         if device_name.__class__ is not str:
             device_name = _as_text(device_name)

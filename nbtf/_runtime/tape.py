@@ -7,7 +7,7 @@ entry, and the walk takes away at that entry all that has arrived for the id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import ref
 
@@ -236,6 +236,12 @@ class Tape:
         if self.token in others:
             return tuple(others) if len(others) > 1 else self.token
         return (*others, self.token) if others else self.token
+
+
+class Rerun:
+    """How what was run is run again for its gradient; set by `GradientTape`, which stands above this floor."""
+
+    run_back: Callable[..., Sequence[Any]]
 
 
 def frozen(op: Any, attrs: Mapping[str, Any]) -> Mapping[str, Any]:

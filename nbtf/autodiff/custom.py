@@ -11,6 +11,7 @@ from nbtf._ops.creation import zeros
 from nbtf._ops.identity import identity
 from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
 from nbtf._ops.variable import Variable
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, set_scope
 from nbtf._runtime.tape import ALWAYS, AT_LENGTH, Call
@@ -56,6 +57,7 @@ class CustomGradient:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function; open tapes learn of its gradient."""
+        _check_traceable()
         watcher = _Watcher()
         result, backward = _record_variables(watcher, self._function, args, kwargs)
         arguments = flatten(args)
@@ -76,6 +78,15 @@ class CustomGradient:
             for tape in scope.tapes:
                 tape.hear(custom_op, inputs, {}, outputs)
         return pack_sequence_as(result, outputs)
+
+
+def _check_traceable() -> None:
+    """Raises `NotKnownError` in a function that is traced without a tape: one around would not learn it."""
+    graph = open_graph()
+    if hasattr(graph, "call") and not (SCOPE() or EMPTY).tapes:
+        from nbtf._graph.lengths import NotKnownError
+
+        raise NotKnownError("a function with a gradient of its own runs where a tape hears it")
 
 
 class _Watcher:

@@ -54,7 +54,7 @@ def _find_source(value: Any) -> Any:
         return value.flat_values
     if isinstance(value, IndexedSlices):
         return value.values
-    if isinstance(value, Tensor | Variable):
+    if isinstance(value, Tensor | Variable) or is_symbolic(value):
         return value
     if value is None or isinstance(value, str):
         raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
@@ -62,6 +62,11 @@ def _find_source(value: Any) -> Any:
     lacking = "_id" if hasattr(value, "dtype") else "dtype"
     name = f"numpy.{value_class.__name__}" if value_class.__module__ == "numpy" else value_class.__name__
     raise AttributeError(f"'{name}' object has no attribute '{lacking}'")
+
+
+def is_symbolic(value: Any) -> bool:
+    """Tells whether a value is a tensor of a function that is being traced."""
+    return hasattr(value, "_watch") and hasattr(value, "graph")
 
 
 def watchable(structure: Any) -> Iterator[Any]:
@@ -74,7 +79,7 @@ def watchable(structure: Any) -> Iterator[Any]:
         variable = getattr(value, "__tf_variable__", None)
         if variable is not None:
             yield from watchable(variable)
-        elif isinstance(value, Tensor | Variable):
+        elif isinstance(value, Tensor | Variable) or is_symbolic(value):
             yield value
         elif hasattr(value, "flat_values"):
             yield value.flat_values

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
 from nbtf._ops.creation import fill, zeros, zeros_like
+from nbtf._ops.identity import identity
 from nbtf._ops.structure import flatten
 from nbtf._ops.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
@@ -15,7 +16,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
-from nbtf._runtime.tape import CONTINUOUS, Tape
+from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Rerun, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.backward import Arrived, flow_back, put, sum_gradients
 from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
@@ -262,10 +263,10 @@ class GradientTape(ScopeStack):
                 if target._watch is tape.token or tape.watches(target):
                     put(tensors, id(target), seed)
                 else:
-                    put(alone if target.__class__ is Tensor else variables, id(target), seed)
+                    put(variables if target._watch is ALWAYS else alone, id(target), seed)
         source_ids: set[int] = set()
         for source in sources:
-            if source.__class__ is Tensor and tape.watches(source):
+            if source._watch is not ALWAYS and tape.watches(source):
                 source_ids.add(id(source))
         try:
             recorded = flow_back(tape, Arrived(tensors, {}, variables), source_ids, last)
@@ -275,7 +276,7 @@ class GradientTape(ScopeStack):
         results: list[Any] = []
         for source in sources:
             key = id(source)
-            grad = variables.get(key) if source.__class__ is not Tensor else recorded.get(key, alone.get(key))
+            grad = variables.get(key) if source._watch is ALWAYS else recorded.get(key, alone.get(key))
             results.append(sum_gradients(grad) if grad.__class__ is list else grad)
         return results
 
@@ -402,6 +403,34 @@ def ones_for(target: Any) -> Tensor:
     seed = Tensor()  # a new one, which tapes may mark
     seed._array, seed._dtype, seed._device, seed._watch = array, dtype, device, None
     return seed
+
+
+def _run_back(
+    run: Callable[[Sequence[Any]], Sequence[Any]],
+    count: int,
+    source_numbers: Sequence[int],
+    target_numbers: Sequence[int],
+    tensors: Sequence[Any],
+) -> Sequence[Any]:
+    """Returns the gradients of some inputs of what is run again.
+
+    Args:
+      run: takes and returns tensors.
+      count: how many inputs it has; they are the first of `tensors`.
+      source_numbers: the numbers of the inputs whose gradients are asked for.
+      target_numbers: the numbers of the outputs whose gradients follow in `tensors`.
+      tensors: the inputs, and the gradients.
+    """
+    inputs = [identity(tensor) for tensor in tensors[:count]]
+    with GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch([inputs[number] for number in source_numbers])
+        outputs = run(inputs)
+    targets = [outputs[number] for number in target_numbers]
+    sources = [inputs[number] for number in source_numbers]
+    return tape.gradient(targets, sources, list(tensors[count:]), UnconnectedGradients.ZERO)
+
+
+Rerun.run_back = staticmethod(_run_back)
 
 
 def _seeds(targets: list[Any], output_gradients: Any) -> list[Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as PythonIterator
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 from nbtf._locks import new_lock
-from nbtf._runtime.context import CURRENT
+from nbtf._ops.structure import flatten, pack_sequence_as
+from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
@@ -43,12 +45,24 @@ class Iterator:
 
     def __next__(self) -> Any:
         """Returns the next element."""
+        graph = open_graph()
+        if hasattr(graph, "call"):
+            return self._next_in(graph)
         if CURRENT.context.watched:
             announce("IteratorGetNext")
         with self._lock:
             element = _next_of(self._elements)
             self._taken += 1
             return element
+
+    def _next_in(self, graph: Any) -> Any:
+        """Returns what stands for the next element in a function that is traced."""
+        spec = self._stage.spec
+        known = [(leaf.shape, leaf.dtype) for leaf in flatten(spec)]
+        return pack_sequence_as(spec, graph.call("IteratorGetNext", self._next_leaves, [], known, True))
+
+    def _next_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
+        return flatten(self.get_next())
 
     @property
     def position(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int64
@@ -14,7 +15,7 @@ from nbtf.data.iterators import Iterator, NumpyIterator
 from nbtf.data.options import Options
 from nbtf.data.specs import DatasetSpec
 from nbtf.data.stage import INFINITE, UNKNOWN, Stage
-from nbtf.errors import InvalidArgumentError
+from nbtf.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
 
 
 class Pipeline:
@@ -25,7 +26,15 @@ class Pipeline:
     _stage: Stage
 
     def __iter__(self) -> Iterator:
-        """Starts a pass over the elements; each loop starts anew."""
+        """Starts a pass over the elements; each loop starts anew.
+
+        Raises:
+          OperatorNotAllowedInGraphError: a function is being traced, in which Python cannot count the elements.
+        """
+        if hasattr(open_graph(), "call"):
+            raise OperatorNotAllowedInGraphError(
+                "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function."
+            )
         return Iterator(self)
 
     def __bool__(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random as _random
+from collections.abc import Sequence
 from typing import Any
 
 from nbtf._graph.trial import is_silent
@@ -13,6 +14,9 @@ from nbtf._ops.creation import constant, convert_to_tensor
 from nbtf._ops.elementwise import cast
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_whole
+from nbtf._runtime.context import open_graph
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import int32
 from nbtf.keras.dtypes import standardized
 
 _DRAWING = new_lock()
@@ -48,12 +52,18 @@ class SeedGenerator:
         """The next seed."""
         return [self.seed & 0x7FFFFFFF, self._count]
 
-    def next(self, ordered: bool = True) -> list[int]:
-        """Returns a seed that was not there before."""
+    def next(self, ordered: bool = True) -> Any:
+        """Returns a seed that was not there before; in a function that is traced a tensor, another one in each call."""
+        graph = open_graph()
+        if hasattr(graph, "call"):
+            return graph.call("SeedGenerator", self._next_tensor, [], [((2,), int32)])[0]
         with _DRAWING:
             state = self.state
             self._count += not is_silent()
         return state
+
+    def _next_tensor(self, values: Sequence[Any]) -> Sequence[Any]:
+        return [as_tensor(self.next())]
 
     def get_config(self) -> dict[str, Any]:
         return {"seed": self.seed}
@@ -66,7 +76,7 @@ class SeedGenerator:
 _GLOBAL: list[SeedGenerator] = []
 
 
-def _pair(seed: Any) -> list[int]:
+def _pair(seed: Any) -> Any:
     if seed is None:
         with _DRAWING:
             if not _GLOBAL:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.function import Function
+from nbtf._graph.function import Function
 from nbtf._ops.module import Module
 from nbtf._ops.variable import Variable
 from nbtf._runtime import names

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._graph.function import Function
 from nbtf._locks import new_lock
-from nbtf._ops.function import Function
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variable import Variable
 from nbtf.data import Dataset

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
+from nbtf.errors import InvalidArgumentError, OutOfRangeError
 from tests.ops.refusals import refused, untyped
 from tests.ops.test_creation import placed
 
@@ -249,10 +249,6 @@ def test_a_function_looks_like_the_one_it_marks() -> None:
     assert ("doubled", "Twice as much.") == (doubled.__name__, doubled.__doc__)
     assert ["x"] == list(inspect.signature(doubled).parameters)
     assert [2.0] == doubled.python_function(tf.constant([1.0])).numpy().tolist()
-
-
-def test_there_are_no_concrete_functions() -> None:
-    refused(doubled.get_concrete_function, "tf.function runs 'doubled' eagerly", UnimplementedError)
 
 
 def test_python_functions_may_be_called_with_tensors_or_arrays() -> None:

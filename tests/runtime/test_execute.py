@@ -55,7 +55,7 @@ class FakeGraph:
         self.taken.append((op.type, len(inputs), dict(attrs), name))
         return FakeNode()
 
-    def constant(self, array: Any, dtype: Any) -> Any:
+    def constant(self, array: Any, dtype: Any, *origin: Any) -> Any:
         self.taken.append(("Const", array.tolist(), dtype.name))
         return FakeNode(dtype)
 

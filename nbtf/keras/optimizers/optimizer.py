@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import distribute
+from nbtf._graph.trial import in_earnest
 from nbtf._locks import new_lock
 from nbtf._ops.creation import convert_to_tensor, zeros, zeros_like
 from nbtf._ops.elementwise import add, multiply
@@ -16,6 +17,7 @@ from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.magnitude import clip_by_value
 from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
 from nbtf._ops.trackable import Trackable
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
@@ -172,7 +174,7 @@ class Optimizer(Trackable):
         Args:
           variables: the weights, as Keras or as `tf.Variable`.
         """
-        with _BUILDING:  # threads that share the optimizer come to their first step together
+        with _BUILDING, in_earnest():  # threads that share the optimizer come to their first step together
             if not self.built:
                 keeping(SLOTS, self._build, list(variables))
 
@@ -253,6 +255,10 @@ class Optimizer(Trackable):
     @during(UPDATE)
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
         """Is called outside of replicas: all copies are within reach."""
+        graph = open_graph()
+        if hasattr(graph, "call_with"):  # the formulas take Python numbers, such as that of the step
+            graph.call_with("ApplyGradients", partial(self._apply_all, strategy), list(grads), list(weights))
+            return
         if not self.built:
             self.build(weights)
         grads_and_slots = [

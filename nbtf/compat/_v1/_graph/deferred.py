@@ -127,7 +127,7 @@ class _Running:
         with self._outside(whole, op, inputs):
             return execute(op, inputs, attrs, whole)
 
-    def constant(self, array: Any, dtype: DType) -> Tensor:
+    def constant(self, array: Any, dtype: DType, *origin: Any) -> Tensor:
         """Returns a constant; the road calls this."""
         with self._outside(f"{self._prefix}/Const"):
             return constant_of(array, dtype)

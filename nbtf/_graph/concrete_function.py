@@ -1,0 +1,298 @@
+"""What was traced for one signature: a graph, the plan that runs it, and what its arguments and results are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from nbtf._devices.cpu import CPU
+from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.plan import Plan, scope_at
+from nbtf._graph.signature import (
+    ArgumentType,
+    StructureType,
+    TensorType,
+    ValueType,
+    VariableType,
+    leaf_types,
+    packed,
+    parts_of,
+    rebuilt,
+    shown,
+)
+from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.trial import inside
+from nbtf._ops.structure import map_structure
+from nbtf._ops.variable import Variable
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._types import int32
+
+
+class ConcreteFunction:
+    """A traced function: calling it runs the plan.
+
+    Attributes:
+      graph: what was traced.
+    """
+
+    def __init__(
+        self,
+        graph: FunctionGraph,
+        names: Sequence[str],
+        types: Sequence[ArgumentType],
+        signature: inspect.Signature,
+    ) -> None:
+        """Takes what is to be traced for arguments of some types."""
+        self.graph = graph
+        self.is_traced = True
+        """Whether there is a plan; the Python code is run as it is where it could not be traced."""
+        self.names, self.types, self.signature = list(names), list(types), signature
+        self._stand_ins: list[Any] = []
+        self._plan: Plan | None = None
+
+    # Tracing
+
+    def trace(self, function: Callable[..., Any], leaves: Sequence[Any]) -> None:
+        """Runs the Python code with symbolic tensors.
+
+        Args:
+          function: the code.
+          leaves: the tensors and variables of the call.
+        """
+        graph = self.graph
+        outer = SCOPE() or EMPTY
+        graph.compute = lambda inner, tensor: self._compute(inner, tensor, leaves)
+        try:
+            with inside(outer.with_(graph=graph, tapes=(), request=None)):
+                named = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
+                leaf_names = [leaf for argument in named for leaf in argument]
+                for (name, argument), value in zip(leaf_names, leaves, strict=True):
+                    self._stand_ins.append(_stand_in(graph, name, argument, value))
+                bound = self._arguments(iter(self._stand_ins))
+                result = function(*bound.args, **bound.kwargs)
+                self._results: list[GraphTensor] = []
+                self._structure = self._split(result, function)
+                graph.settle()
+        finally:
+            graph.compute = None
+            graph.is_finished = True
+        self._plan = Plan(graph, self._results, self._stand_ins)
+
+    def _arguments(self, leaves: Iterator[Any]) -> inspect.BoundArguments:
+        bound = inspect.BoundArguments(self.signature, {})  # pyright: ignore[reportArgumentType]
+        for name, argument in zip(self.names, self.types, strict=True):
+            bound.arguments[name] = rebuilt(argument, leaves)
+        return bound
+
+    def _compute(self, graph: FunctionGraph, tensor: GraphTensor, leaves: Sequence[Any]) -> Tensor:
+        """Returns the value that a tensor has in this call."""
+        if graph is not self.graph or any([leaf.__class__ is GraphTensor for leaf in leaves]):
+            raise ValueError(f"The initial value of a variable, {tensor!r}, is only known when the function is run.")
+        scope = SCOPE() or EMPTY
+        with inside(scope.with_(graph=None, tapes=())):
+            (value,) = Plan(graph, [tensor], self._stand_ins).run(leaves)
+        return value
+
+    def _split(self, value: Any, function: Callable[..., Any]) -> ArgumentType | int | None:
+        """Returns the build of a result, with the numbers of its tensors."""
+        if value is None:
+            return None
+        parts = parts_of(value)
+        if parts is not None and value.__class__ is not TensorShape:
+            build, keys, items = parts
+            return StructureType(build, keys, tuple([self._split(item, function) for item in items]))
+        tensor: Any = as_result(value)
+        if tensor.__class__ is not Tensor and tensor.__class__ is not GraphTensor:
+            raise TypeError(
+                "To be compatible with tf.function, Python functions must return zero or more Tensors or "
+                f"ExtensionTypes or None values; in compilation of {function}, found return value of type "
+                f"{type(value).__name__}, which is not a Tensor or ExtensionType."
+            )
+        self._results.append(self.graph._own(tensor))
+        return len(self._results) - 1
+
+    # Calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it.
+
+        Args:
+          *args: the tensors among the arguments.
+          **kwargs: likewise, by name.
+
+        Raises:
+          TypeError: these are not its arguments.
+        """
+        from nbtf._graph.calling import leaves_of_call
+
+        return self.run(leaves_of_call(self, args, kwargs))
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """Runs the plan, or adds its steps to the function that is traced around it.
+
+        Args:
+          leaves: the tensors and variables among the arguments.
+        """
+        assert self._plan is not None
+        scope = SCOPE()
+        if scope is not None and scope.graph.__class__ is FunctionGraph:
+            values = repeated(self._plan, leaves, scope.graph)
+        else:
+            values = self._plan.run(leaves)
+        return _joined(self._structure, values)
+
+    def run_python(self, function: Callable[..., Any], leaves: Sequence[Any]) -> Any:
+        """Runs the Python code itself, where it cannot be traced."""
+        bound = self._arguments(iter(leaves))
+        return map_structure(as_result, function(*bound.args, **bound.kwargs))
+
+    # What it is
+
+    @property
+    def name(self) -> bytes:
+        """What TensorFlow would call it."""
+        return f"__inference_{self.graph.name}".encode()
+
+    @property
+    def inputs(self) -> list[GraphTensor]:
+        """The tensors that stand for arguments, and for what it takes from outside."""
+        tensors = [value for value in self._stand_ins if value.__class__ is GraphTensor]
+        return [*tensors, *[inner for _, inner in self.graph.captures.values()]]
+
+    @property
+    def outputs(self) -> list[GraphTensor]:
+        """The tensors that it returns."""
+        return list(self._results)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """What it takes from outside."""
+        return [outer for outer, _ in self.graph.captures.values()]
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The variables that it uses."""
+        return self.graph.used_variables()
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """Those that tapes watch by themselves."""
+        return tuple([variable for variable in self.variables if variable.trainable])
+
+    @property
+    def structured_outputs(self) -> Any:
+        """What the function returns, with symbolic tensors."""
+        return _joined(self._structure, self._results)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the results."""
+        return _joined(self._structure, [tensor.shape for tensor in self._results])
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of the results."""
+        return _joined(self._structure, [tensor.dtype for tensor in self._results])
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """The arguments, with specs for tensors."""
+        named = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
+        specs = [TensorSpec(leaf.lengths, leaf.dtype, name) for argument in named for name, leaf in argument]
+        bound = self._arguments(iter(specs))
+        return bound.args, bound.kwargs
+
+    @property
+    def function_type(self) -> str:
+        """Its arguments and results, in one line."""
+        pairs = zip(self.names, self.types, strict=True)
+        return f"({', '.join([f'{name}: {shown(argument)}' for name, argument in pairs])}) -> {self._shown_result()}"
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Returns its arguments and results, one on a line."""
+        parameters = self.signature.parameters
+        lines = ["Input Parameters:"] if self.names else ["Input Parameters:", "  None"]
+        for name, argument in zip(self.names, self.types, strict=True):
+            lines.append(f"  {name} ({parameters[name].kind.name}): {shown(argument)}")
+        lines += ["Output Type:", f"  {self._shown_result()}", "Captures:"]
+        captured = self.captured_inputs
+        lines += [f"  {id(value)}: {TensorSpec(value.shape, value.dtype)}" for value in captured] or ["  None"]
+        return "\n".join(lines)
+
+    def _shown_result(self) -> str:
+        return _shown_structure(self._structure, self._results)
+
+    def __str__(self) -> str:
+        """Returns the signature."""
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
+
+    def __repr__(self) -> str:
+        """Returns the signature in one line."""
+        return f"<ConcreteFunction {self.function_type} at 0x{id(self):X}>"
+
+
+def _stand_in(graph: FunctionGraph, name: str, argument: TensorType | VariableType, value: Any) -> Any:
+    """Returns what the Python code gets for a tensor; a variable is itself, and calls may bring others."""
+    if isinstance(argument, VariableType):
+        return value
+    return graph.argument(name, TensorShape(argument.lengths), argument.dtype)
+
+
+def as_result(value: Any) -> Any:
+    """Returns a result as a tensor: numbers, texts, arrays, shapes, the value of a variable."""
+    if isinstance(value, TensorShape) and value.is_fully_defined():
+        return as_tensor(value.as_list(), int32)
+    if isinstance(value, Variable):
+        return value.read_value()
+    plain = isinstance(value, bool | int | float | complex | str | bytes | CPU.xp.ndarray | CPU.xp.generic)
+    if plain or (hasattr(value, "__tf_tensor__") and not isinstance(value, Tensor | GraphTensor)):
+        return as_tensor(value)
+    return value
+
+
+def _joined(structure: Any, values: Sequence[Any]) -> Any:
+    if isinstance(structure, StructureType):
+        items = [_joined(part, values) for part in structure.parts]
+        return packed(structure.build, structure.keys, items)
+    return None if structure is None else values[structure]
+
+
+def _shown_structure(structure: Any, tensors: Sequence[GraphTensor]) -> str:
+    if structure is None:
+        return "None"
+    if isinstance(structure, StructureType):
+        types = [_typed(part, tensors) for part in structure.parts]
+        return shown(structure._replace(parts=tuple(types)))
+    return shown(_typed(structure, tensors))
+
+
+def _typed(structure: Any, tensors: Sequence[Any]) -> Any:
+    if isinstance(structure, StructureType):
+        return structure._replace(parts=tuple([_typed(part, tensors) for part in structure.parts]))
+    return (
+        ValueType(None) if structure is None else TensorType(tensors[structure]._dtype, tensors[structure]._shape._dims)
+    )
+
+
+def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[Any]:
+    """Adds the steps of a plan to another graph; returns what stands for its results there."""
+    counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
+    counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
+    for step in plan.steps:
+        inputs = [_counterpart(value, counterparts) for value in step.inputs]
+        attrs = {name: _counterpart(value, counterparts) for name, value in step.attrs.items()}
+        with inside(scope_at((step.request, step.replica), SCOPE())):
+            outputs = step.add_to(graph, inputs, attrs)
+        counterparts.update({id(inner): outer for inner, outer in zip(step.outputs, outputs, strict=True)})
+    return [counterparts[id(result)] for result in plan.result_tensors]
+
+
+def _counterpart(value: Any, counterparts: dict[int, Any]) -> Any:
+    if value.__class__ is list or value.__class__ is tuple:
+        items: Any = value
+        return items.__class__([_counterpart(item, counterparts) for item in items])
+    return counterparts.get(id(value), value)

@@ -1,0 +1,393 @@
+"""`tf.function`: Python code that is traced once for each kind of arguments, and run as a plan from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from nbtf._graph.concrete_function import ConcreteFunction, as_result
+from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.signature import ArgumentType, accepts, generalized, type_of
+from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.untraceable import needs_values
+from nbtf._locks import new_lock
+from nbtf._ops.structure import flatten, is_nested, map_structure, pack_sequence_as
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.logger import get_logger
+from nbtf._runtime.scopes import EMPTY, SCOPE, Scope
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._types import DType
+from nbtf.errors import OperatorNotAllowedInGraphError
+
+Arguments = dict[str, Any]
+"""The arguments of a call by name, defaults among them."""
+
+Key = tuple[Any, ...]
+
+
+class Traces:
+    """What has been traced of a function; a method has its own for each instance."""
+
+    def __init__(self) -> None:
+        """Begins with nothing."""
+        self.concrete: dict[Key, ConcreteFunction] = {}
+        """By the types for which they were traced."""
+        self.dispatched: dict[Key, ConcreteFunction] = {}
+        """By the types of calls, which may be narrower."""
+        self.count = 0
+        self.has_been_called = False
+        self.lock = new_lock()
+
+
+class Function:
+    """A Python function that `tf.function` was applied to.
+
+    Attributes:
+      input_signature: the specs of the arguments, or None.
+    """
+
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        input_signature: Any = None,
+        reduce_retracing: bool = False,
+        autograph: bool = True,
+    ) -> None:
+        """Marks a function; `tf.function` is the door."""
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self.input_signature = input_signature
+        self._reduces_retracing = reduce_retracing
+        self._autograph = autograph
+        self._traces = Traces()
+        self._of_instances: WeakKeyDictionary[Any, Traces] = WeakKeyDictionary()
+        self._bound_to: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs what was traced for such arguments; traces the Python code if there is none."""
+        scope = SCOPE()
+        graph = None if scope is None else scope.graph
+        if CURRENT.context.settings.functions_eager:
+            return self.python_function(*args, **kwargs)
+        if graph is not None and graph.__class__ is not FunctionGraph:
+            return map_structure(as_result, self.python_function(*args, **kwargs))
+        arguments = self._bind(args, kwargs)
+        concrete, leaves = self._concrete(arguments, scope or EMPTY)
+        return concrete.run(leaves) if concrete.is_traced else concrete.run_python(self.python_function, leaves)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Binds a method to its object."""
+        if instance is None:
+            return self
+        bound = Function(
+            self.python_function.__get__(instance, owner),
+            self.input_signature,
+            self._reduces_retracing,
+            self._autograph,
+        )
+        bound._bound_to = instance
+        try:
+            bound._traces = self._of_instances.setdefault(instance, bound._traces)
+        except TypeError:  # nothing may refer to it
+            pass
+        return bound
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return getattr(self.python_function, "__name__", "function")
+
+    def experimental_get_tracing_count(self) -> int:
+        """Returns how often the Python code was traced."""
+        return self._traces.count
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Returns the signatures for which it was traced, one below the other."""
+        return "\n\n".join([concrete.pretty_printed_signature() for concrete in self._traces.concrete.values()])
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """Returns what is traced for such arguments; a `tf.TensorSpec` may stand for a tensor.
+
+        Raises:
+          TypeError: the arguments do not suit the function.
+        """
+        if self.input_signature is not None and not args and not kwargs:
+            args = self.input_signature
+        arguments = self._bind(args, kwargs)
+        return self._concrete(arguments, SCOPE() or EMPTY, is_called=False)[0]
+
+    # Arguments
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Returns the arguments by name, made into the tensors of the signature.
+
+        Raises:
+          TypeError: they do not suit the function or the signature, in TensorFlow's words.
+        """
+        signature = inspect.signature(self.python_function)
+        try:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            if self.input_signature is not None:
+                for (name, value), spec in zip(list(bound.arguments.items()), self.input_signature, strict=False):
+                    bound.arguments[name] = _cast(value, spec)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"Binding inputs to tf.function failed due to `{error}`. "
+                f"Received args: {args} and kwargs: {kwargs} for signature: ({self._shown(signature)})."
+            ) from None
+        return bound.arguments
+
+    def _shown(self, signature: inspect.Signature) -> str:
+        specs: list[Any] = list(self.input_signature or ())
+        parts: list[str] = []
+        for number, parameter in enumerate(signature.parameters.values()):
+            text = str(parameter).partition(":")[0].partition("=")[0]
+            if number < len(specs):
+                text += f": {specs[number]}"
+            elif parameter.default is not parameter.empty:
+                text += "=<captured_default_value>"
+            parts.append(text)
+        return ", ".join(parts)
+
+    # Tracing
+
+    def _concrete(
+        self, arguments: Arguments, scope: Scope, is_called: bool = True
+    ) -> tuple[ConcreteFunction, list[Any]]:
+        """Returns what is traced for arguments, and the tensors and variables in them."""
+        leaves: list[Any] = []
+        types = self._types(arguments, leaves)
+        surroundings = scope.strategy, scope.replica
+        traces = self._traces
+        concrete = traces.dispatched.get((surroundings, types))
+        if concrete is None:
+            with traces.lock:
+                concrete = self._dispatch(types, surroundings) or self._trace(arguments, types, surroundings, leaves)
+                traces.dispatched[surroundings, types] = concrete
+                traces.has_been_called |= is_called
+        return concrete, leaves
+
+    def _types(self, arguments: Arguments, leaves: list[Any]) -> tuple[ArgumentType, ...]:
+        """Returns the types of the arguments; those that the signature says, where there is one."""
+        types: list[ArgumentType] = []
+        specs: Sequence[Any] = self.input_signature or ()
+        for number, value in enumerate(arguments.values()):
+            argument = type_of(_as_leaves(value), leaves)
+            types.append(_as_specified(argument, specs[number]) if number < len(specs) else argument)
+        return tuple(types)
+
+    def _dispatch(self, types: tuple[ArgumentType, ...], surroundings: Any) -> ConcreteFunction | None:
+        """Returns what was traced for wider types."""
+        for (around, general), concrete in self._traces.concrete.items():
+            if around == surroundings and all([accepts(a, b) for a, b in zip(general, types, strict=True)]):
+                return concrete
+        return None
+
+    def _trace(
+        self, arguments: Arguments, types: tuple[ArgumentType, ...], surroundings: Any, leaves: list[Any]
+    ) -> ConcreteFunction:
+        """Traces the Python code; again if it made variables, as TensorFlow does."""
+        traces = self._traces
+        if self._reduces_retracing:
+            types = self._widened(types, surroundings)
+        function = self._python_function_to_trace()
+        concrete: ConcreteFunction | None = None
+        for makes_variables in (not traces.has_been_called, False):
+            traces.count += 1
+            graph = self._graph()
+            graph.makes_variables = makes_variables
+            signature = inspect.signature(self.python_function)
+            concrete = ConcreteFunction(graph, list(arguments), types, signature)
+            try:
+                concrete.trace(function, leaves)
+            except Exception as error:
+                if not needs_values(error) and not (
+                    self._autograph
+                    and function is self.python_function
+                    and isinstance(error, OperatorNotAllowedInGraphError)
+                ):
+                    raise
+                get_logger().warning(
+                    "nbtf: tf.function %r is not traced but run as it is: %s", self.name, str(error).partition("\n")[0]
+                )
+                concrete.is_traced = False
+                break
+            traces.has_been_called = traces.has_been_called or bool(graph.variables)
+            if not graph.variables:
+                break
+        assert concrete is not None
+        traces.concrete[surroundings, types] = concrete
+        return concrete
+
+    def _python_function_to_trace(self) -> Callable[..., Any]:
+        """Returns the function with its conditions and loops over tensors converted."""
+        convert = getattr(import_module("nbtf.autograph"), "convert", None) if self._autograph else None
+        return self.python_function if convert is None else convert(self.python_function)
+
+    def _graph(self) -> FunctionGraph:
+        scope = SCOPE()
+        outer = None if scope is None or scope.graph.__class__ is not FunctionGraph else scope.graph
+        return FunctionGraph(self.name, outer)
+
+    def _widened(self, types: tuple[ArgumentType, ...], surroundings: Any) -> tuple[ArgumentType, ...]:
+        """Returns types that also accept calls like those that were traced before."""
+        for around, general in self._traces.concrete:
+            if around == surroundings:
+                common = [generalized(a, b) for a, b in zip(general, types, strict=True)]
+                if None not in common:
+                    types = tuple([argument for argument in common if argument is not None])
+        return types
+
+
+def _as_leaves(value: Any) -> Any:
+    """Returns an argument with tensors for the specs in it, of which only dtype and shape count."""
+    if isinstance(value, TensorSpec):
+        return GraphTensor(_SPECS, value.dtype, value.shape)
+    if is_nested(value) and any([isinstance(leaf, TensorSpec) for leaf in flatten(value)]):
+        return map_structure(_as_leaves, value)
+    return value
+
+
+_SPECS = FunctionGraph("specs")
+"""The graph of what stands for specs."""
+
+
+def _as_specified(argument: ArgumentType, spec: Any) -> ArgumentType:
+    """Returns the type that the signature says for an argument."""
+    leaves: list[Any] = []
+    specified = type_of(_as_leaves(spec), leaves) if leaves or _is_plain(spec) else argument
+    return specified
+
+
+def _is_plain(spec: Any) -> bool:
+    return all([isinstance(leaf, TensorSpec) for leaf in flatten(spec)])
+
+
+def _cast(value: Any, spec: Any) -> Any:
+    """Returns an argument as the signature wants it.
+
+    Raises:
+      TypeError: it does not suit.
+    """
+    if is_nested(spec):
+        if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
+            raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
+        parts = flatten(value)
+        if len(parts) != len(flatten(spec)):
+            raise TypeError(f"Can not cast {value!r} to {spec}")
+        return pack_sequence_as(value, [_cast(part, s) for part, s in zip(parts, flatten(spec), strict=True)])
+    if isinstance(value, TensorSpec) and isinstance(spec, TensorSpec):
+        tensor: Any = value
+    elif not isinstance(spec, TensorSpec):
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"Can not cast {value!r} to {spec}")
+        return value
+    else:
+        tensor = value if isinstance(value, Tensor | GraphTensor) else as_tensor(value, spec.dtype)
+    if not (spec.dtype is tensor.dtype and spec.shape.is_compatible_with(tensor.shape)):
+        raise TypeError(f"Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}")
+    return tensor
+
+
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
+    """Traces a Python function once for each kind of arguments, and runs what was traced from then on.
+
+    The first call with tensors of some dtypes and shapes, and with some Python values, runs the Python code with
+    symbolic tensors, which have no values: prints, appends and other effects of Python happen then, and only then.
+    What the ops do is noted, and each call does it again, op by op, as if the code had been run: ops are placed,
+    logged, and recorded on tapes as usual. Nothing is compiled. Ops whose results nobody needs are left out.
+
+    Args:
+      func: the function; left out where `tf.function(...)` is a decorator with arguments.
+      input_signature: `tf.TensorSpec`s of the arguments, in a list; arguments are made into such tensors and checked,
+        and the function is traced once.
+      autograph: whether `if`, `while` and `for` over tensors are converted.
+      jit_compile: accepted and ignored.
+      reduce_retracing: traces for lengths that are not known where calls differ in their shapes alone.
+      experimental_implements: accepted and ignored.
+      experimental_autograph_options: accepted and ignored.
+      experimental_attributes: accepted and ignored.
+      experimental_relax_shapes: the older name of `reduce_retracing`.
+      experimental_compile: accepted and ignored.
+      experimental_follow_type_hints: accepted and ignored.
+
+    Returns:
+      A callable with `python_function` and `input_signature`; without `func`, a decorator.
+
+    Raises:
+      TypeError: `func` cannot be called, or the signature is no list of specs or does not fit it.
+
+    >>> @tf.function
+    ... def double(x):
+    ...     print("tracing", x.shape)
+    ...     return x + x
+    >>> double(tf.constant([1.0, 2.0])).numpy()
+    tracing (2,)
+    array([2., 4.], dtype=float32)
+    >>> double(tf.constant([3.0, 4.0])).numpy()
+    array([6., 8.], dtype=float32)
+    """
+    if input_signature is not None:
+        _check_signature(input_signature)
+
+    def mark(python_function: Any) -> Any:
+        if not callable(python_function):
+            raise TypeError(f"{python_function!r} is not a callable object")
+        if input_signature is not None:
+            _check_fits(python_function, input_signature)
+        specs = None if input_signature is None else tuple(input_signature)
+        return Function(python_function, specs, bool(reduce_retracing or experimental_relax_shapes), autograph)
+
+    return mark if func is None else mark(func)
+
+
+def _check_signature(input_signature: Any) -> None:
+    if not isinstance(input_signature, list | tuple):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(input_signature)}.")
+    strange = [spec for spec in flatten(input_signature) if not _is_spec(spec)]
+    if strange:
+        raise TypeError(
+            "input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args "
+            f"{input_signature} with types {[type(spec) for spec in strange]}."
+        )
+
+
+def _is_spec(value: Any) -> bool:
+    return hasattr(value, "is_compatible_with") and not isinstance(value, DType | TensorShape)
+
+
+def _check_fits(python_function: Any, input_signature: Any) -> None:
+    try:
+        parameters = list(inspect.signature(python_function).parameters.values())
+    except ValueError:
+        return  # some of C's functions do not tell
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return
+    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    if named and named[0].name == "self":
+        named = named[1:]
+    extra = len(input_signature) - len(named)
+    if extra > 0:
+        raise TypeError(f"input_signature contains {extra} extra type constraints.")
+    missing = [parameter.name for parameter in named[len(input_signature) :] if parameter.default is parameter.empty]
+    if missing:
+        raise TypeError(f"input_signature missing type constraint for {missing[0]}")

@@ -1,0 +1,362 @@
+"""The graph of a traced function: the ops that its Python code calls, in their order, with what they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._graph.composite import Composite
+from nbtf._graph.operation import PLACEHOLDER, Operation, flat
+from nbtf._graph.seeds import GraphStream, seeds_of
+from nbtf._graph.shapes import Known, spec_of
+from nbtf._graph.signature import tensors_taken
+from nbtf._graph.steps import CompositeStep, ConstantStep, GivenValue, OpStep, Step, UpdateStep
+from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.trace import Trace
+from nbtf._graph.trial import inside
+from nbtf._ops.op import Op
+from nbtf._ops.random import seeds
+from nbtf._ops.resource import VarHandleOp
+from nbtf._ops.variable_making import made
+from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._runtime.seeds import Seeds
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType
+
+_SINGLETON = (
+    "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only "
+    "created once or created outside tf.function. See "
+    "https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
+)
+
+
+_ADVICE = (
+    "You can attempt the following resolutions to the problem: If you are running in Graph mode, use Eager execution "
+    "mode or decorate this function with @tf.function. If you are using AutoGraph, you can try decorating this "
+    "function with @tf.function. If that does not work, then you may be using an unsupported feature or your source "
+    "code may not be visible to AutoGraph. See "
+    "https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/limitations.md"
+    "#access-to-source-code for more information."
+)
+
+
+class FunctionSeeds:
+    """What random ops ask for their numbers while a function is traced: each op of the trace has a row of its own."""
+
+    def __init__(self, outer: Seeds) -> None:
+        """Takes the random state of the program, whose global seed counts."""
+        self._outer = outer
+        self._unseeded = 0
+
+    def stream(self, purpose: Any, op_seed: int | None) -> GraphStream:
+        """Returns the seeds of an op; those without a seed of their own are counted."""
+        counts = self._outer._seed is not None and op_seed is None
+        self._unseeded += counts
+        return GraphStream(*seeds_of(self._outer._seed, op_seed, self._unseeded - counts))
+
+    def __getattr__(self, name: str) -> Any:
+        """Returns what the state of the program has, such as its generator."""
+        return getattr(self._outer, name)
+
+
+class FunctionGraph(Trace):
+    """A graph that keeps the steps of a function, so that a plan can take them again.
+
+    Ops on variables are noted like others and leave the variable as it is. Tensors that the function takes from
+    outside, with values or of a function around it, are its captures.
+    """
+
+    silent = True
+    """Whether observers are told of nothing that happens in the scope."""
+    building_function = True
+    compares_elements = True
+    device: Any = None
+    """`tf.device` opens a scope: the steps keep what it asks for."""
+
+    def __init__(self, name: str, outer: FunctionGraph | None = None) -> None:
+        """Begins without steps.
+
+        Args:
+          name: of the function.
+          outer: the function that is being traced around it.
+        """
+        super().__init__()
+        self.name = name
+        self.outer = outer
+        self.steps: list[Step] = []
+        self.captures: dict[int, tuple[Any, GraphTensor]] = {}
+        """Tensors from outside by id, and what stands for them here."""
+        self.variables: list[Any] = []
+        """What it has made; see `variable`."""
+        self.makes_variables = False
+        """Whether it may."""
+        self.compute: Callable[[FunctionGraph, GraphTensor], Tensor] | None = None
+        """Returns the value that a tensor has in the call for which the function is traced."""
+        self.seeds = FunctionSeeds(seeds())
+        self.is_finished = False
+        self._fresh: dict[GraphTensor, ConstantStep] | None = None
+
+    def __repr__(self) -> str:
+        """Returns `FuncGraph(name=f, id=1)`."""
+        return f"FuncGraph(name={self.name}, id={id(self)})"
+
+    # Noting
+
+    def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Notes an op down: its node, and the step that runs it.
+
+        Args:
+          op: the op.
+          inputs: tensors, variables, and values that become tensors; a list where the op takes one.
+          attrs: its attributes.
+          name: what the node is to be called.
+        """
+        if self.is_finished:
+            raise self.refuse(next(value for value in flat(inputs) if value.__class__ is GraphTensor))
+        if op is VarHandleOp:
+            raise ValueError(_SINGLETON)
+        tensors, taken = self._convert(op, inputs)
+        attrs = {key: self._frozen(self._as_tensors(_read(value))) for key, value in attrs.items()}
+        if op.resource:
+            return self._add_on_variable(op, tensors, taken, attrs, name)
+        result = super().add(op, [self._own(value) for value in tensors], self._own_attrs(attrs), name)
+        outputs: list[GraphTensor] = [] if result.__class__ is Operation else flat([result])
+        self.steps.append(OpStep(op, taken, attrs, name, outputs, SCOPE() or EMPTY))
+        self._tell_tapes(op, tensors, attrs, outputs if op.many else result)
+        return result
+
+    def _add_on_variable(
+        self, op: Op, tensors: Sequence[Any], taken: Sequence[Any], attrs: dict[str, Any], name: str | None
+    ) -> Any:
+        variable = tensors[0]
+        if op.updates:
+            self.steps.append(UpdateStep(op, taken, attrs, name, [], SCOPE() or EMPTY))
+            return variable
+        specs = [Spec(_dims_of(variable), variable._dtype), *[spec_of(self._own(x)) for x in tensors[1:]]]
+        dtypes = op.output_dtypes([spec.dtype for spec in specs], attrs, 1)
+        (dims,) = op.shapes(specs, op.normalised(attrs))
+        whole = self.scoped_name(name or op.form.node_name or op.type)
+        others = [self._own(x) for x in tensors[1:]]
+        node = self._made(op, others, attrs, whole, [(TensorShape(dims), dtypes[0])])
+        (result,) = node.outputs
+        self.steps.append(OpStep(op, taken, attrs, name, [result], SCOPE() or EMPTY))
+        self._tell_tapes(op, tensors, attrs, result)
+        return result
+
+    def add_composite(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
+        """Notes something down that is more than one op, such as a loop whose turns only a run can count.
+
+        Args:
+          record: has a `type`, and `run(values)` that returns the outputs' values; for tapes what an op has, `taped`
+            to `gradients`.
+          inputs: tensors.
+          known: shape and dtype of each output.
+
+        Returns:
+          The outputs.
+        """
+        owned = [self._own(value) for value in inputs]
+        node = self._made(record, owned, {}, self.scoped_name(record.type), known)
+        self.steps.append(CompositeStep(record, list(inputs), {}, None, list(node.outputs), SCOPE() or EMPTY))
+        self._tell_tapes(record, inputs, {}, list(node.outputs))
+        return list(node.outputs)
+
+    def call(
+        self,
+        type: str,
+        run: Callable[[Sequence[Any]], Sequence[Any]],
+        inputs: Sequence[Any],
+        known: Sequence[tuple[Any, DType]],
+        no_gradient: bool = False,
+    ) -> list[GraphTensor]:
+        """Notes down a function that runs with values, each time.
+
+        Args:
+          type: what it is called.
+          run: takes and returns tensors.
+          inputs: tensors of the graph.
+          known: lengths (None where they are not known) and dtype of each output.
+          no_gradient: whether none flows through it.
+        """
+        specs = [(TensorShape(dims), dtype) for dims, dtype in known]
+        return self.add_composite(Composite(type, run, no_gradient), inputs, specs)
+
+    def call_with(self, type: str, function: Callable[..., Any], *arguments: Any) -> None:
+        """Notes down a function that runs with values, each time, and returns none.
+
+        Args:
+          type: what it is called.
+          function: takes the arguments.
+          *arguments: tensors and other values, in structures.
+        """
+        tensors: list[Any] = []
+        taken = tensors_taken(arguments, tensors)
+
+        def run(values: Sequence[Any]) -> Sequence[Any]:
+            function(*taken(iter(values)))
+            return ()
+
+        self.call(type, run, tensors, [], no_gradient=True)
+
+    def _tell_tapes(self, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
+        scope = SCOPE()
+        for tape in () if scope is None else scope.tapes:
+            tape.hear(op, tensors, op.normalised(dict(attrs)) if hasattr(op, "normalised") else attrs, result)
+
+    def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
+        """Returns a constant; one that an op makes of a Python value belongs to the op's step."""
+        tensor = super().constant(array, dtype)
+        step = ConstantStep(array, dtype, value, requested, tensor, SCOPE() or EMPTY)
+        if self._fresh is None:
+            self.steps.append(step)
+        else:
+            self._fresh[tensor] = step
+        return tensor
+
+    def _convert(self, op: Op, inputs: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
+        """Returns the inputs as tensors, and as the step takes them."""
+        outer, self._fresh = self._fresh, {}
+        try:
+            tensors = op.convert(inputs)
+            taken = [self._as_taken(tensor, value) for tensor, value in zip(tensors, inputs, strict=True)]
+        finally:
+            self._fresh = outer
+        return tensors, taken
+
+    def _as_taken(self, tensor: Any, value: Any) -> Any:
+        if tensor.__class__ is list:
+            return [self._as_taken(item, raw) for item, raw in zip(tensor, value, strict=True)]
+        if tensor.__class__ is not GraphTensor or self._fresh is None or tensor not in self._fresh:
+            return tensor
+        return GivenValue(self._frozen(value), tensor, self._fresh[tensor])
+
+    def _frozen(self, value: Any) -> Any:
+        """Returns a value that the program cannot change any more."""
+        if value.__class__ is list or value.__class__ is tuple:
+            items: Any = value
+            return items.__class__([self._frozen(item) for item in items])
+        return value.copy() if isinstance(value, CPU.xp.ndarray) else value
+
+    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
+        node = super()._made(record, *arguments, **more)
+        scope = SCOPE()
+        if scope is not None and scope.request is not None and scope.request.name is not None:
+            node.ask_for_device(f"/device:{scope.request.fields.device_type}:{scope.request.fields.device_index}")
+        return node
+
+    # What belongs to it
+
+    def reaches(self, graph: Any) -> bool:
+        """Tells whether the function may take tensors of a graph: of its own, and of those around it."""
+        return graph is self or (self.outer is not None and self.outer.reaches(graph))
+
+    def _own(self, value: Any) -> Any:
+        """Returns an input as a tensor of this graph; what comes from outside is captured."""
+        if value.__class__ is list:
+            return [self._own(item) for item in value]
+        if value.__class__ is GraphTensor and value._graph is self:
+            return value
+        if value.__class__ is not GraphTensor and value.__class__ is not Tensor:
+            return super()._own(value)
+        return self.capture(value)
+
+    def capture(self, value: Any) -> GraphTensor:
+        """Returns what stands for a tensor from outside."""
+        if value.__class__ is GraphTensor and not self.reaches(value._graph):
+            raise self.refuse(value)
+        if id(value) not in self.captures:
+            shape = TensorShape(value._shape._dims) if value.__class__ is GraphTensor else value.shape
+            node = self.add_source(PLACEHOLDER, "captured", {}, [(shape, value._dtype)])
+            self.captures[id(value)] = value, node.outputs[0]
+        return self.captures[id(value)][1]
+
+    def _own_attrs(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return {key: self._own_in(value) for key, value in attrs.items()}
+
+    def _own_in(self, value: Any) -> Any:
+        if value.__class__ is GraphTensor:
+            return self._own(value)
+        if value.__class__ is list or value.__class__ is tuple:
+            items: Any = value
+            return items.__class__([self._own_in(item) for item in items])
+        return value
+
+    def argument(self, name: str, shape: TensorShape, dtype: DType) -> GraphTensor:
+        """Returns what stands for an argument."""
+        return self.add_source(PLACEHOLDER, name, {}, [(shape, dtype)]).outputs[0]
+
+    def advice(self, instead: str) -> str:
+        """Returns what to do where a tensor's value is not there yet, in TensorFlow's words."""
+        return _ADVICE
+
+    @property
+    def advice_on_arrays(self) -> str:
+        """What to do where NumPy asks for a value, in TensorFlow's words."""
+        return "This error may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported."
+
+    def refuse(self, tensor: GraphTensor) -> TypeError:
+        """Returns the error of a tensor that is used outside of its function, in TensorFlow's words."""
+        return TypeError(
+            f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or "
+            "TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/"
+            "function#all_outputs_of_a_tffunction_must_be_return_values for more information."
+        )
+
+    def shown_shape(self, shape: TensorShape) -> TensorShape:
+        """Returns a shape as programs know it: None for a length that is not known."""
+        return TensorShape(shape._dims)
+
+    # Variables
+
+    def used_variables(self) -> tuple[Any, ...]:
+        """Returns the variables that the steps take, in the order of their first use."""
+        first = [step.inputs[0] for step in self.steps if getattr(step.record, "resource", False)]
+        return tuple({id(variable): variable for variable in first}.values())
+
+    def variable(self, initial_value: Any = None, **traits: Any) -> Any:
+        """Makes a variable, for good: ops of the trace find it as if it had been there before.
+
+        Raises:
+          ValueError: this is not the first call of the function.
+        """
+        from nbtf._ops.variable import Variable
+
+        graph = self
+        while graph.outer is not None:
+            graph = graph.outer
+        if not graph.makes_variables:
+            raise ValueError(_SINGLETON)
+        initial_value = self._initial(initial_value)
+        scope = SCOPE() or EMPTY
+        names = self.get_name_scope()
+        with inside(scope.with_(graph=None, tapes=(), names=f"{names}/" if names else "")):
+            variable = made(Variable, initial_value, **traits)
+        graph.variables.append(variable)
+        return variable
+
+    def _initial(self, value: Any) -> Any:
+        """Returns a first value that does not depend on the trace."""
+        if callable(value):
+            scope = SCOPE() or EMPTY
+            try:
+                with inside(scope.with_(graph=None, tapes=())):
+                    return value()
+            except TypeError:  # it takes tensors of the trace
+                value = value()
+        if value.__class__ is GraphTensor:
+            if self.compute is None:
+                raise ValueError(f"The initial value of a variable, {value!r}, is only known when the function is run.")
+            return self.compute(self, value)
+        return value
+
+
+def _dims_of(variable: Any) -> Any:
+    return variable.shape._dims
+
+
+def _read(value: Any) -> Any:
+    """Returns an attribute; of a variable its value."""
+    return value.read_value() if hasattr(value, "assign_add") else value

@@ -1,0 +1,197 @@
+"""How a traced function runs: its steps in order, each with its values at hand, which go at their last use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.operation import flat
+from nbtf._graph.seeds import GraphStream
+from nbtf._graph.steps import GivenValue, Step
+from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.random import seeds
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
+from nbtf._runtime.seeds import Stream
+
+Values = list[Any]
+"""What a run has so far, by slot; None where nothing is yet, or is needed no more."""
+
+Filler = Callable[[Values], Any]
+"""Returns what a step takes."""
+
+
+class PlannedStep(NamedTuple):
+    """A step with its slots: where its inputs and attributes come from, where its outputs go, what ends with it."""
+
+    step: Step
+    inputs: tuple[Filler, ...]
+    attrs: Mapping[str, Filler]
+    outputs: tuple[int, ...]
+    ends: tuple[int, ...]
+    place: tuple[Request | None, int | None]
+
+
+class Plan:
+    """The steps that make some results. Steps that compute what nobody needs are left out."""
+
+    def __init__(self, graph: FunctionGraph, results: Sequence[GraphTensor], arguments: Sequence[Any] = ()) -> None:
+        """Orders the steps.
+
+        Args:
+          graph: of the function.
+          results: what the function returns.
+          arguments: what each call brings: tensors of the graph, and variables, for which it may bring others.
+        """
+        self.graph = graph
+        self._slots: dict[int, int] = {id(value): number for number, value in enumerate(arguments)}
+        self.arguments = list(arguments)
+        self.result_tensors = list(results)
+        captures = list(graph.captures.values())
+        self.captured = [outer for outer, _ in captures]
+        for _, inner in captures:
+            self._slot(inner)
+        self.steps = _needed(graph.steps, results)
+        outside = {id(outer): inner for outer, inner in captures}
+        self._inside = outside
+        planned = [self._planned(step) for step in self.steps]
+        self.results = [self._slots[id(result)] for result in results]
+        self._planned_steps = _ended(planned, {*self.results}, len(arguments) + len(captures))
+        self._size = len(self._slots)
+        self._streams: dict[int, Stream] = {}
+        self._seeded_by: Any = None
+
+    def _slot(self, tensor: Any) -> int:
+        return self._slots.setdefault(id(tensor), len(self._slots))
+
+    def _planned(self, step: Step) -> tuple[PlannedStep, set[int]]:
+        used: set[int] = set()
+        inputs = tuple([self._filler(value, used) for value in step.inputs])
+        attrs = {name: self._filler(value, used) for name, value in step.attrs.items() if self._depends(value)}
+        outputs = tuple([self._slot(tensor) for tensor in step.outputs])
+        return PlannedStep(step, inputs, attrs, outputs, (), (step.request, step.replica)), used
+
+    def _depends(self, value: Any) -> bool:
+        if value.__class__ is list or value.__class__ is tuple:
+            return any([self._depends(item) for item in value])
+        return value.__class__ is GraphStream or id(value) in self._slots or id(value) in self._inside
+
+    def _filler(self, value: Any, used: set[int]) -> Filler:
+        if value.__class__ is GraphStream:
+            return lambda values: self._stream(value)
+        inner = self._inside.get(id(value), value)
+        slot = self._slots.get(id(inner))
+        if slot is not None:
+            used.add(slot)
+            return lambda values: values[slot]
+        if (value.__class__ is list or value.__class__ is tuple) and self._depends(value):
+            fillers = [self._filler(item, used) for item in value]
+            return lambda values: value.__class__([filler(values) for filler in fillers])
+        return lambda values: value
+
+    def _stream(self, of_op: GraphStream) -> Stream:
+        """Returns the numbers of a random op, which go on from call to call until the global seed is set anew."""
+        seeded_by = seeds()._op_seeds
+        if self._seeded_by is not seeded_by:
+            self._streams, self._seeded_by = {}, seeded_by
+        stream = self._streams.get(id(of_op))
+        if stream is None:
+            stream = self._streams[id(of_op)] = of_op.started()
+        return stream
+
+    def run(self, arguments: Sequence[Any], captured: Sequence[Any] | None = None) -> list[Any]:
+        """Runs the steps in the scope that is open; returns the values of the results.
+
+        Args:
+          arguments: values for what each call brings.
+          captured: values for the captures, where they are none themselves.
+        """
+        values: Values = [*arguments, *(self.captured if captured is None else captured)]
+        values += [None] * (self._size - len(values))
+        del arguments, captured
+        outer = SCOPE()
+        scopes: dict[tuple[Request | None, int | None], Scope | None] = {(None, None): outer}
+        here: tuple[Request | None, int | None] = (None, None)
+        try:
+            for step, inputs, late, outputs, ends, place in self._planned_steps:
+                if place is not here and place != here:
+                    if place not in scopes:
+                        scopes[place] = scope_at(place, outer)
+                    set_scope(scopes[place])
+                    here = place
+                attrs = step.attrs
+                if late:
+                    attrs = {**attrs, **{name: filler(values) for name, filler in late.items()}}
+                results = step.run([filler(values) for filler in inputs], attrs)
+                for slot, value in zip(outputs, results, strict=True):
+                    values[slot] = value
+                del results
+                for slot in ends:
+                    values[slot] = None
+        finally:
+            set_scope(outer)
+        return [values[slot] for slot in self.results]
+
+
+def scope_at(place: tuple[Request | None, int | None], outer: Scope | None) -> Scope:
+    """Returns the scope in which the steps of a place run: what they ask for, inside what is open."""
+    request, replica = place
+    around = outer or EMPTY
+    scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
+    if HERE.first is not None and scope.plain:
+        scope.lane = CURRENT.context.lane_of(scope.request)
+    return scope
+
+
+def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]:
+    """Returns the steps that the results depend on, and those that do more than compute."""
+    needed: set[int] = {id(result) for result in results}
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if step.is_stateful or not needed.isdisjoint([id(tensor) for tensor in step.outputs]):
+            kept.append(step)
+            needed.update([id(tensor) for tensor in _tensors_in([*step.inputs, *step.attrs.values()])])
+        else:
+            values = [value for value in flat(step.inputs) if value.__class__ is GivenValue]
+            kept += [value.step for value in values if id(value.tensor) in needed]
+    return [settled for step in reversed(kept) for settled in _settled(step, needed)]
+
+
+def _settled(step: Step, needed: set[int]) -> list[Step]:
+    """Returns a step that takes each Python value as it is, or as the tensor that others take, too, made before."""
+    before: list[Step] = []
+
+    def settle(value: Any) -> Any:
+        if value.__class__ is list:
+            return [settle(item) for item in value]
+        if value.__class__ is not GivenValue:
+            return value
+        if id(value.tensor) not in needed:
+            return value.value
+        before.append(value.step)
+        return value.tensor
+
+    inputs = [settle(value) for value in step.inputs]
+    return [*before, step.with_inputs(inputs)]
+
+
+def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:
+    tensors: list[GraphTensor] = []
+    for value in values:
+        if value.__class__ is GraphTensor:
+            tensors.append(value)
+        elif value.__class__ is list or value.__class__ is tuple:
+            tensors += _tensors_in(value)
+    return tensors
+
+
+def _ended(planned: Sequence[tuple[PlannedStep, set[int]]], results: set[int], first: int) -> list[PlannedStep]:
+    """Returns the steps with what nobody needs after each; arguments and captures belong to the caller."""
+    seen = {*results, *range(first)}
+    steps: list[PlannedStep] = []
+    for step, used in reversed(planned):
+        ends = (used | {*step.outputs}) - seen
+        seen |= ends
+        steps.append(step._replace(ends=tuple(ends)))
+    return steps[::-1]

@@ -1,0 +1,279 @@
+"""What tells the calls of a function apart: the build of the arguments, dtypes and shapes of tensors, Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, cast
+from weakref import ref
+
+from nbtf._devices.cpu import CPU
+from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.variable import Variable
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape, TensorSpec
+from nbtf._types import DType
+
+
+class TensorType(NamedTuple):
+    """A tensor, or an array that becomes one."""
+
+    dtype: DType
+    lengths: tuple[int | None, ...] | None
+
+
+class VariableType(NamedTuple):
+    """A variable; `number` tells which of the variables it is, since the same may come twice."""
+
+    dtype: DType
+    lengths: tuple[int | None, ...] | None
+    trainable: bool
+    number: int
+
+
+class ValueType(NamedTuple):
+    """A Python value, which counts by equality."""
+
+    value: Any
+
+
+class ObjectType(NamedTuple):
+    """An object, which a signature does not keep alive."""
+
+    reference: Any
+
+
+class Identity:
+    """An object that counts as itself alone, whatever `==` says of it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        """Takes the object."""
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        """Tells whether both are of the same object."""
+        return isinstance(other, Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        """Hashes by identity."""
+        return id(self.value)
+
+
+class StructureType(NamedTuple):
+    """A list, a tuple, a dictionary, or a tensor made of several."""
+
+    build: Any
+    """The class."""
+    keys: tuple[Any, ...]
+    """Of a dictionary; of a composite what is no tensor."""
+    parts: tuple[Any, ...]
+
+
+ArgumentType = TensorType | VariableType | ValueType | ObjectType | StructureType
+
+
+def type_of(value: Any, leaves: list[Any]) -> ArgumentType:  # one case after the other
+    """Returns the type of an argument, and adds the tensors and variables in it to `leaves`.
+
+    Raises:
+      TypeError: it cannot be told from others, in TensorFlow's words.
+    """
+    value_class = value.__class__
+    if value_class is Tensor:
+        leaves.append(value)
+        return TensorType(value._dtype, value._array.shape)
+    if value_class is GraphTensor:
+        leaves.append(value)
+        return TensorType(value._dtype, value._shape._dims)
+    if isinstance(value, Variable):
+        numbers = [number for number, leaf in enumerate(leaves) if leaf is value]
+        number = numbers[0] if numbers else len(leaves)
+        leaves.append(value)
+        return VariableType(value._dtype, value.shape._dims, bool(value._trainable), number)
+    if isinstance(value, CPU.xp.ndarray | CPU.xp.generic):
+        tensor = as_tensor(value)
+        return type_of(tensor, leaves)
+    parts = parts_of(value)
+    if parts is not None:
+        build, keys, items = parts
+        return _with_open_rows(StructureType(build, keys, tuple([type_of(item, leaves) for item in items])))
+    if hasattr(value, "__tf_variable__"):
+        return ValueType(Identity(value))
+    return _plain_type(value)
+
+
+def _with_open_rows(structure: StructureType) -> StructureType:
+    """Returns the type of a ragged or sparse tensor, whose number of values does not count."""
+    if not hasattr(structure.build, "flat_values") and not hasattr(structure.build, "dense_shape"):
+        return structure
+    *inner, last = structure.parts
+    return structure._replace(parts=(*[_with_open_length(part) for part in inner], last))
+
+
+def _with_open_length(part: ArgumentType) -> ArgumentType:
+    if isinstance(part, TensorType) and part.lengths:
+        return part._replace(lengths=(None, *part.lengths[1:]))
+    if isinstance(part, StructureType):
+        return part._replace(parts=tuple([_with_open_length(inner) for inner in part.parts]))
+    return part
+
+
+def _plain_type(value: Any) -> ArgumentType:
+    try:
+        reference = ref(value)
+    except TypeError:
+        reference = None
+    try:
+        hash(value if reference is None else reference)
+    except TypeError:
+        raise TypeError(
+            f"Could not generate a generic TraceType for {value!r}.Please verify that it is immutable/hashable. "
+            "Otherwise, consider implementing the Tracing Protocol for it."
+        ) from None
+    return ValueType(value) if reference is None else ObjectType(reference)
+
+
+def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
+    """Returns class, keys and items of what is made of several; None for what is not."""
+    value_class: Any = value.__class__
+    if isinstance(value, list | tuple):
+        items: Any = value  # pyright: ignore[reportUnknownVariableType]
+        return value_class, (), items
+    if isinstance(value, Mapping):
+        entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        keys = tuple(_sorted(entries))
+        return value_class, keys, [entries[key] for key in keys]
+    if hasattr(value, "flat_values"):
+        return value_class, (value.uniform_row_length,), (value.values, value.row_splits)
+    if hasattr(value, "dense_shape") and hasattr(value, "indices"):
+        is_rows = isinstance(value, IndexedSlices)
+        parts = (value.values, value.indices) if is_rows else (value.indices, value.values)
+        return value_class, (), (*parts, value.dense_shape)
+    if hasattr(value_class, "_values") and hasattr(value, "values") and not hasattr(value, "assign"):
+        return value_class, (), value._values  # a strategy's
+    return None
+
+
+def _sorted(entries: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(entries)
+    except TypeError:
+        return list(entries)
+
+
+def tensors_taken(value: Any, tensors: list[Any]) -> Callable[[Iterator[Any]], Any]:
+    """Adds the tensors in a structure to `tensors`; returns what puts others in their place, in the same order."""
+    if value.__class__ is Tensor or value.__class__ is GraphTensor:
+        tensors.append(value)
+        return next
+    parts = parts_of(value)
+    if parts is None:
+        return lambda others: value
+    build, keys, items = parts
+    taken = [tensors_taken(item, tensors) for item in items]
+    return lambda others: packed(build, keys, [take(others) for take in taken])
+
+
+def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
+    """Returns what `parts_of` has taken apart."""
+    if hasattr(build, "_fields"):
+        return build(*items)
+    if issubclass(build, tuple | list):
+        return cast("Any", build)(items)
+    if issubclass(build, Mapping):
+        pairs = dict(zip(keys, items, strict=True))
+        return pairs if build is dict else cast("Any", build)(pairs)
+    if hasattr(build, "flat_values"):
+        return build(*items, *keys)
+    return build(*items) if hasattr(build, "dense_shape") else build(items)
+
+
+def rebuilt(argument: ArgumentType, leaves: Iterator[Any]) -> Any:
+    """Returns an argument of a type, with what stands for its tensors and variables."""
+    if isinstance(argument, TensorType | VariableType):
+        return next(leaves)
+    if isinstance(argument, StructureType):
+        items = [rebuilt(part, leaves) for part in argument.parts]
+        return packed(argument.build, argument.keys, items)
+    if isinstance(argument, ObjectType):
+        return argument.reference()
+    return argument.value.value if isinstance(argument.value, Identity) else argument.value
+
+
+def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType | VariableType]]:
+    """Returns the types of the tensors and variables in an argument, and what they are called."""
+    if isinstance(argument, TensorType | VariableType):
+        return [(name, argument)]
+    if isinstance(argument, StructureType):
+        keys: Sequence[Any] = argument.keys if issubclass(argument.build, Mapping) else range(len(argument.parts))
+        named = [leaf_types(part, f"{name}_{key}") for key, part in zip(keys, argument.parts, strict=True)]
+        return list(chain.from_iterable(named))
+    return []
+
+
+def accepts(general: ArgumentType, argument: ArgumentType) -> bool:
+    """Tells whether a function traced for one type can be called with another."""
+    if isinstance(general, TensorType) and isinstance(argument, TensorType):
+        return general.dtype is argument.dtype and _covers(general.lengths, argument.lengths)
+    if isinstance(general, VariableType) and isinstance(argument, VariableType):
+        return general._replace(lengths=None) == argument._replace(lengths=None) and _covers(
+            general.lengths, argument.lengths
+        )
+    if isinstance(general, StructureType) and isinstance(argument, StructureType):
+        return (
+            (general.build, general.keys, len(general.parts)) == (argument.build, argument.keys, len(argument.parts))
+        ) and all([accepts(a, b) for a, b in zip(general.parts, argument.parts, strict=True)])
+    return general == argument
+
+
+def _covers(general: tuple[int | None, ...] | None, lengths: tuple[int | None, ...] | None) -> bool:
+    if general is None or general == lengths:
+        return True
+    if lengths is None or len(general) != len(lengths):
+        return False
+    return all([a is None or a == b for a, b in zip(general, lengths, strict=True)])
+
+
+def generalized(first: ArgumentType, second: ArgumentType) -> ArgumentType | None:
+    """Returns a type that accepts both; None where none does."""
+    if isinstance(first, TensorType) and isinstance(second, TensorType):
+        return first._replace(lengths=_common(first.lengths, second.lengths)) if first.dtype is second.dtype else None
+    if isinstance(first, StructureType) and isinstance(second, StructureType):
+        if (first.build, first.keys, len(first.parts)) != (second.build, second.keys, len(second.parts)):
+            return None
+        parts = [generalized(a, b) for a, b in zip(first.parts, second.parts, strict=True)]
+        return None if None in parts else first._replace(parts=tuple(parts))
+    return first if first == second else None
+
+
+def _common(
+    first: tuple[int | None, ...] | None, second: tuple[int | None, ...] | None
+) -> tuple[int | None, ...] | None:
+    if first is None or second is None or len(first) != len(second):
+        return None
+    return tuple([a if a == b else None for a, b in zip(first, second, strict=True)])
+
+
+def shown(argument: ArgumentType) -> str:
+    """Returns a type as TensorFlow writes it."""
+    if isinstance(argument, TensorType):
+        return str(TensorSpec(TensorShape(argument.lengths), argument.dtype))
+    if isinstance(argument, VariableType):
+        shape = TensorShape(argument.lengths)
+        return (
+            f"VariableSpec(shape={shape}, dtype={argument.dtype!r}, trainable={argument.trainable}, "
+            f"alias_id={argument.number})"
+        )
+    if isinstance(argument, StructureType):
+        parts = [shown(part) for part in argument.parts]
+        if issubclass(argument.build, Mapping):
+            entries = ", ".join([f"{key!r}: {part}" for key, part in zip(argument.keys, parts, strict=True)])
+            return f"Dict[{{{entries}}}]"
+        return f"{argument.build.__name__.capitalize()}[{', '.join(parts)}]"
+    if isinstance(argument, ValueType):
+        return f"Literal[{argument.value!r}]"
+    return f"WeakrefType[{argument.reference!r}]"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbtf._graph.lengths import LengthsShape
 from nbtf._graph.reference_types import Link, shown_dtype
+from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Absent
 from nbtf._shapes import TensorShape
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from nbtf._graph.operation import Operation
 
 
-class GraphTensor:
+class GraphTensor(Operators[Any]):
     """An output of a node. Ops make them while a graph is open; a session finds the values.
 
     A constant that nobody named has no node yet: the op that takes it gives it a name, such as `add/y`, and whoever
@@ -220,33 +221,7 @@ class GraphTensor:
         raise NotImplementedError  # set by operators.py
 
     if TYPE_CHECKING:  # set by operators.py, which needs this class
-        __add__: Any
-        __radd__: Any
-        __sub__: Any
-        __rsub__: Any
-        __mul__: Any
-        __rmul__: Any
-        __truediv__: Any
-        __rtruediv__: Any
-        __floordiv__: Any
-        __rfloordiv__: Any
-        __mod__: Any
-        __rmod__: Any
-        __pow__: Any
-        __rpow__: Any
-        __matmul__: Any
-        __rmatmul__: Any
-        __lt__: Any
-        __le__: Any
-        __gt__: Any
-        __ge__: Any
-        __and__: Any
-        __or__: Any
-        __xor__: Any
         __getitem__: Any
-        __neg__: Any
-        __abs__: Any
-        __invert__: Any
 
 
 GraphTensor.__name__ = GraphTensor.__qualname__ = "SymbolicTensor"  # as errors of Python's and programs know it

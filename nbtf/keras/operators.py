@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
+from nbtf._runtime import operator_types
 
-class Operators:
+
+class Operators(operator_types.Operators[Any]):
     """Has every operator act on `value`; the other side may be a weight, too."""
 
     @property
@@ -13,90 +17,33 @@ class Operators:
         """What the operators act on."""
         raise NotImplementedError
 
-    def __neg__(self) -> Any:
-        return -self.value
-
-    def __abs__(self) -> Any:
-        return abs(self.value)
-
-    def __invert__(self) -> Any:
-        return ~self.value
-
     def __eq__(self, other: Any) -> Any:
         return self.value == _plain(other)
 
     def __ne__(self, other: Any) -> Any:
         return self.value != _plain(other)
 
-    def __lt__(self, other: Any) -> Any:
-        return self.value < _plain(other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.value <= _plain(other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.value > _plain(other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.value >= _plain(other)
-
-    def __add__(self, other: Any) -> Any:
-        return self.value + _plain(other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _plain(other) + self.value
-
-    def __sub__(self, other: Any) -> Any:
-        return self.value - _plain(other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _plain(other) - self.value
-
-    def __mul__(self, other: Any) -> Any:
-        return self.value * _plain(other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _plain(other) * self.value
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.value / _plain(other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _plain(other) / self.value
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self.value // _plain(other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _plain(other) // self.value
-
-    def __mod__(self, other: Any) -> Any:
-        return self.value % _plain(other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _plain(other) % self.value
-
-    def __pow__(self, other: Any) -> Any:
-        return self.value ** _plain(other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _plain(other) ** self.value
-
-    def __matmul__(self, other: Any) -> Any:
-        return self.value @ _plain(other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return _plain(other) @ self.value
-
-    def __and__(self, other: Any) -> Any:
-        return self.value & _plain(other)
-
-    def __or__(self, other: Any) -> Any:
-        return self.value | _plain(other)
-
-    def __xor__(self, other: Any) -> Any:
-        return self.value ^ _plain(other)
-
 
 def _plain(operand: Any) -> Any:
     return operand.value if isinstance(operand, Operators) else operand
+
+
+def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    def operate(self: Operators, *operands: Any) -> Any:
+        return function(self.value, *map(_plain, operands))
+
+    return operate
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def operate(self: Operators, other: Any) -> Any:
+        return function(_plain(other), self.value)
+
+    return operate
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+for _name in (*_BINARY, *"neg abs invert lt le gt ge and or xor".split()):
+    setattr(Operators, f"__{_name}__", _on_values(getattr(operator, f"__{_name}__")))
+for _name in _BINARY:
+    setattr(Operators, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))

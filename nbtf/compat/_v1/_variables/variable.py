@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.variable import Variable as EagerVariable
 from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Reference
 from nbtf._shapes import ShapeLike, TensorShape
@@ -78,7 +79,7 @@ def _eager(collections: Any = None, expected_shape: Any = None, **arguments: Any
     return variable
 
 
-class Variable(Changes, metaclass=_Kinds):
+class Variable(Changes, Operators[Any], metaclass=_Kinds):
     """A node of the default graph that stands for a value which each session keeps for itself.
 
     The value comes with the run of `initializer`, and is replaced by that of assigning nodes.
@@ -324,35 +325,7 @@ class Variable(Changes, metaclass=_Kinds):
         """Returns `<tf.Variable 'v:0' shape=(2,) dtype=float32_ref>`."""
         return f"<tf.Variable '{self.name}' shape={shape_text(self.shape)} dtype={self.dtype.name}>"
 
-    # As in TensorFlow 1 `==` is identity: no `__eq__`.
-
-    if TYPE_CHECKING:  # set below
-        __add__: Any
-        __radd__: Any
-        __sub__: Any
-        __rsub__: Any
-        __mul__: Any
-        __rmul__: Any
-        __truediv__: Any
-        __rtruediv__: Any
-        __floordiv__: Any
-        __rfloordiv__: Any
-        __mod__: Any
-        __rmod__: Any
-        __pow__: Any
-        __rpow__: Any
-        __matmul__: Any
-        __rmatmul__: Any
-        __lt__: Any
-        __le__: Any
-        __gt__: Any
-        __ge__: Any
-        __and__: Any
-        __or__: Any
-        __xor__: Any
-        __neg__: Any
-        __abs__: Any
-        __invert__: Any
+    # As in TensorFlow 1 `==` is identity: no `__eq__`. The other operators are set below.
 
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")

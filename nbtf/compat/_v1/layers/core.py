@@ -194,8 +194,5 @@ def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_l
     """Returns inputs with all axes but the first joined.
 
     The arguments are those of `Flatten`.
-
-    Args:
-      inputs: a tensor.
     """
     return call_layer(Flatten, **locals())

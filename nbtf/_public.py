@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
 
 @cache
@@ -20,10 +19,11 @@ def public_names(module: str) -> list[str]:
     Args:
       module: its name.
     """
-    spec = find_spec(module)
-    if spec is None or spec.origin is None or not Path(spec.origin).exists():
+    spec = sys.modules[module].__spec__
+    if spec is None or spec.origin is None or not os.path.exists(spec.origin):
         return sorted(vars(sys.modules[module]))  # a module without a text, such as that of a zip
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    with open(spec.origin, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
     names = {name for statement in tree.body for name in _defined(statement) if name[0] != "_"}
     return sorted(names | {name for name in vars(sys.modules[module]) if name.startswith("__")})
 

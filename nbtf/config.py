@@ -5,34 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.names import DeviceSpec
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.configuration import LogicalDevice as LogicalDevice
 from nbtf._runtime.configuration import LogicalDeviceConfiguration as LogicalDeviceConfiguration
 from nbtf._runtime.configuration import PhysicalDevice as PhysicalDevice
 from nbtf._runtime.context import CURRENT
 
-__all__ = [
-    "LogicalDevice",
-    "LogicalDeviceConfiguration",
-    "PhysicalDevice",
-    "experimental",
-    "functions_run_eagerly",
-    "get_logical_device_configuration",
-    "get_soft_device_placement",
-    "get_visible_devices",
-    "gpu",
-    "list_logical_devices",
-    "list_physical_devices",
-    "optimizer",
-    "run_functions_eagerly",
-    "set_logical_device_configuration",
-    "set_soft_device_placement",
-    "set_visible_devices",
-    "threading",
-]
-
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:

@@ -30,42 +30,12 @@ from nbtf._ops.static_assertions import assert_same_float_dtype as assert_same_f
 from nbtf._ops.static_assertions import assert_scalar as assert_scalar
 from nbtf._ops.static_assertions import assert_shapes as assert_shapes
 from nbtf._ops.static_assertions import assert_type as assert_type
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.context import CURRENT
-
-__all__ = [
-    "Assert",
-    "assert_all_finite",
-    "assert_equal",
-    "assert_greater",
-    "assert_greater_equal",
-    "assert_integer",
-    "assert_less",
-    "assert_less_equal",
-    "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
-    "assert_none_equal",
-    "assert_positive",
-    "assert_proper_iterable",
-    "assert_rank",
-    "assert_rank_at_least",
-    "assert_rank_in",
-    "assert_same_float_dtype",
-    "assert_scalar",
-    "assert_shapes",
-    "assert_type",
-    "check_numerics",
-    "disable_check_numerics",
-    "enable_check_numerics",
-    "get_log_device_placement",
-    "is_numeric_tensor",
-    "set_log_device_placement",
-]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def set_log_device_placement(enabled: bool | None) -> None:

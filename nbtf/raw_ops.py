@@ -8,26 +8,12 @@ from typing import Any
 
 from nbtf._ops import activations, convolution, extent, functions, indexing, local_response, pooling, shape
 from nbtf._ops.op import Op
+from nbtf._public import public_names as _public_names
 from nbtf._types import int32
-
-__all__ = [
-    "AvgPoolGrad",
-    "Conv2DBackpropFilter",
-    "LRNGrad",
-    "MaxPoolGrad",
-    "MaxPoolGradGrad",
-    "MirrorPadGrad",
-    "Rank",
-    "ReluGrad",
-    "SigmoidGrad",
-    "Size",
-    "StridedSliceGrad",
-    "TanhGrad",
-]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 _NEEDED: Any = inspect.Parameter.empty

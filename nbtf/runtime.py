@@ -17,12 +17,13 @@ from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
 from nbtf._ops.linalg import matmul
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.blocks import end_cell as end_cell
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.density import Densities as Densities
 from nbtf._runtime.density import Density as Density
-from nbtf._runtime.device import device as device_scope
+from nbtf._runtime.device import device as _device_scope
 from nbtf._runtime.events import Allocated as Allocated
 from nbtf._runtime.events import Copied as Copied
 from nbtf._runtime.events import Event as Event
@@ -69,75 +70,13 @@ if TYPE_CHECKING:
     from nbtf._frameworks.base import Framework
     from nbtf._runtime.gpu_use import GpuUse
 
-__all__ = [
-    "Allocated",
-    "CardMonitor",
-    "CardProcess",
-    "CardReading",
-    "Compiling",
-    "Copied",
-    "Densities",
-    "Density",
-    "DeviceInfo",
-    "Event",
-    "ExpectationError",
-    "Explanation",
-    "Fact",
-    "Fit",
-    "Freed",
-    "Holding",
-    "Label",
-    "MemoryMap",
-    "MemoryReplay",
-    "MemoryUse",
-    "OpExecuted",
-    "OpPlaced",
-    "OutputSpec",
-    "Reason",
-    "Recorder",
-    "Recording",
-    "Refused",
-    "Rule",
-    "Scene",
-    "Site",
-    "Snapshot",
-    "Work",
-    "cell_device",
-    "compiling",
-    "copies_of_tensors",
-    "devices",
-    "end_cell",
-    "exact",
-    "explain_placement",
-    "frameworks",
-    "get_default_device",
-    "holding",
-    "in_words",
-    "is_gpu_in_use",
-    "memory_map",
-    "memory_pieces",
-    "observe",
-    "physical_devices",
-    "placement_log_style",
-    "recording",
-    "restart",
-    "set_default_device",
-    "short_name",
-    "simulate_gpus",
-    "size_in_bytes",
-    "start_recorder",
-    "tell_code_lines",
-    "version",
-    "warmup",
-    "without_cuda",
-]
 
 version = "0.1.0"
 """The version of nbtf; `tf.__version__` is that of the TensorFlow whose behaviour it follows."""
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 # Simulated GPUs
@@ -253,7 +192,7 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
         sentence = _Sentence(f"{where.short_name}{kind} compiles no kernels: there is nothing to warm up.")
     else:
         before, started = len(first_use.seen), perf_counter()
-        with device_scope(where.name), first_use.expected():
+        with _device_scope(where.name), first_use.expected():
             for group in groups.values():
                 group()
             where.synchronize()

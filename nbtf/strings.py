@@ -21,32 +21,12 @@ from nbtf._ops.unicode import unicode_decode as unicode_decode
 from nbtf._ops.unicode import unicode_encode as unicode_encode
 from nbtf._ops.unicode import unicode_split as unicode_split
 from nbtf._ops.unicode import unicode_transcode as unicode_transcode
-
-__all__ = [
-    "as_string",
-    "bytes_split",
-    "format",
-    "join",
-    "length",
-    "lower",
-    "reduce_join",
-    "regex_full_match",
-    "regex_replace",
-    "split",
-    "strip",
-    "substr",
-    "to_number",
-    "unicode_decode",
-    "unicode_encode",
-    "unicode_split",
-    "unicode_transcode",
-    "upper",
-]
+from nbtf._public import public_names as _public_names
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise _missing.of_namespace(__name__, name, __all__)
+    raise _missing.of_namespace(__name__, name, _public_names(__name__))

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from nbtf._devices import discovery
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.context import CURRENT
-
-__all__ = [
-    "gpu_device_name",
-    "is_built_with_cuda",
-    "is_built_with_gpu_support",
-    "is_built_with_rocm",
-    "is_built_with_xla",
-    "is_gpu_available",
-]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:

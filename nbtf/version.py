@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import sys
 
-__all__ = [
-    "COMPILER_VERSION",
-    "GIT_VERSION",
-    "GRAPH_DEF_VERSION",
-    "GRAPH_DEF_VERSION_MIN_CONSUMER",
-    "GRAPH_DEF_VERSION_MIN_PRODUCER",
-    "VERSION",
-]
+from nbtf._public import public_names as _public_names
 
 VERSION = "2.21.0"
 """TensorFlow's version whose behaviour is followed."""
@@ -25,4 +18,4 @@ GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)

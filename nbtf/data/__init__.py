@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 from nbtf import _missing
+from nbtf._public import public_names as _public_names
 from nbtf.data import experimental as experimental
 from nbtf.data.dataset import ITERATORS as _ITERATORS
 from nbtf.data.dataset import LOOP as _LOOP
@@ -23,26 +24,12 @@ INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 """The cardinality of a dataset whose length is not known before its end."""
 
-__all__ = [
-    "AUTOTUNE",
-    "INFINITE_CARDINALITY",
-    "UNKNOWN_CARDINALITY",
-    "Dataset",
-    "DatasetSpec",
-    "Iterator",
-    "NumpyIterator",
-    "Options",
-    "TextLineDataset",
-    "ThreadingOptions",
-    "experimental",
-]
-
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def __getattr__(name: str) -> NoReturn:
     if name in _ITERATORS:
         raise _missing.absence(__name__, name, _LOOP)
-    raise _missing.of_namespace(__name__, name, __all__)
+    raise _missing.of_namespace(__name__, name, _public_names(__name__))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DTypeLike, int64
@@ -27,7 +28,7 @@ AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-Transformation = Callable[[Dataset], Any]
+_Transformation = Callable[[Dataset], Any]
 
 
 def cardinality(dataset: Dataset) -> Tensor:
@@ -35,7 +36,7 @@ def cardinality(dataset: Dataset) -> Tensor:
     return check_has(dataset, "cardinality", "dataset", "a dataset").cardinality()
 
 
-def assert_cardinality(expected_cardinality: int) -> Transformation:
+def assert_cardinality(expected_cardinality: int) -> _Transformation:
     """Returns a function for `Dataset.apply` that promises how many elements there are.
 
     Args:
@@ -58,39 +59,39 @@ def get_next_as_optional(iterator: Iterator) -> Optional:
     return check_has(iterator, "get_next_as_optional", "iterator", "an iterator").get_next_as_optional()
 
 
-def unbatch() -> Transformation:
+def unbatch() -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.unbatch`."""
     return lambda dataset: dataset.unbatch()
 
 
-def unique() -> Transformation:
+def unique() -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.unique`."""
     return lambda dataset: dataset.unique()
 
 
-def ignore_errors(log_warning: bool = False) -> Transformation:
+def ignore_errors(log_warning: bool = False) -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.ignore_errors`."""
     return lambda dataset: dataset.ignore_errors(log_warning)
 
 
-def enumerate_dataset(start: int = 0) -> Transformation:
+def enumerate_dataset(start: int = 0) -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.enumerate`."""
     return lambda dataset: dataset.enumerate(start)
 
 
-def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
+def scan(initial_state: Any, scan_func: Callable[..., Any]) -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.scan`."""
     return lambda dataset: dataset.scan(initial_state, scan_func)
 
 
-def take_while(predicate: Callable[..., Any]) -> Transformation:
+def take_while(predicate: Callable[..., Any]) -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.take_while`."""
     return lambda dataset: dataset.take_while(predicate)
 
 
 def dense_to_ragged_batch(
     batch_size: int, drop_remainder: bool = False, row_splits_dtype: DTypeLike = int64
-) -> Transformation:
+) -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.ragged_batch`."""
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
 
@@ -100,12 +101,12 @@ def group_by_window(
     reduce_func: Callable[..., Any],
     window_size: int | None = None,
     window_size_func: Callable[..., Any] | None = None,
-) -> Transformation:
+) -> _Transformation:
     """Returns a function for `Dataset.apply`; see `Dataset.group_by_window`."""
     return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
 
 
-def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | None = None) -> Transformation:
+def shuffle_and_repeat(buffer_size: int, count: int | None = None, seed: int | None = None) -> _Transformation:
     """Returns a function for `Dataset.apply`: `shuffle`, then `repeat`."""
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
@@ -116,12 +117,12 @@ def map_and_batch(
     num_parallel_batches: int | None = None,
     drop_remainder: bool = False,
     num_parallel_calls: int | None = None,
-) -> Transformation:
+) -> _Transformation:
     """Returns a function for `Dataset.apply`: `map`, then `batch`."""
     return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
 
 
-def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transformation:
+def prefetch_to_device(device: str, buffer_size: int | None = None) -> _Transformation:
     """Returns a function for `Dataset.apply` that copies elements to a device.
 
     Args:
@@ -131,7 +132,7 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> Transform
     return copy_to_device(device)
 
 
-def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
+def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> _Transformation:
     """Returns a function for `Dataset.apply` that copies elements to a device.
 
     Args:
@@ -165,41 +166,6 @@ choose_from_datasets = Dataset.choose_from_datasets
 sample_from_datasets = Dataset.sample_from_datasets
 RandomDataset = Dataset.random
 
-__all__ = [
-    "AUTOTUNE",
-    "INFINITE_CARDINALITY",
-    "UNKNOWN_CARDINALITY",
-    "AutoShardPolicy",
-    "AutotuneAlgorithm",
-    "AutotuneOptions",
-    "Counter",
-    "DistributeOptions",
-    "ExternalStatePolicy",
-    "OptimizationOptions",
-    "Optional",
-    "RandomDataset",
-    "ThreadingOptions",
-    "assert_cardinality",
-    "cardinality",
-    "choose_from_datasets",
-    "copy_to_device",
-    "dense_to_ragged_batch",
-    "enumerate_dataset",
-    "from_list",
-    "get_next_as_optional",
-    "get_single_element",
-    "group_by_window",
-    "ignore_errors",
-    "map_and_batch",
-    "prefetch_to_device",
-    "sample_from_datasets",
-    "scan",
-    "shuffle_and_repeat",
-    "take_while",
-    "unbatch",
-    "unique",
-]
-
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)

@@ -6,21 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = [
-    "FLAGS",
-    "DEFINE_bool",
-    "DEFINE_boolean",
-    "DEFINE_enum",
-    "DEFINE_float",
-    "DEFINE_integer",
-    "DEFINE_list",
-    "DEFINE_string",
-    "FlagValues",
-]
+from nbtf._public import public_names as _public_names
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 class FlagValues:

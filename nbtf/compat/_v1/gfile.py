@@ -8,32 +8,15 @@ import shutil
 from collections.abc import Iterator
 from typing import IO, Any
 
+from nbtf._public import public_names as _public_names
 from nbtf._storage import files
 from nbtf.errors import AlreadyExistsError, NotFoundError
-
-__all__ = [
-    "Copy",
-    "DeleteRecursively",
-    "Exists",
-    "FastGFile",
-    "GFile",
-    "Glob",
-    "IsDirectory",
-    "ListDirectory",
-    "MakeDirs",
-    "MkDir",
-    "Open",
-    "Remove",
-    "Rename",
-    "Stat",
-    "Walk",
-]
 
 # ruff: noqa: N802  # TensorFlow's names
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def GFile(name: Any, mode: str = "r") -> IO[Any]:

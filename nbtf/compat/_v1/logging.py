@@ -12,37 +12,15 @@ from logging import WARN as WARN
 from types import FrameType
 from typing import Any
 
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.logger import get_logger
-
-__all__ = [
-    "DEBUG",
-    "ERROR",
-    "FATAL",
-    "INFO",
-    "WARN",
-    "TaskLevelStatusMessage",
-    "debug",
-    "error",
-    "fatal",
-    "flush",
-    "get_verbosity",
-    "info",
-    "log",
-    "log_every_n",
-    "log_first_n",
-    "log_if",
-    "set_verbosity",
-    "vlog",
-    "warn",
-    "warning",
-]
 
 # From these functions to whoever logs: what a record names as its place.
 _FRAMES = 2
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return _public_names(__name__)
 
 
 def get_verbosity() -> int:

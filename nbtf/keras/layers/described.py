@@ -91,6 +91,7 @@ class Described:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
+        """Makes one from what `get_config` gave."""
         return cls(**{key: value if key == "dtype" else _build_argument(value) for key, value in config.items()})
 
     def get_build_config(self) -> dict[str, Any]:

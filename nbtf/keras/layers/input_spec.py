@@ -56,11 +56,13 @@ class InputSpec:
         return f"InputSpec({', '.join(f'{key}={value}' for key, value in requirements.items() if value is not None)})"
 
     def get_config(self) -> dict[str, Any]:
+        """Returns what it takes to make another."""
         names = ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> InputSpec:
+        """Makes one from what `get_config` gave."""
         return cls(**config)
 
 

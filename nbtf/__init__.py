@@ -18,114 +18,114 @@ from nbtf import errors as errors
 from nbtf import runtime as runtime
 from nbtf._devices.names import DeviceSpec as DeviceSpec
 from nbtf._ops import operators as _operators  # noqa: F401  # pyright: ignore[reportUnusedImport]  # + and its kin
-from nbtf._ops.broadcasting import broadcast_to as broadcast_to
-from nbtf._ops.broadcasting import reduce_sum as reduce_sum
-from nbtf._ops.broadcasting import reshape as reshape
-from nbtf._ops.comparison import equal as equal
-from nbtf._ops.comparison import greater as greater
-from nbtf._ops.comparison import greater_equal as greater_equal
-from nbtf._ops.comparison import less as less
-from nbtf._ops.comparison import less_equal as less_equal
-from nbtf._ops.comparison import not_equal as not_equal
-from nbtf._ops.comparison import where as where
-from nbtf._ops.complexes import complex as complex
-from nbtf._ops.coordinates import gather_nd as gather_nd
-from nbtf._ops.coordinates import scatter_nd as scatter_nd
-from nbtf._ops.creation import constant as constant
-from nbtf._ops.creation import convert_to_tensor as convert_to_tensor
-from nbtf._ops.creation import executing_eagerly as executing_eagerly
-from nbtf._ops.creation import fill as fill
-from nbtf._ops.creation import get_static_value as get_static_value
-from nbtf._ops.creation import is_tensor as is_tensor
-from nbtf._ops.creation import ones as ones
-from nbtf._ops.creation import ones_like as ones_like
-from nbtf._ops.creation import zeros as zeros
-from nbtf._ops.creation import zeros_like as zeros_like
-from nbtf._ops.division import divide as divide
-from nbtf._ops.division import truediv as truediv
-from nbtf._ops.division import truncatediv as truncatediv
-from nbtf._ops.division import truncatemod as truncatemod
-from nbtf._ops.elementwise import add as add
-from nbtf._ops.elementwise import add_n as add_n
-from nbtf._ops.elementwise import cast as cast
-from nbtf._ops.elementwise import multiply as multiply
-from nbtf._ops.elementwise import negative as negative
-from nbtf._ops.elementwise import scalar_mul as scalar_mul
-from nbtf._ops.elementwise import subtract as subtract
-from nbtf._ops.extent import pad as pad
-from nbtf._ops.extent import reverse as reverse
-from nbtf._ops.extent import roll as roll
-from nbtf._ops.extent import slice as slice
-from nbtf._ops.extent import tile as tile
-from nbtf._ops.functions import exp as exp
-from nbtf._ops.functions import pow as pow
-from nbtf._ops.functions import sigmoid as sigmoid
-from nbtf._ops.functions import sqrt as sqrt
-from nbtf._ops.functions import tanh as tanh
-from nbtf._ops.gathering import boolean_mask as boolean_mask
-from nbtf._ops.gathering import gather as gather
-from nbtf._ops.gathering import repeat as repeat
-from nbtf._ops.identity import ensure_shape as ensure_shape
-from nbtf._ops.identity import identity as identity
-from nbtf._ops.identity import identity_n as identity_n
-from nbtf._ops.identity import stop_gradient as stop_gradient
-from nbtf._ops.indexed_slices import IndexedSlices as IndexedSlices
-from nbtf._ops.indexing import strided_slice as strided_slice
-from nbtf._ops.joining import concat as concat
-from nbtf._ops.joining import split as split
-from nbtf._ops.joining import stack as stack
-from nbtf._ops.joining import unstack as unstack
-from nbtf._ops.linalg import matmul as matmul
-from nbtf._ops.logic import logical_and as logical_and
-from nbtf._ops.logic import logical_not as logical_not
-from nbtf._ops.logic import logical_or as logical_or
-from nbtf._ops.magnitude import abs as abs
-from nbtf._ops.magnitude import clip_by_value as clip_by_value
-from nbtf._ops.magnitude import maximum as maximum
-from nbtf._ops.magnitude import minimum as minimum
-from nbtf._ops.magnitude import saturate_cast as saturate_cast
-from nbtf._ops.magnitude import sign as sign
-from nbtf._ops.magnitude import square as square
-from nbtf._ops.positions import argmax as argmax
-from nbtf._ops.positions import argmin as argmin
-from nbtf._ops.ranges import eye as eye
-from nbtf._ops.ranges import linspace as linspace
-from nbtf._ops.ranges import meshgrid as meshgrid
-from nbtf._ops.ranges import one_hot as one_hot
-from nbtf._ops.ranges import range as range
-from nbtf._ops.reduction import reduce_max as reduce_max
-from nbtf._ops.reduction import reduce_mean as reduce_mean
-from nbtf._ops.reduction import reduce_min as reduce_min
-from nbtf._ops.reduction import reduce_prod as reduce_prod
-from nbtf._ops.rounding import floor as floor
-from nbtf._ops.rounding import round as round
-from nbtf._ops.scan import cumsum as cumsum
-from nbtf._ops.shape import broadcast_dynamic_shape as broadcast_dynamic_shape
-from nbtf._ops.shape import broadcast_static_shape as broadcast_static_shape
-from nbtf._ops.shape import expand_dims as expand_dims
-from nbtf._ops.shape import rank as rank
-from nbtf._ops.shape import shape as shape
-from nbtf._ops.shape import size as size
-from nbtf._ops.shape import squeeze as squeeze
-from nbtf._ops.shape import transpose as transpose
-from nbtf._ops.trigonometry import acos as acos
-from nbtf._ops.trigonometry import acosh as acosh
-from nbtf._ops.trigonometry import asin as asin
-from nbtf._ops.trigonometry import asinh as asinh
-from nbtf._ops.trigonometry import atan as atan
-from nbtf._ops.trigonometry import atan2 as atan2
-from nbtf._ops.trigonometry import atanh as atanh
-from nbtf._ops.trigonometry import cos as cos
-from nbtf._ops.trigonometry import cosh as cosh
-from nbtf._ops.trigonometry import sin as sin
-from nbtf._ops.trigonometry import sinh as sinh
-from nbtf._ops.trigonometry import tan as tan
-from nbtf._ops.truth import reduce_all as reduce_all
-from nbtf._ops.truth import reduce_any as reduce_any
-from nbtf._ops.variable import Variable as Variable
-from nbtf._ops.variable_kinds import VariableAggregation as VariableAggregation
-from nbtf._ops.variable_kinds import VariableSynchronization as VariableSynchronization
-from nbtf._ops.variable_kinds import variable_creator_scope as variable_creator_scope
+from nbtf._ops.arrays.broadcasting import broadcast_to as broadcast_to
+from nbtf._ops.arrays.broadcasting import reshape as reshape
+from nbtf._ops.arrays.coordinates import gather_nd as gather_nd
+from nbtf._ops.arrays.coordinates import scatter_nd as scatter_nd
+from nbtf._ops.arrays.creation import constant as constant
+from nbtf._ops.arrays.creation import convert_to_tensor as convert_to_tensor
+from nbtf._ops.arrays.creation import executing_eagerly as executing_eagerly
+from nbtf._ops.arrays.creation import fill as fill
+from nbtf._ops.arrays.creation import get_static_value as get_static_value
+from nbtf._ops.arrays.creation import is_tensor as is_tensor
+from nbtf._ops.arrays.creation import ones as ones
+from nbtf._ops.arrays.creation import ones_like as ones_like
+from nbtf._ops.arrays.creation import zeros as zeros
+from nbtf._ops.arrays.creation import zeros_like as zeros_like
+from nbtf._ops.arrays.gathering import boolean_mask as boolean_mask
+from nbtf._ops.arrays.gathering import gather as gather
+from nbtf._ops.arrays.gathering import repeat as repeat
+from nbtf._ops.arrays.identity import ensure_shape as ensure_shape
+from nbtf._ops.arrays.identity import identity as identity
+from nbtf._ops.arrays.identity import identity_n as identity_n
+from nbtf._ops.arrays.identity import stop_gradient as stop_gradient
+from nbtf._ops.arrays.indexing import strided_slice as strided_slice
+from nbtf._ops.arrays.joining import concat as concat
+from nbtf._ops.arrays.joining import split as split
+from nbtf._ops.arrays.joining import stack as stack
+from nbtf._ops.arrays.joining import unstack as unstack
+from nbtf._ops.arrays.padding import pad as pad
+from nbtf._ops.arrays.padding import tile as tile
+from nbtf._ops.arrays.ranges import linspace as linspace
+from nbtf._ops.arrays.ranges import meshgrid as meshgrid
+from nbtf._ops.arrays.ranges import one_hot as one_hot
+from nbtf._ops.arrays.ranges import range as range
+from nbtf._ops.arrays.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
+from nbtf._ops.arrays.shapes import broadcast_static_shape as broadcast_static_shape
+from nbtf._ops.arrays.shapes import expand_dims as expand_dims
+from nbtf._ops.arrays.shapes import rank as rank
+from nbtf._ops.arrays.shapes import shape as shape
+from nbtf._ops.arrays.shapes import size as size
+from nbtf._ops.arrays.shapes import squeeze as squeeze
+from nbtf._ops.arrays.shapes import transpose as transpose
+from nbtf._ops.arrays.slicing import reverse as reverse
+from nbtf._ops.arrays.slicing import roll as roll
+from nbtf._ops.arrays.slicing import slice as slice
+from nbtf._ops.linalg.eye import eye as eye
+from nbtf._ops.linalg.products import matmul as matmul
+from nbtf._ops.math.arithmetic import add as add
+from nbtf._ops.math.arithmetic import add_n as add_n
+from nbtf._ops.math.arithmetic import cast as cast
+from nbtf._ops.math.arithmetic import multiply as multiply
+from nbtf._ops.math.arithmetic import negative as negative
+from nbtf._ops.math.arithmetic import scalar_mul as scalar_mul
+from nbtf._ops.math.arithmetic import subtract as subtract
+from nbtf._ops.math.comparison import equal as equal
+from nbtf._ops.math.comparison import greater as greater
+from nbtf._ops.math.comparison import greater_equal as greater_equal
+from nbtf._ops.math.comparison import less as less
+from nbtf._ops.math.comparison import less_equal as less_equal
+from nbtf._ops.math.comparison import not_equal as not_equal
+from nbtf._ops.math.comparison import where as where
+from nbtf._ops.math.complex_numbers import complex as complex
+from nbtf._ops.math.cumulative import cumsum as cumsum
+from nbtf._ops.math.division import divide as divide
+from nbtf._ops.math.division import truediv as truediv
+from nbtf._ops.math.division import truncatediv as truncatediv
+from nbtf._ops.math.division import truncatemod as truncatemod
+from nbtf._ops.math.exponentials import exp as exp
+from nbtf._ops.math.exponentials import pow as pow
+from nbtf._ops.math.exponentials import sigmoid as sigmoid
+from nbtf._ops.math.exponentials import sqrt as sqrt
+from nbtf._ops.math.exponentials import tanh as tanh
+from nbtf._ops.math.logic import logical_and as logical_and
+from nbtf._ops.math.logic import logical_not as logical_not
+from nbtf._ops.math.logic import logical_or as logical_or
+from nbtf._ops.math.magnitude import abs as abs
+from nbtf._ops.math.magnitude import clip_by_value as clip_by_value
+from nbtf._ops.math.magnitude import maximum as maximum
+from nbtf._ops.math.magnitude import minimum as minimum
+from nbtf._ops.math.magnitude import saturate_cast as saturate_cast
+from nbtf._ops.math.magnitude import sign as sign
+from nbtf._ops.math.magnitude import square as square
+from nbtf._ops.math.rounding import floor as floor
+from nbtf._ops.math.rounding import round as round
+from nbtf._ops.math.trigonometry import acos as acos
+from nbtf._ops.math.trigonometry import acosh as acosh
+from nbtf._ops.math.trigonometry import asin as asin
+from nbtf._ops.math.trigonometry import asinh as asinh
+from nbtf._ops.math.trigonometry import atan as atan
+from nbtf._ops.math.trigonometry import atan2 as atan2
+from nbtf._ops.math.trigonometry import atanh as atanh
+from nbtf._ops.math.trigonometry import cos as cos
+from nbtf._ops.math.trigonometry import cosh as cosh
+from nbtf._ops.math.trigonometry import sin as sin
+from nbtf._ops.math.trigonometry import sinh as sinh
+from nbtf._ops.math.trigonometry import tan as tan
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices as IndexedSlices
+from nbtf._ops.reductions.argmax import argmax as argmax
+from nbtf._ops.reductions.argmax import argmin as argmin
+from nbtf._ops.reductions.means_and_extremes import reduce_max as reduce_max
+from nbtf._ops.reductions.means_and_extremes import reduce_mean as reduce_mean
+from nbtf._ops.reductions.means_and_extremes import reduce_min as reduce_min
+from nbtf._ops.reductions.means_and_extremes import reduce_prod as reduce_prod
+from nbtf._ops.reductions.sums import reduce_sum as reduce_sum
+from nbtf._ops.reductions.truth import reduce_all as reduce_all
+from nbtf._ops.reductions.truth import reduce_any as reduce_any
+from nbtf._ops.variables.creation import VariableAggregation as VariableAggregation
+from nbtf._ops.variables.creation import VariableSynchronization as VariableSynchronization
+from nbtf._ops.variables.creation import variable_creator_scope as variable_creator_scope
+from nbtf._ops.variables.variable import Variable as Variable
 from nbtf._runtime.device import device as device
 from nbtf._runtime.logger import get_logger as get_logger
 from nbtf._runtime.tensor import Tensor as Tensor
@@ -183,44 +183,44 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf import train as train
     from nbtf import version as version
     from nbtf._graph.function import function as function
-    from nbtf._ops.bitcast import bitcast as bitcast
-    from nbtf._ops.control import case as case
-    from nbtf._ops.control import cond as cond
-    from nbtf._ops.control import group as group
-    from nbtf._ops.control import no_op as no_op
-    from nbtf._ops.control import switch_case as switch_case
-    from nbtf._ops.control import while_loop as while_loop
-    from nbtf._ops.einsum import einsum as einsum
-    from nbtf._ops.einsum import tensordot as tensordot
-    from nbtf._ops.mapping import foldl as foldl
-    from nbtf._ops.mapping import foldr as foldr
-    from nbtf._ops.mapping import map_fn as map_fn
-    from nbtf._ops.mapping import scan as scan
-    from nbtf._ops.mapping import vectorized_map as vectorized_map
+    from nbtf._ops.arrays.bitcast import bitcast as bitcast
+    from nbtf._ops.arrays.partitions import dynamic_partition as dynamic_partition
+    from nbtf._ops.arrays.partitions import dynamic_stitch as dynamic_stitch
+    from nbtf._ops.arrays.partitions import sequence_mask as sequence_mask
+    from nbtf._ops.arrays.scattering import tensor_scatter_nd_add as tensor_scatter_nd_add
+    from nbtf._ops.arrays.scattering import tensor_scatter_nd_max as tensor_scatter_nd_max
+    from nbtf._ops.arrays.scattering import tensor_scatter_nd_min as tensor_scatter_nd_min
+    from nbtf._ops.arrays.scattering import tensor_scatter_nd_sub as tensor_scatter_nd_sub
+    from nbtf._ops.arrays.scattering import tensor_scatter_nd_update as tensor_scatter_nd_update
+    from nbtf._ops.arrays.searching import searchsorted as searchsorted
+    from nbtf._ops.arrays.searching import unique as unique
+    from nbtf._ops.arrays.searching import unique_with_counts as unique_with_counts
+    from nbtf._ops.control.flow import case as case
+    from nbtf._ops.control.flow import cond as cond
+    from nbtf._ops.control.flow import group as group
+    from nbtf._ops.control.flow import no_op as no_op
+    from nbtf._ops.control.flow import switch_case as switch_case
+    from nbtf._ops.control.flow import while_loop as while_loop
+    from nbtf._ops.control.functional import foldl as foldl
+    from nbtf._ops.control.functional import foldr as foldr
+    from nbtf._ops.control.functional import map_fn as map_fn
+    from nbtf._ops.control.functional import scan as scan
+    from nbtf._ops.control.functional import vectorized_map as vectorized_map
+    from nbtf._ops.control.printing import print as print
+    from nbtf._ops.linalg.einsum import einsum as einsum
+    from nbtf._ops.linalg.einsum import tensordot as tensordot
+    from nbtf._ops.linalg.norms import clip_by_global_norm as clip_by_global_norm
+    from nbtf._ops.linalg.norms import clip_by_norm as clip_by_norm
+    from nbtf._ops.linalg.norms import norm as norm
+    from nbtf._ops.math.ordering import argsort as argsort
+    from nbtf._ops.math.ordering import sort as sort
     from nbtf._ops.module import Module as Module
-    from nbtf._ops.norms import clip_by_global_norm as clip_by_global_norm
-    from nbtf._ops.norms import clip_by_norm as clip_by_norm
-    from nbtf._ops.norms import norm as norm
-    from nbtf._ops.ordering import argsort as argsort
-    from nbtf._ops.ordering import sort as sort
-    from nbtf._ops.partitions import dynamic_partition as dynamic_partition
-    from nbtf._ops.partitions import dynamic_stitch as dynamic_stitch
-    from nbtf._ops.partitions import sequence_mask as sequence_mask
-    from nbtf._ops.printing import print as print
     from nbtf._ops.python_functions import numpy_function as numpy_function
     from nbtf._ops.python_functions import py_function as py_function
-    from nbtf._ops.ragged import RaggedTensor as RaggedTensor
-    from nbtf._ops.scattering import tensor_scatter_nd_add as tensor_scatter_nd_add
-    from nbtf._ops.scattering import tensor_scatter_nd_max as tensor_scatter_nd_max
-    from nbtf._ops.scattering import tensor_scatter_nd_min as tensor_scatter_nd_min
-    from nbtf._ops.scattering import tensor_scatter_nd_sub as tensor_scatter_nd_sub
-    from nbtf._ops.scattering import tensor_scatter_nd_update as tensor_scatter_nd_update
-    from nbtf._ops.searching import searchsorted as searchsorted
-    from nbtf._ops.searching import unique as unique
-    from nbtf._ops.searching import unique_with_counts as unique_with_counts
-    from nbtf._ops.sparse import SparseTensor as SparseTensor
-    from nbtf._ops.statistics import reduce_logsumexp as reduce_logsumexp
-    from nbtf._ops.strings import as_string as as_string
+    from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor as RaggedTensor
+    from nbtf._ops.ragged_and_sparse.sparse import SparseTensor as SparseTensor
+    from nbtf._ops.reductions.statistics import reduce_logsumexp as reduce_logsumexp
+    from nbtf._ops.strings.texts import as_string as as_string
     from nbtf._runtime.names import name_scope as name_scope
     from nbtf.autodiff import AggregationMethod as AggregationMethod
     from nbtf.autodiff import GradientTape as GradientTape
@@ -293,57 +293,57 @@ _FETCHED_ON_FIRST_USE = {
     "GradientTape": "nbtf.autodiff",
     "Graph": "nbtf.compat._v1._graph.graph",
     "Module": "nbtf._ops.module",
-    "RaggedTensor": "nbtf._ops.ragged",
+    "RaggedTensor": "nbtf._ops.ragged_and_sparse.ragged",
     "RaggedTensorSpec": "nbtf.data.specs",
-    "SparseTensor": "nbtf._ops.sparse",
+    "SparseTensor": "nbtf._ops.ragged_and_sparse.sparse",
     "SparseTensorSpec": "nbtf.data.specs",
     "UnconnectedGradients": "nbtf.autodiff",
-    "argsort": "nbtf._ops.ordering",
-    "as_string": "nbtf._ops.strings",
+    "argsort": "nbtf._ops.math.ordering",
+    "as_string": "nbtf._ops.strings.texts",
     "assert_equal": "nbtf.debugging",
     "assert_greater": "nbtf.debugging",
     "assert_less": "nbtf.debugging",
     "assert_rank": "nbtf.debugging",
-    "bitcast": "nbtf._ops.bitcast",
-    "case": "nbtf._ops.control",
-    "clip_by_global_norm": "nbtf._ops.norms",
-    "clip_by_norm": "nbtf._ops.norms",
-    "cond": "nbtf._ops.control",
+    "bitcast": "nbtf._ops.arrays.bitcast",
+    "case": "nbtf._ops.control.flow",
+    "clip_by_global_norm": "nbtf._ops.linalg.norms",
+    "clip_by_norm": "nbtf._ops.linalg.norms",
+    "cond": "nbtf._ops.control.flow",
     "custom_gradient": "nbtf.autodiff",
-    "dynamic_partition": "nbtf._ops.partitions",
-    "dynamic_stitch": "nbtf._ops.partitions",
-    "einsum": "nbtf._ops.einsum",
-    "foldl": "nbtf._ops.mapping",
-    "foldr": "nbtf._ops.mapping",
+    "dynamic_partition": "nbtf._ops.arrays.partitions",
+    "dynamic_stitch": "nbtf._ops.arrays.partitions",
+    "einsum": "nbtf._ops.linalg.einsum",
+    "foldl": "nbtf._ops.control.functional",
+    "foldr": "nbtf._ops.control.functional",
     "grad_pass_through": "nbtf.autodiff",
     "gradients": "nbtf.autodiff",
     "function": "nbtf._graph.function",
-    "group": "nbtf._ops.control",
+    "group": "nbtf._ops.control.flow",
     "hessians": "nbtf.autodiff",
-    "map_fn": "nbtf._ops.mapping",
+    "map_fn": "nbtf._ops.control.functional",
     "name_scope": "nbtf._runtime.names",
-    "no_op": "nbtf._ops.control",
-    "norm": "nbtf._ops.norms",
+    "no_op": "nbtf._ops.control.flow",
+    "norm": "nbtf._ops.linalg.norms",
     "numpy_function": "nbtf._ops.python_functions",
-    "print": "nbtf._ops.printing",
+    "print": "nbtf._ops.control.printing",
     "py_function": "nbtf._ops.python_functions",
     "recompute_grad": "nbtf.autodiff",
-    "reduce_logsumexp": "nbtf._ops.statistics",
-    "scan": "nbtf._ops.mapping",
-    "searchsorted": "nbtf._ops.searching",
-    "sequence_mask": "nbtf._ops.partitions",
-    "sort": "nbtf._ops.ordering",
-    "switch_case": "nbtf._ops.control",
-    "tensor_scatter_nd_add": "nbtf._ops.scattering",
-    "tensor_scatter_nd_max": "nbtf._ops.scattering",
-    "tensor_scatter_nd_min": "nbtf._ops.scattering",
-    "tensor_scatter_nd_sub": "nbtf._ops.scattering",
-    "tensor_scatter_nd_update": "nbtf._ops.scattering",
-    "tensordot": "nbtf._ops.einsum",
-    "unique": "nbtf._ops.searching",
-    "unique_with_counts": "nbtf._ops.searching",
-    "vectorized_map": "nbtf._ops.mapping",
-    "while_loop": "nbtf._ops.control",
+    "reduce_logsumexp": "nbtf._ops.reductions.statistics",
+    "scan": "nbtf._ops.control.functional",
+    "searchsorted": "nbtf._ops.arrays.searching",
+    "sequence_mask": "nbtf._ops.arrays.partitions",
+    "sort": "nbtf._ops.math.ordering",
+    "switch_case": "nbtf._ops.control.flow",
+    "tensor_scatter_nd_add": "nbtf._ops.arrays.scattering",
+    "tensor_scatter_nd_max": "nbtf._ops.arrays.scattering",
+    "tensor_scatter_nd_min": "nbtf._ops.arrays.scattering",
+    "tensor_scatter_nd_sub": "nbtf._ops.arrays.scattering",
+    "tensor_scatter_nd_update": "nbtf._ops.arrays.scattering",
+    "tensordot": "nbtf._ops.linalg.einsum",
+    "unique": "nbtf._ops.arrays.searching",
+    "unique_with_counts": "nbtf._ops.arrays.searching",
+    "vectorized_map": "nbtf._ops.control.functional",
+    "while_loop": "nbtf._ops.control.flow",
 }
 """Single names that it leaves out, and the files they come from."""
 

@@ -7,29 +7,29 @@ import sys
 from typing import Any
 
 from nbtf._devices.sites import warn
-from nbtf._ops.assertions import Assert as Assert
-from nbtf._ops.assertions import assert_all_finite as assert_all_finite
-from nbtf._ops.assertions import assert_equal as assert_equal
-from nbtf._ops.assertions import assert_greater as assert_greater
-from nbtf._ops.assertions import assert_greater_equal as assert_greater_equal
-from nbtf._ops.assertions import assert_less as assert_less
-from nbtf._ops.assertions import assert_less_equal as assert_less_equal
-from nbtf._ops.assertions import assert_near as assert_near
-from nbtf._ops.assertions import assert_negative as assert_negative
-from nbtf._ops.assertions import assert_non_negative as assert_non_negative
-from nbtf._ops.assertions import assert_non_positive as assert_non_positive
-from nbtf._ops.assertions import assert_none_equal as assert_none_equal
-from nbtf._ops.assertions import assert_positive as assert_positive
-from nbtf._ops.assertions import check_numerics as check_numerics
-from nbtf._ops.static_assertions import assert_integer as assert_integer
-from nbtf._ops.static_assertions import assert_proper_iterable as assert_proper_iterable
-from nbtf._ops.static_assertions import assert_rank as assert_rank
-from nbtf._ops.static_assertions import assert_rank_at_least as assert_rank_at_least
-from nbtf._ops.static_assertions import assert_rank_in as assert_rank_in
-from nbtf._ops.static_assertions import assert_same_float_dtype as assert_same_float_dtype
-from nbtf._ops.static_assertions import assert_scalar as assert_scalar
-from nbtf._ops.static_assertions import assert_shapes as assert_shapes
-from nbtf._ops.static_assertions import assert_type as assert_type
+from nbtf._ops.debugging.shapes_and_dtypes import assert_integer as assert_integer
+from nbtf._ops.debugging.shapes_and_dtypes import assert_proper_iterable as assert_proper_iterable
+from nbtf._ops.debugging.shapes_and_dtypes import assert_rank as assert_rank
+from nbtf._ops.debugging.shapes_and_dtypes import assert_rank_at_least as assert_rank_at_least
+from nbtf._ops.debugging.shapes_and_dtypes import assert_rank_in as assert_rank_in
+from nbtf._ops.debugging.shapes_and_dtypes import assert_same_float_dtype as assert_same_float_dtype
+from nbtf._ops.debugging.shapes_and_dtypes import assert_scalar as assert_scalar
+from nbtf._ops.debugging.shapes_and_dtypes import assert_shapes as assert_shapes
+from nbtf._ops.debugging.shapes_and_dtypes import assert_type as assert_type
+from nbtf._ops.debugging.values import Assert as Assert
+from nbtf._ops.debugging.values import assert_all_finite as assert_all_finite
+from nbtf._ops.debugging.values import assert_equal as assert_equal
+from nbtf._ops.debugging.values import assert_greater as assert_greater
+from nbtf._ops.debugging.values import assert_greater_equal as assert_greater_equal
+from nbtf._ops.debugging.values import assert_less as assert_less
+from nbtf._ops.debugging.values import assert_less_equal as assert_less_equal
+from nbtf._ops.debugging.values import assert_near as assert_near
+from nbtf._ops.debugging.values import assert_negative as assert_negative
+from nbtf._ops.debugging.values import assert_non_negative as assert_non_negative
+from nbtf._ops.debugging.values import assert_non_positive as assert_non_positive
+from nbtf._ops.debugging.values import assert_none_equal as assert_none_equal
+from nbtf._ops.debugging.values import assert_positive as assert_positive
+from nbtf._ops.debugging.values import check_numerics as check_numerics
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.context import CURRENT
 

@@ -1,9 +1,9 @@
 """`tf.dtypes`: the kinds of elements, by name, and conversion between them."""
 
 from nbtf import _types
-from nbtf._ops.complexes import complex as complex
-from nbtf._ops.elementwise import cast as cast
-from nbtf._ops.magnitude import saturate_cast as saturate_cast
+from nbtf._ops.math.arithmetic import cast as cast
+from nbtf._ops.math.complex_numbers import complex as complex
+from nbtf._ops.math.magnitude import saturate_cast as saturate_cast
 from nbtf._types import DType as DType
 from nbtf._types import as_dtype as as_dtype
 from nbtf._types import bfloat16 as bfloat16

@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from nbtf import _missing
-from nbtf._ops.string_pieces import decode_raw as decode_raw
+from nbtf._ops.strings.splitting import decode_raw as decode_raw
 
 __all__ = ["decode_raw"]
 

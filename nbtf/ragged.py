@@ -3,8 +3,8 @@
 from typing import NoReturn
 
 from nbtf import _missing
-from nbtf._ops.ragged_functions import constant as constant
-from nbtf._ops.ragged_functions import map_flat_values as map_flat_values
+from nbtf._ops.ragged_and_sparse.ragged_functions import constant as constant
+from nbtf._ops.ragged_and_sparse.ragged_functions import map_flat_values as map_flat_values
 
 __all__ = ["constant", "map_flat_values"]
 

@@ -6,7 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nbtf._ops import activations, convolution, extent, functions, indexing, local_response, pooling, shape
+from nbtf._ops.arrays import indexing
+from nbtf._ops.arrays import padding as extent
+from nbtf._ops.arrays import shapes as shape
+from nbtf._ops.math import exponentials as functions
+from nbtf._ops.nn import activations, convolution, local_response, pooling
 from nbtf._ops.op import Op
 from nbtf._public import public_names as _public_names
 from nbtf._types import int32

@@ -16,7 +16,7 @@ from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
 from nbtf._devices.sites import WORDING
-from nbtf._ops.linalg import matmul
+from nbtf._ops.linalg.products import matmul
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.blocks import end_cell as end_cell
 from nbtf._runtime.changes import Change, block

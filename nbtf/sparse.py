@@ -3,12 +3,12 @@
 from typing import NoReturn
 
 from nbtf import _missing
-from nbtf._ops.sparse import SparseTensor as SparseTensor
-from nbtf._ops.sparse import from_dense as from_dense
-from nbtf._ops.sparse import map_values as map_values
-from nbtf._ops.sparse import reorder as reorder
-from nbtf._ops.sparse import sparse_dense_matmul as sparse_dense_matmul
-from nbtf._ops.sparse import to_dense as to_dense
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor as SparseTensor
+from nbtf._ops.ragged_and_sparse.sparse import from_dense as from_dense
+from nbtf._ops.ragged_and_sparse.sparse import map_values as map_values
+from nbtf._ops.ragged_and_sparse.sparse import reorder as reorder
+from nbtf._ops.ragged_and_sparse.sparse import sparse_dense_matmul as sparse_dense_matmul
+from nbtf._ops.ragged_and_sparse.sparse import to_dense as to_dense
 
 __all__ = ["SparseTensor", "from_dense", "map_values", "reorder", "sparse_dense_matmul", "to_dense"]
 

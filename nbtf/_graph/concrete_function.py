@@ -24,7 +24,7 @@ from nbtf._graph.signature import (
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trial import inside
 from nbtf._ops.structure import map_structure
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor

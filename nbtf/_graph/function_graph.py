@@ -17,9 +17,9 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace
 from nbtf._graph.trial import inside
 from nbtf._ops.op import Op
-from nbtf._ops.random import seeds
-from nbtf._ops.resource import VarHandleOp
-from nbtf._ops.variable_making import made
+from nbtf._ops.random.streams import seeds
+from nbtf._ops.variables.creation import made
+from nbtf._ops.variables.resource import VarHandleOp
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
@@ -322,7 +322,7 @@ class FunctionGraph(Trace):
         Raises:
           ValueError: this is not the first call of the function.
         """
-        from nbtf._ops.variable import Variable
+        from nbtf._ops.variables.variable import Variable
 
         graph = self
         while graph.outer is not None:

@@ -14,7 +14,7 @@ from nbtf._graph.graph import SymbolicGraph, convert_inputs
 from nbtf._graph.lengths import LengthsShape
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace, lengths_of
-from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.changes import Change, block
 from nbtf._types import DType
 

@@ -10,10 +10,10 @@ from nbtf._graph.lengths import NotKnownError, broadcast_lengths
 from nbtf._graph.operation import Operation, flat
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import is_elementwise, lengths_of
-from nbtf._ops.coordinates import scatter_nd
-from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.arrays.coordinates import scatter_nd
+from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.op import Op
-from nbtf._ops.shape import expand_dims
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.tape import Call
 from nbtf.errors import OpError
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
-from nbtf._ops.division import floordiv, floormod, truediv
-from nbtf._ops.elementwise import add, multiply, negative, preferring, subtract
-from nbtf._ops.functions import pow
-from nbtf._ops.gathering import boolean_mask
-from nbtf._ops.indexing import Masks, StridedSlice, slice_spec
-from nbtf._ops.linalg import matmul
-from nbtf._ops.logic import (
+from nbtf._ops.arrays.gathering import boolean_mask
+from nbtf._ops.arrays.indexing import Masks, StridedSlice, slice_spec
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import add, multiply, negative, preferring, subtract
+from nbtf._ops.math.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from nbtf._ops.math.division import floordiv, floormod, truediv
+from nbtf._ops.math.exponentials import pow
+from nbtf._ops.math.logic import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,
@@ -23,7 +23,7 @@ from nbtf._ops.logic import (
     logical_or,
     logical_xor,
 )
-from nbtf._ops.magnitude import abs
+from nbtf._ops.math.magnitude import abs
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import bool_
 

@@ -10,7 +10,7 @@ from nbtf._graph.operation import flat
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.random import seeds
+from nbtf._ops.random.streams import seeds
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream

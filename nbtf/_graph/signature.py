@@ -9,8 +9,8 @@ from weakref import ref
 
 from nbtf._devices.cpu import CPU
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.variable import Variable
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec

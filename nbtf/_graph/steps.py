@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.op import Op
-from nbtf._ops.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
+from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.execute import execute
 from nbtf._runtime.scopes import Request, Scope

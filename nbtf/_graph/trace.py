@@ -13,8 +13,8 @@ from nbtf._graph.graph import SymbolicGraph, convert_inputs
 from nbtf._graph.lengths import LengthsShape, UnknownLength, broadcast_lengths
 from nbtf._graph.operation import PLACEHOLDER, Operation, flat
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.elementwise import AddV2
-from nbtf._ops.shape import shape
+from nbtf._ops.arrays.shapes import shape
+from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.specs import broadcast
 from nbtf._shapes import TensorShape
 from nbtf._types import DType

@@ -13,7 +13,7 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace
 from nbtf._graph.trial import inside
 from nbtf._ops.op import Op
-from nbtf._ops.resource import VarHandleOp
+from nbtf._ops.variables.resource import VarHandleOp
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE, Scope
 from nbtf._runtime.seeds import Seeds

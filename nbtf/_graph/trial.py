@@ -11,7 +11,7 @@ import numpy as np
 from nbtf._devices.base import Buffer, nbytes_of
 from nbtf._graph.operation import flat
 from nbtf._ops.op import Op
-from nbtf._ops.resource import AssignVariableOp, VarHandleOp
+from nbtf._ops.variables.resource import AssignVariableOp, VarHandleOp
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Reason
 from nbtf._runtime.execute import execute

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from nbtf._ops.creation import ones
-from nbtf._ops.linalg import matmul
+from nbtf._ops.arrays.creation import ones
+from nbtf._ops.linalg.products import matmul
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 

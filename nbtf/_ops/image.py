@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.magnitude import clip_by_value, saturate_cast
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.magnitude import clip_by_value, saturate_cast
 from nbtf._ops.op import op, unregistered
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from nbtf._ops.structure import flatten_with_tuple_paths
 from nbtf._ops.trackable import Trackable
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime import names
 
 F = TypeVar("F", bound=Callable[..., Any])

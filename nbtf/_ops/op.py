@@ -405,10 +405,10 @@ def find_op(type: str) -> Op:
       LookupError: there is none.
     """
     if type not in OPS:
-        from pkgutil import iter_modules  # takes a while to load, and is rarely needed
+        from pkgutil import walk_packages  # takes a while to load, and is rarely needed
 
-        for family in iter_modules(import_module("nbtf._ops").__path__):
-            import_module(f"nbtf._ops.{family.name}")
+        for family in walk_packages(import_module("nbtf._ops").__path__, "nbtf._ops."):
+            import_module(family.name)
             if type in OPS:
                 break
         else:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbtf._ops.comparison import differs, equals, greater, greater_equal, less, less_equal
-from nbtf._ops.division import floordiv, floormod, truediv
-from nbtf._ops.elementwise import add, multiply, negative, subtract
+from nbtf._ops.arrays.indexing import getitem
 from nbtf._ops.express import constant_like
-from nbtf._ops.functions import pow
-from nbtf._ops.indexing import getitem
-from nbtf._ops.linalg import matmul
-from nbtf._ops.logic import (
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import add, multiply, negative, subtract
+from nbtf._ops.math.comparison import differs, equals, greater, greater_equal, less, less_equal
+from nbtf._ops.math.division import floordiv, floormod, truediv
+from nbtf._ops.math.exponentials import pow
+from nbtf._ops.math.logic import (
     bitwise_and,
     bitwise_or,
     bitwise_xor,
@@ -22,8 +22,8 @@ from nbtf._ops.logic import (
     logical_or,
     logical_xor,
 )
-from nbtf._ops.magnitude import abs
-from nbtf._ops.variable import Variable
+from nbtf._ops.math.magnitude import abs
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_

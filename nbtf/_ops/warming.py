@@ -9,27 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._ops.activations import relu
-from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.comparison import equal, greater, less, where
-from nbtf._ops.creation import fill, ones_like, zeros, zeros_like
-from nbtf._ops.division import truediv
-from nbtf._ops.elementwise import add, cast, multiply, negative, subtract
-from nbtf._ops.functions import exp, log, sigmoid, sqrt, tanh
-from nbtf._ops.gathering import gather
-from nbtf._ops.identity import identity
-from nbtf._ops.indexing import getitem
-from nbtf._ops.joining import concat, stack
-from nbtf._ops.linalg import matmul
-from nbtf._ops.magnitude import abs as absolute
-from nbtf._ops.magnitude import maximum, minimum, square
-from nbtf._ops.ordering import argsort
-from nbtf._ops.positions import argmax
-from nbtf._ops.reduction import reduce_max, reduce_mean, reduce_min
-from nbtf._ops.shape import expand_dims, transpose
-from nbtf._ops.softmax import softmax
-from nbtf._ops.stateless_random import stateless_normal, stateless_uniform
-from nbtf._ops.variable import Variable
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import fill, ones_like, zeros, zeros_like
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.indexing import getitem
+from nbtf._ops.arrays.joining import concat, stack
+from nbtf._ops.arrays.shapes import expand_dims, transpose
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
+from nbtf._ops.math.comparison import equal, greater, less, where
+from nbtf._ops.math.division import truediv
+from nbtf._ops.math.exponentials import exp, log, sigmoid, sqrt, tanh
+from nbtf._ops.math.magnitude import abs as absolute
+from nbtf._ops.math.magnitude import maximum, minimum, square
+from nbtf._ops.math.ordering import argsort
+from nbtf._ops.nn.activations import relu
+from nbtf._ops.nn.softmax import softmax
+from nbtf._ops.random.stateless import stateless_normal, stateless_uniform
+from nbtf._ops.reductions.argmax import argmax
+from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean, reduce_min
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DType, bool_, float32, float64, int32, int64
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from nbtf._ops.elementwise import add, add_n
-from nbtf._ops.gathering import gather
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.joining import concat
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.joining import concat
+from nbtf._ops.math.arithmetic import add, add_n
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tape import PLAIN, Call, Tape

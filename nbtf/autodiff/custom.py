@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._ops.creation import zeros
-from nbtf._ops.identity import identity
+from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.arrays.identity import identity
 from nbtf._ops.structure import flatten, map_structure, pack_sequence_as
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, set_scope

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from nbtf._ops.broadcasting import broadcast_to, reshape
-from nbtf._ops.creation import zeros
-from nbtf._ops.joining import stack
-from nbtf._ops.ranges import one_hot
+from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
+from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.arrays.joining import stack
+from nbtf._ops.arrays.ranges import one_hot
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten, pack_sequence_as
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.tensor import Tensor
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from nbtf._ops.creation import fill, zeros, zeros_like
-from nbtf._ops.identity import identity
+from nbtf._ops.arrays.creation import fill, zeros, zeros_like
+from nbtf._ops.arrays.identity import identity
 from nbtf._ops.structure import flatten
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.structure import flatten
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorSpec

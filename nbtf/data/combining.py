@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops import philox
+from nbtf._ops.random import philox
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._shapes import TensorSpec
 from nbtf._types import float64, int64
@@ -151,7 +151,7 @@ def _sums(weights: Sequence[float]) -> Any:
 
 def scramble_seed(seed: Sequence[int]) -> tuple[int, tuple[int, int]]:
     """Returns key and counter of a pair of seeds, as TensorFlow's stateless ops make them."""
-    from nbtf._ops.stateless_random import SCRAMBLING_KEY
+    from nbtf._ops.random.stateless import SCRAMBLING_KEY
 
     words: list[int] = philox.philox(np, SCRAMBLING_KEY, (seed[0], seed[1]), 1)[0].tolist()
     return words[1] << 32 | words[0], (0, words[3] << 32 | words[2])

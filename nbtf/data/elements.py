@@ -11,8 +11,8 @@ import numpy as np
 from nbtf._devices.base import Device
 from nbtf._graph.trial import is_silent
 from nbtf._ops.op import Op
-from nbtf._ops.ragged import RaggedTensor
-from nbtf._ops.sparse import SparseTensor
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor

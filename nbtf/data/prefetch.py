@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nbtf._ops.identity import identity
+from nbtf._ops.arrays.identity import identity
 from nbtf._runtime.device import device
 from nbtf._runtime.tensor import Tensor
 from nbtf.data.specs import each

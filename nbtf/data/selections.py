@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from nbtf._ops import philox
-from nbtf._ops.random import seeds
+from nbtf._ops.random import philox
+from nbtf._ops.random.streams import seeds
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_
 from nbtf.data.elements import at_next, called, on_host, wrap_message

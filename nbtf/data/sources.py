@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor

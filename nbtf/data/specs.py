@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.ragged import RaggedTensor
-from nbtf._ops.sparse import SparseTensor
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
 from nbtf._shapes import ShapeLike, TensorShape, TensorSpec
 from nbtf._types import DType, DTypeLike, as_dtype, float32, int64, string

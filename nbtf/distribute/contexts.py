@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbtf._ops.creation import constant
+from nbtf._ops.arrays.creation import constant
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nbtf._ops.creation import zeros_like
-from nbtf._ops.identity import identity
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.identity import identity
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device

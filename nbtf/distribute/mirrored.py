@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nbtf._ops.variable import Variable
-from nbtf._ops.variable_kinds import VariableSynchronization
+from nbtf._ops.variables.creation import VariableSynchronization
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT

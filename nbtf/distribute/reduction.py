@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.division import truediv
-from nbtf._ops.elementwise import add_n
-from nbtf._ops.identity import identity
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.joining import concat, split
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.joining import concat, split
+from nbtf._ops.math.arithmetic import add_n
+from nbtf._ops.math.division import truediv
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.conversion import as_tensor

@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.joining import concat
-from nbtf._ops.reduction import reduce_mean
-from nbtf._ops.variable import Variable
+from nbtf._ops.arrays.joining import concat
+from nbtf._ops.reductions.means_and_extremes import reduce_mean
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import EMPTY

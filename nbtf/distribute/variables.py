@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nbtf._devices.base import Buffer
-from nbtf._ops.division import truediv
-from nbtf._ops.identity import identity
-from nbtf._ops.resource import read_variable
-from nbtf._ops.variable import NOTHING, Variable
-from nbtf._ops.variable_kinds import VariableAggregation
-from nbtf._ops.variable_making import alone
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.math.division import truediv
+from nbtf._ops.variables.creation import VariableAggregation, alone
+from nbtf._ops.variables.resource import read_variable
+from nbtf._ops.variables.variable import NOTHING, Variable
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor

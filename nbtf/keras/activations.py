@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf import nn
-from nbtf._ops.comparison import greater, where
-from nbtf._ops.creation import zeros_like
-from nbtf._ops.elementwise import multiply, negative
-from nbtf._ops.functions import exp
-from nbtf._ops.functions import sigmoid as _sigmoid
-from nbtf._ops.functions import tanh as _tanh
-from nbtf._ops.magnitude import clip_by_value
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.math.arithmetic import multiply, negative
+from nbtf._ops.math.comparison import greater, where
+from nbtf._ops.math.exponentials import exp
+from nbtf._ops.math.exponentials import sigmoid as _sigmoid
+from nbtf._ops.math.exponentials import tanh as _tanh
+from nbtf._ops.math.magnitude import clip_by_value
 from nbtf._public import public_names as _public_names
 from nbtf.keras.dtypes import as_floats
 from nbtf.keras.registry import deserialized, look_up, serialized

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.comparison import greater_equal
-from nbtf._ops.elementwise import cast
-from nbtf._ops.functions import sqrt
-from nbtf._ops.magnitude import clip_by_value, maximum, square
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.comparison import greater_equal
+from nbtf._ops.math.exponentials import sqrt
+from nbtf._ops.math.magnitude import clip_by_value, maximum, square
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._public import public_names as _public_names
 from nbtf.keras.configured import Configured
 from nbtf.keras.dtypes import epsilon

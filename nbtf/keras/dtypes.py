@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from nbtf._ops.elementwise import cast
+from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.dtypes import as_dtype

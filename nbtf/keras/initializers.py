@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtf import linalg
-from nbtf._ops.broadcasting import broadcast_to, reshape
-from nbtf._ops.creation import constant as _constant
-from nbtf._ops.creation import fill, ones, zeros
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.stateless_random import stateless_normal, stateless_truncated_normal, stateless_uniform
+from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
+from nbtf._ops.arrays.creation import constant as _constant
+from nbtf._ops.arrays.creation import fill, ones, zeros
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.random.stateless import stateless_normal, stateless_truncated_normal, stateless_uniform
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number, check_text
 from nbtf._runtime.tensor import Tensor

@@ -8,10 +8,10 @@ from typing import Any
 
 from nbtf._graph.trial import is_silent
 from nbtf._locks import new_lock
-from nbtf._ops import stateless_random
-from nbtf._ops.comparison import greater_equal, where
-from nbtf._ops.creation import constant, convert_to_tensor
-from nbtf._ops.elementwise import cast
+from nbtf._ops.arrays.creation import constant, convert_to_tensor
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.comparison import greater_equal, where
+from nbtf._ops.random import stateless as stateless_random
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.context import open_graph

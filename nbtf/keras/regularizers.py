@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from nbtf import linalg
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.elementwise import multiply
-from nbtf._ops.magnitude import abs, square
+from nbtf._ops.math.arithmetic import multiply
+from nbtf._ops.math.magnitude import abs, square
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._public import public_names as _public_names
 from nbtf.keras.configured import Configured
 from nbtf.keras.registry import deserialized, look_up, serialized

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random as _python_random
 import sys
 
-from nbtf._ops.random import set_seed
+from nbtf._ops.random.streams import set_seed
 from nbtf.keras.naming import forget_names
 from nbtf.keras.random import forget_global_seed
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._graph.trial import in_earnest
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.creation import convert_to_tensor
-from nbtf._ops.elementwise import cast
-from nbtf._ops.variable import Variable as TensorVariable
-from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import convert_to_tensor
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
+from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape

@@ -1,20 +1,20 @@
 """`tf.random`: numbers that depend on a seed and on nothing else."""
 
-from nbtf._ops.categorical import categorical as categorical
-from nbtf._ops.categorical import stateless_categorical as stateless_categorical
-from nbtf._ops.generator import Algorithm as Algorithm
-from nbtf._ops.generator import Generator as Generator
-from nbtf._ops.generator import create_rng_state as create_rng_state
-from nbtf._ops.generator import get_global_generator as get_global_generator
-from nbtf._ops.generator import set_global_generator as set_global_generator
-from nbtf._ops.random import normal as normal
-from nbtf._ops.random import set_seed as set_seed
-from nbtf._ops.random import shuffle as shuffle
-from nbtf._ops.random import truncated_normal as truncated_normal
-from nbtf._ops.random import uniform as uniform
-from nbtf._ops.stateless_random import fold_in as fold_in
-from nbtf._ops.stateless_random import split as split
-from nbtf._ops.stateless_random import stateless_normal as stateless_normal
-from nbtf._ops.stateless_random import stateless_truncated_normal as stateless_truncated_normal
-from nbtf._ops.stateless_random import stateless_uniform as stateless_uniform
+from nbtf._ops.random.categorical import categorical as categorical
+from nbtf._ops.random.categorical import stateless_categorical as stateless_categorical
+from nbtf._ops.random.generator import Algorithm as Algorithm
+from nbtf._ops.random.generator import Generator as Generator
+from nbtf._ops.random.generator import create_rng_state as create_rng_state
+from nbtf._ops.random.generator import get_global_generator as get_global_generator
+from nbtf._ops.random.generator import set_global_generator as set_global_generator
+from nbtf._ops.random.stateless import fold_in as fold_in
+from nbtf._ops.random.stateless import split as split
+from nbtf._ops.random.stateless import stateless_normal as stateless_normal
+from nbtf._ops.random.stateless import stateless_truncated_normal as stateless_truncated_normal
+from nbtf._ops.random.stateless import stateless_uniform as stateless_uniform
+from nbtf._ops.random.streams import normal as normal
+from nbtf._ops.random.streams import set_seed as set_seed
+from nbtf._ops.random.streams import shuffle as shuffle
+from nbtf._ops.random.streams import truncated_normal as truncated_normal
+from nbtf._ops.random.streams import uniform as uniform
 from nbtf.random import experimental as experimental

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nbtf._graph.function import Function
-from nbtf._ops.creation import constant
-from nbtf._ops.variable import Variable
+from nbtf._ops.arrays.creation import constant
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.names import name_scope
 from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._storage import folders

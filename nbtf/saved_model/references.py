@@ -10,8 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from nbtf import math, nn
-from nbtf._ops.generator import Generator
 from nbtf._ops.module import Module
+from nbtf._ops.random.generator import Generator
 from nbtf._ops.trackable import Trackable
 from nbtf.keras import activations, losses
 from nbtf.keras.catalogue import public_functions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.structure import map_structure
 
 

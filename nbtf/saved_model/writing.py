@@ -13,7 +13,7 @@ import numpy as np
 
 from nbtf._graph.function import Function
 from nbtf._ops.module import Module
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime import names
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.tensor import Tensor

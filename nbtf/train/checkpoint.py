@@ -11,7 +11,7 @@ import numpy as np
 from nbtf._graph.function import Function
 from nbtf._locks import new_lock
 from nbtf._ops.trackable import Trackable
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf.data import Dataset
 from nbtf.data.iterators import Iterator
 from nbtf.errors import NotFoundError

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from nbtf._ops.generator import Generator
 from nbtf._ops.module import Module
+from nbtf._ops.random.generator import Generator
 from nbtf._ops.trackable import Trackable
-from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf._storage.documents import parse_document
 from nbtf._storage.manifest import damage
 from nbtf.data.iterators import Iterator

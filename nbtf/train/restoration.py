@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtf._graph.trial import in_earnest
 from nbtf._ops.trackable import Trackable
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.logger import get_logger
 from nbtf.data.iterators import Iterator
 from nbtf.dtypes import as_dtype

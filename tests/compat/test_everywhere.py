@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._ops.resource import read_variable
+from nbtf._ops.variables.resource import read_variable
 from tests.ops.arguments import plain
 from tests.ops.samples import Sample, all_samples
 

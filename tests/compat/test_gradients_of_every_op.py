@@ -22,8 +22,8 @@ from tests.ops.arguments import arrays_in, as_double, plain, tensors
 from tests.ops.listening import flat
 from tests.ops.samples import Sample, all_samples
 
-for _module in pkgutil.iter_modules(nbtf._ops.__path__):
-    importlib.import_module(f"nbtf._ops.{_module.name}")
+for _module in pkgutil.walk_packages(nbtf._ops.__path__, "nbtf._ops."):
+    importlib.import_module(_module.name)
 
 SAMPLES = [sample for sample in all_samples() if sample.differentiable and not sample.op.startswith("Random")]
 """What is random draws other numbers in a graph."""

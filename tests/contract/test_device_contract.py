@@ -22,8 +22,9 @@ from nbtf._devices.cuda.memory import plan_for
 from nbtf._devices.cuda.probe import ask, probe
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._devices.simulated import SimulatedGPU
-from nbtf._ops.broadcasting import Reshape, Sum
-from nbtf._ops.elementwise import AddV2
+from nbtf._ops.arrays.broadcasting import Reshape
+from nbtf._ops.math.arithmetic import AddV2
+from nbtf._ops.reductions.sums import Sum
 from nbtf.errors import OpError, ResourceExhaustedError
 from tests import fake_cupy
 from tests.devices import toy_backend

@@ -15,10 +15,11 @@ import pytest
 from nbtf._devices.base import Label, Spec
 from nbtf._devices.cuda import device as device_file
 from nbtf._devices.cuda.device import CudaGPU
-from nbtf._ops.broadcasting import Reshape, Sum
-from nbtf._ops.elementwise import AddV2
-from nbtf._ops.linalg import MatMul
-from nbtf._ops.shape import Transpose
+from nbtf._ops.arrays.broadcasting import Reshape
+from nbtf._ops.arrays.shapes import Transpose
+from nbtf._ops.linalg.products import MatMul
+from nbtf._ops.math.arithmetic import AddV2
+from nbtf._ops.reductions.sums import Sum
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import float32
 from nbtf.errors import FailedPreconditionError, InternalError, OpError, ResourceExhaustedError

@@ -12,7 +12,7 @@ import pytest
 
 from nbtf._devices.cuda import guard as cuda_guard
 from nbtf._devices.cuda.device import CudaGPU
-from nbtf._ops.elementwise import AddV2
+from nbtf._ops.math.arithmetic import AddV2
 from tests import fake_cupy
 from tests.fake_cupy import cuda, runtime
 from tests.fake_cupy.devices import gpu, state_of_thread

@@ -12,8 +12,8 @@ from nbtf._devices.base import Label
 from nbtf._devices.cuda.device import CudaGPU
 from nbtf._devices.cuda.memory import plan_for
 from nbtf._devices.limits import reserve
-from nbtf._ops.broadcasting import Reshape
-from nbtf._ops.elementwise import AddV2
+from nbtf._ops.arrays.broadcasting import Reshape
+from nbtf._ops.math.arithmetic import AddV2
 from nbtf.errors import ResourceExhaustedError
 from tests import fake_cupy
 from tests.fake_cupy import cuda

@@ -17,8 +17,8 @@ from nbtf._devices.cuda import probe as cuda_probe
 from nbtf._devices.cuda.device import CudaGPU
 from nbtf._devices.cuda.guard import Events
 from nbtf._devices.cuda.memory import plan_for
-from nbtf._ops.elementwise import AddV2
-from nbtf._ops.shape import Transpose
+from nbtf._ops.arrays.shapes import Transpose
+from nbtf._ops.math.arithmetic import AddV2
 from tests import fake_cupy
 from tests.fake_cupy.races import RaceError, Races, checked_for_races
 

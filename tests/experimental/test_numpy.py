@@ -10,7 +10,7 @@ import pytest
 
 import nbtf as tf
 import nbtf.experimental.numpy as tnp
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf.experimental.numpy import promotion
 
 X = np.array([[3.0, -1.5, 2.0], [0.5, 4.0, -2.0]])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._ops import philox
+from nbtf._ops.random import philox
 from nbtf._runtime.context import Context, use_context
 from tests.fake_cupy.machine import MACHINE
 

@@ -19,7 +19,13 @@ MODULES: list[Json] = [
     *("keras.layers", "keras.models", "keras.losses", "keras.metrics", "keras.optimizers", "keras.activations"),
     *("keras.registry", "keras.saving.arrays", "keras.saving.models", "keras.utils", "keras.callbacks", "keras.dtypes"),
     *("keras.operation", "keras.src.models", "keras.initializers", "keras.optimizers.schedules", "keras", "nbtf"),
-    *("nbtf._storage.files", "nbtf._ops.printing", "nbtf.saved_model.reading", "tests.hostile_files.kinds", "nbtf.cli"),
+    *(
+        "nbtf._storage.files",
+        "nbtf._ops.control.printing",
+        "nbtf.saved_model.reading",
+        "tests.hostile_files.kinds",
+        "nbtf.cli",
+    ),
     *(None, 3, ["os"], {"a": 1}),
 ]
 NAMES: list[Json] = [

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from nbtf._ops.sparse import SparseTensor
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._runtime.blocks import ScopeStack
 from nbtf._runtime.scopes import Scope
 from nbtf._runtime.tape import Call

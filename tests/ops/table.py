@@ -8,5 +8,5 @@ import pkgutil
 import nbtf._ops
 from nbtf._ops.op import OPS as OPS
 
-for _module in pkgutil.iter_modules(nbtf._ops.__path__):
-    importlib.import_module(f"nbtf._ops.{_module.name}")
+for _module in pkgutil.walk_packages(nbtf._ops.__path__, "nbtf._ops."):
+    importlib.import_module(_module.name)

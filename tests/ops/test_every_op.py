@@ -29,8 +29,8 @@ from tests.ops.differences import differences
 from tests.ops.listening import flat, listening
 from tests.ops.samples import Sample, all_samples
 
-for _module in pkgutil.iter_modules(nbtf._ops.__path__):
-    importlib.import_module(f"nbtf._ops.{_module.name}")
+for _module in pkgutil.walk_packages(nbtf._ops.__path__, "nbtf._ops."):
+    importlib.import_module(_module.name)
 
 SAMPLES = all_samples()
 TYPES = sorted(OPS)

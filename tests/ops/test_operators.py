@@ -12,7 +12,7 @@ import pytest
 import nbtf as tf
 from nbtf._ops.operators import OPERATORS
 from nbtf.errors import InvalidArgumentError
-from tests.ops.test_elementwise import floats, ints, ops_of, texts
+from tests.ops.math.test_arithmetic import floats, ints, ops_of, texts
 
 OPS = {
     operator.add: "AddV2",

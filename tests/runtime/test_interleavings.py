@@ -10,7 +10,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._locks import new_lock
-from nbtf._ops import variable
+from nbtf._ops.variables import variable
 from tests.interleavings.explorer import Failure, Scenario, explore, sample
 from tests.interleavings.scenarios import SCENARIOS
 

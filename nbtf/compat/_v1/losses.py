@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import nbtf
-from nbtf._ops.division import divide_no_nan
-from nbtf._ops.elementwise import add, add_n, cast, multiply, negative, subtract
-from nbtf._ops.functions import log
-from nbtf._ops.identity import identity
-from nbtf._ops.magnitude import abs as absolute
-from nbtf._ops.magnitude import minimum, squared_difference
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.math.arithmetic import add, add_n, cast, multiply, negative, subtract
+from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.math.exponentials import log
+from nbtf._ops.math.magnitude import abs as absolute
+from nbtf._ops.math.magnitude import minimum, squared_difference
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import nbtf
-from nbtf._ops.division import divide_no_nan
+from nbtf._ops.math.division import divide_no_nan
 from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._surface.absent import refusal

@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from nbtf._ops import broadcasting, creation, diagonals, extent, gathering, joining, ranges
-from nbtf._ops import shape as shapes
+from nbtf._ops.arrays import broadcasting, creation, gathering, joining, ranges
+from nbtf._ops.arrays import padding as extent
+from nbtf._ops.arrays import shapes as shapes
+from nbtf._ops.arrays.identity import identity as _copy
 from nbtf._ops.attributes import as_ints
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.identity import identity as _copy
+from nbtf._ops.linalg import diagonals
+from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import float64, int64

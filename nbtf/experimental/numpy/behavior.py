@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops import gathering
-from nbtf._ops.broadcasting import broadcast_to
-from nbtf._ops.coordinates import gather_nd
-from nbtf._ops.elementwise import cast
-from nbtf._ops.joining import stack
+from nbtf._ops.arrays import gathering
+from nbtf._ops.arrays.broadcasting import broadcast_to
+from nbtf._ops.arrays.coordinates import gather_nd
+from nbtf._ops.arrays.joining import stack
+from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.operators import OPERATORS
-from nbtf._ops.variable import Variable
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype, bool_, int64
 from nbtf.experimental.numpy import arrays, elementwise, linear, promotion, reductions

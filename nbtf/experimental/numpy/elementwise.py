@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from nbtf._ops import comparison, division, elementwise, functions, logic, magnitude, rounding, trigonometry
+from nbtf._ops.math import arithmetic as elementwise
+from nbtf._ops.math import comparison, division, logic, magnitude, rounding, trigonometry
+from nbtf._ops.math import exponentials as functions
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_
 from nbtf.experimental.numpy.promotion import alike, asarray, ascontiguousarray, floats

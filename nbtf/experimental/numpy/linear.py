@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops import broadcasting, diagonals, linalg
-from nbtf._ops import einsum as sums
-from nbtf._ops.elementwise import multiply
-from nbtf._ops.shape import squeeze
+from nbtf._ops.arrays import broadcasting
+from nbtf._ops.arrays.shapes import squeeze
+from nbtf._ops.linalg import diagonals
+from nbtf._ops.linalg import einsum as sums
+from nbtf._ops.linalg import products as linalg
+from nbtf._ops.math.arithmetic import multiply
 from nbtf._runtime.tensor import Tensor
 from nbtf.experimental.numpy.promotion import alike, asarray
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.elementwise import cast
-from nbtf._ops.shape import expand_dims
-from nbtf._ops.variable import Variable
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, as_dtype, float32, float64, int64

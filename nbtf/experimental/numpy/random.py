@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops import random as ops
+from nbtf._ops.random import streams as ops
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import float64, int64
 from nbtf.experimental.numpy.promotion import dtype_of

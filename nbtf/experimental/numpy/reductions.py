@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops import broadcasting, ordering, positions, reduction, scan, statistics, truth
-from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.arrays import broadcasting
+from nbtf._ops.math import cumulative as scan
+from nbtf._ops.math import ordering
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.reductions import argmax as positions
+from nbtf._ops.reductions import means_and_extremes as reduction
+from nbtf._ops.reductions import statistics, truth
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_, int64, uint64
 from nbtf.experimental.numpy.elementwise import isclose

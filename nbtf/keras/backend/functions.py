@@ -7,20 +7,16 @@ from typing import Any
 import numpy as np
 
 from nbtf import math, nn
-from nbtf._ops import (
-    broadcasting,
-    creation,
-    elementwise,
-    functions,
-    joining,
-    linalg,
-    positions,
-    random,
-    reduction,
-    truth,
-)
-from nbtf._ops.magnitude import clip_by_value
-from nbtf._ops.variable import Variable
+from nbtf._ops.arrays import broadcasting, creation, joining
+from nbtf._ops.linalg import products as linalg
+from nbtf._ops.math import arithmetic as elementwise
+from nbtf._ops.math import exponentials as functions
+from nbtf._ops.math.magnitude import clip_by_value
+from nbtf._ops.random import streams as random
+from nbtf._ops.reductions import argmax as positions
+from nbtf._ops.reductions import means_and_extremes as reduction
+from nbtf._ops.reductions import truth
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import check_has
 from nbtf.keras.dtypes import floatx
 from nbtf.keras.losses import functions as losses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import nn
-from nbtf._ops.elementwise import cast, multiply
+from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer

@@ -6,8 +6,8 @@ import inspect
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from nbtf._ops.creation import convert_to_tensor
-from nbtf._ops.elementwise import cast
+from nbtf._ops.arrays.creation import convert_to_tensor
+from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import linalg
-from nbtf._ops.creation import ones, zeros
-from nbtf._ops.elementwise import add
-from nbtf._ops.joining import concat, split, unstack
-from nbtf._ops.linalg import matmul
+from nbtf._ops.arrays.creation import ones, zeros
+from nbtf._ops.arrays.joining import concat, split, unstack
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import add
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.layers.base import Layer

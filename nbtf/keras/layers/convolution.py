@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import nn
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.extent import pad
-from nbtf._ops.ranges import eye
-from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.padding import pad
+from nbtf._ops.arrays.shapes import expand_dims, squeeze
+from nbtf._ops.linalg.eye import eye
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf import linalg
-from nbtf._ops.comparison import not_equal
-from nbtf._ops.elementwise import cast
-from nbtf._ops.gathering import gather
-from nbtf._ops.identity import identity
-from nbtf._ops.linalg import matmul
-from nbtf._ops.nn import bias_add
-from nbtf._ops.truth import reduce_any
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.comparison import not_equal
+from nbtf._ops.nn.layers import bias_add
+from nbtf._ops.reductions.truth import reduce_any
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int32, int64

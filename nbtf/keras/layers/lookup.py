@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.creation import convert_to_tensor
+from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.preprocessing import batches_of, encoded, encoded_shape

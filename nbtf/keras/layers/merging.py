@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-from nbtf._ops.broadcasting import broadcast_to, reshape
-from nbtf._ops.creation import ones
-from nbtf._ops.elementwise import add as _add
-from nbtf._ops.elementwise import multiply as _multiply
-from nbtf._ops.elementwise import subtract as _subtract
-from nbtf._ops.joining import concat
-from nbtf._ops.linalg import matmul
-from nbtf._ops.logic import logical_or
-from nbtf._ops.magnitude import maximum as _maximum
-from nbtf._ops.magnitude import minimum as _minimum
-from nbtf._ops.shape import expand_dims, transpose
-from nbtf._ops.truth import reduce_any
+from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
+from nbtf._ops.arrays.creation import ones
+from nbtf._ops.arrays.joining import concat
+from nbtf._ops.arrays.shapes import expand_dims, transpose
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import add as _add
+from nbtf._ops.math.arithmetic import multiply as _multiply
+from nbtf._ops.math.arithmetic import subtract as _subtract
+from nbtf._ops.math.logic import logical_or
+from nbtf._ops.math.magnitude import maximum as _maximum
+from nbtf._ops.math.magnitude import minimum as _minimum
+from nbtf._ops.reductions.truth import reduce_any
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.type_guards import is_list
 

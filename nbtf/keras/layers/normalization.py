@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import nn
-from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.elementwise import cast
-from nbtf._ops.functions import rsqrt
-from nbtf._ops.magnitude import square
-from nbtf._ops.shape import expand_dims
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.exponentials import rsqrt
+from nbtf._ops.math.magnitude import square
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._types import float32
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec

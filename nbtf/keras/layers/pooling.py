@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import nn
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.elementwise import cast
-from nbtf._ops.reduction import reduce_max, reduce_mean
-from nbtf._ops.shape import expand_dims
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.layers.pairs import channels_first, data_format_of, length_after, padding_of, pair

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.creation import convert_to_tensor
-from nbtf._ops.elementwise import cast
-from nbtf._ops.functions import sqrt
-from nbtf._ops.magnitude import maximum
-from nbtf._ops.ranges import one_hot
-from nbtf._ops.reduction import reduce_max
-from nbtf._ops.searching import searchsorted
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import convert_to_tensor
+from nbtf._ops.arrays.ranges import one_hot
+from nbtf._ops.arrays.searching import searchsorted
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.exponentials import sqrt
+from nbtf._ops.math.magnitude import maximum
+from nbtf._ops.reductions.means_and_extremes import reduce_max
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.arguments import check_number
 from nbtf.keras.layers.base import Layer
 

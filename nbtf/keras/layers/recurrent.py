@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from nbtf import nest
-from nbtf._ops.comparison import where
-from nbtf._ops.creation import zeros_like
-from nbtf._ops.extent import reverse
-from nbtf._ops.joining import stack, unstack
-from nbtf._ops.shape import expand_dims
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.joining import stack, unstack
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.arrays.slicing import reverse
+from nbtf._ops.math.comparison import where
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.cells import Cell, GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from nbtf.keras.layers.input_spec import InputSpec
@@ -77,7 +77,7 @@ class RNN(Layer):
         """Returns the states at the beginning: zeros."""
         if hasattr(self.cell, "get_initial_state"):
             return self.cell.get_initial_state(batch_size=batch_size)
-        from nbtf._ops.creation import zeros
+        from nbtf._ops.arrays.creation import zeros
 
         sizes: Any = self.cell.state_size
         return [

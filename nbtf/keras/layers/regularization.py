@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops.functions import sqrt
+from nbtf._ops.math.exponentials import sqrt
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import random
 from nbtf.keras.layers.base import Layer

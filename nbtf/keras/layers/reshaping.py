@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.extent import pad, tile
-from nbtf._ops.gathering import repeat
-from nbtf._ops.shape import expand_dims, transpose
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.gathering import repeat
+from nbtf._ops.arrays.padding import pad, tile
+from nbtf._ops.arrays.shapes import expand_dims, transpose
 from nbtf._runtime.arguments import check_text, check_whole
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.input_spec import InputSpec

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from nbtf._ops.trackable import restore_parts
-from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf.keras.type_guards import is_dict, is_list
 from nbtf.keras.variables import Variable
 

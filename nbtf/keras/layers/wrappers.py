@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.elementwise import add, multiply
-from nbtf._ops.joining import concat
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.joining import concat
+from nbtf._ops.math.arithmetic import add, multiply
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.recurrent import reversed_steps
 from nbtf.keras.registry import deserialized, serialized

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import nn
-from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.comparison import equal, less_equal, where
-from nbtf._ops.creation import zeros_like
-from nbtf._ops.elementwise import cast, multiply, subtract
-from nbtf._ops.functions import log, log1p, pow, sigmoid
-from nbtf._ops.magnitude import abs, clip_by_value, maximum, square
-from nbtf._ops.norms import l2_normalize
-from nbtf._ops.reduction import reduce_max, reduce_mean
-from nbtf._ops.shape import squeeze
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.shapes import squeeze
+from nbtf._ops.linalg.norms import l2_normalize
+from nbtf._ops.math.arithmetic import cast, multiply, subtract
+from nbtf._ops.math.comparison import equal, less_equal, where
+from nbtf._ops.math.exponentials import log, log1p, pow, sigmoid
+from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, square
+from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import epsilon, floatx

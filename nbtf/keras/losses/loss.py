@@ -7,11 +7,11 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 from nbtf import nest
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.creation import ones_like
-from nbtf._ops.division import divide_no_nan, truediv
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._ops.arrays.creation import ones_like
+from nbtf._ops.arrays.shapes import expand_dims, squeeze
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.division import divide_no_nan, truediv
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import FORWARD, during
 from nbtf._runtime.tensor import Tensor

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.comparison import equal, greater
-from nbtf._ops.elementwise import cast
-from nbtf._ops.ordering import in_top_k
-from nbtf._ops.positions import argmax
-from nbtf._ops.shape import squeeze
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.shapes import squeeze
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.comparison import equal, greater
+from nbtf._ops.math.ordering import in_top_k
+from nbtf._ops.reductions.argmax import argmax
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import floatx

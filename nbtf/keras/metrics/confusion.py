@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.broadcasting import reduce_sum, reshape
-from nbtf._ops.comparison import greater, not_equal
-from nbtf._ops.creation import constant, ones_like
-from nbtf._ops.division import divide_no_nan
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.functions import sigmoid
-from nbtf._ops.logic import logical_and, logical_not
-from nbtf._ops.magnitude import clip_by_value, minimum
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import constant, ones_like
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.comparison import greater, not_equal
+from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.math.exponentials import sigmoid
+from nbtf._ops.math.logic import logical_and, logical_not
+from nbtf._ops.math.magnitude import clip_by_value, minimum
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras import allowance

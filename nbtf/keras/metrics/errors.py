@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbtf._ops.division import divide_no_nan
-from nbtf._ops.elementwise import subtract
-from nbtf._ops.functions import sqrt
-from nbtf._ops.magnitude import square
+from nbtf._ops.math.arithmetic import subtract
+from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.math.exponentials import sqrt
+from nbtf._ops.math.magnitude import square
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.losses import functions

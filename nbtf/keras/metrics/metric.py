@@ -8,11 +8,11 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 from nbtf import distribute
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.creation import ones_like, zeros
-from nbtf._ops.division import divide_no_nan
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.reduction import reduce_mean
+from nbtf._ops.arrays.creation import ones_like, zeros
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.reductions.means_and_extremes import reduce_mean
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.trackable import Trackable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import METRICS, during

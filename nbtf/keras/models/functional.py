@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf import nest
-from nbtf._ops.elementwise import cast
-from nbtf._ops.shape import expand_dims, squeeze
+from nbtf._ops.arrays.shapes import expand_dims, squeeze
+from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.creation import convert_to_tensor
-from nbtf._ops.elementwise import add, multiply, subtract
-from nbtf._ops.functions import pow, sqrt
-from nbtf._ops.magnitude import abs, clip_by_value, maximum, sign, square
+from nbtf._ops.arrays.creation import convert_to_tensor
+from nbtf._ops.math.arithmetic import add, multiply, subtract
+from nbtf._ops.math.exponentials import pow, sqrt
+from nbtf._ops.math.magnitude import abs, clip_by_value, maximum, sign, square
 from nbtf.keras.optimizers.optimizer import Optimizer, Step
 
 

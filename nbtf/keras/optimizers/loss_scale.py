@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nbtf import distribute
-from nbtf._ops.broadcasting import reduce_sum
-from nbtf._ops.elementwise import multiply
+from nbtf._ops.math.arithmetic import multiply
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.arguments import unexpected
 from nbtf.keras.naming import inside
 from nbtf.keras.optimizers.optimizer import Optimizer

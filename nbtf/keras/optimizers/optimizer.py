@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from nbtf import distribute
 from nbtf._graph.trial import in_earnest
 from nbtf._locks import new_lock
-from nbtf._ops.creation import convert_to_tensor, zeros, zeros_like
-from nbtf._ops.elementwise import add, multiply
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.magnitude import clip_by_value
-from nbtf._ops.norms import clip_by_global_norm, clip_by_norm
+from nbtf._ops.arrays.creation import convert_to_tensor, zeros, zeros_like
+from nbtf._ops.linalg.norms import clip_by_global_norm, clip_by_norm
+from nbtf._ops.math.arithmetic import add, multiply
+from nbtf._ops.math.magnitude import clip_by_value
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.trackable import Trackable
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device

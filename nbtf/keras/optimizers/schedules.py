@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from nbtf._ops.creation import constant
+from nbtf._ops.arrays.creation import constant
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.tensor import Tensor

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nbtf._ops.module import Module
-from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf.keras.layers.tracking import owned
 from nbtf.keras.layers.weights import Weights
 from nbtf.keras.metrics.metric import Metric

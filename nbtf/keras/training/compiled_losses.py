@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from nbtf._ops.elementwise import add, multiply
+from nbtf._ops.math.arithmetic import add, multiply
 from nbtf.keras import losses
 from nbtf.keras.losses import Loss, LossFunctionWrapper
 from nbtf.keras.metrics import Mean

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbtf import distribute
-from nbtf._ops.random import seeds
+from nbtf._ops.random.streams import seeds
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.values import mapped

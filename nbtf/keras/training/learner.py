@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nbtf import distribute
-from nbtf._ops.creation import zeros
-from nbtf._ops.elementwise import add, cast, multiply
+from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.math.arithmetic import add, cast, multiply
 from nbtf._runtime.phases import FORWARD, METRICS, during
 from nbtf.autodiff import GradientTape
 from nbtf.keras.training.compiled_losses import CompiledLosses

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtf import distribute
-from nbtf._ops.identity import identity
-from nbtf._ops.variable import Variable as TensorVariable
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._runtime.phases import INPUT, during

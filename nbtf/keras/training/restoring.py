@@ -11,8 +11,8 @@ from nbtf import distribute
 class Restorable:
     """The values of variables on all devices, to be brought back if a step fails in the middle.
 
-    Values are immutable arrays (see `nbtf/_ops/resource.py`): keeping one takes no time and, since assigning makes a
-    new one anyway, no memory of a device beyond the step itself.
+    Values are immutable arrays (see `nbtf/_ops/variables/resource.py`): keeping one takes no time and, since
+    assigning makes a new one anyway, no memory of a device beyond the step itself.
     """
 
     def __init__(self, variables: Iterable[Any]) -> None:

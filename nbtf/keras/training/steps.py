@@ -11,9 +11,9 @@ import numpy as np
 
 from nbtf import distribute
 from nbtf._devices.names import devices_in, short_name
-from nbtf._ops.creation import zeros_like
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.variable_kinds import VariableAggregation
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.variables.creation import VariableAggregation
 from nbtf._runtime.device import device
 from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number

@@ -43,7 +43,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     rows[np.arange(labels.size), labels.reshape(-1)] = 1
     encoded = rows.reshape((*labels.shape, count))
     if isinstance(x, Tensor):
-        from nbtf._ops.creation import constant
+        from nbtf._ops.arrays.creation import constant
 
         return constant(encoded)
     return encoded

@@ -72,7 +72,7 @@ def figures() -> None:
     from nbtf._devices import discovery, limits
     from nbtf._devices.bfc import pool as bfc_pool
     from nbtf._devices.cuda import probe as cuda_probe
-    from nbtf._ops.linalg import MatMul
+    from nbtf._ops.linalg.products import MatMul
     from nbtf._runtime.configuration import Configuration
     from nbtf.errors import OpError
 

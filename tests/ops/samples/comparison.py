@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import nbtf as tf
-from nbtf._ops.comparison import differs, equals
+from nbtf._ops.math.comparison import differs, equals
 from tests.ops.samples import Sample
 from tests.ops.samples.elementwise import TEXT, X, Y, Z
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import nbtf as tf
-from nbtf._ops.functions import sigmoid_grad, tanh_grad
+from nbtf._ops.math.exponentials import sigmoid_grad, tanh_grad
 from tests.ops.samples import Sample
 from tests.ops.samples.elementwise import X, Y, Z
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import nbtf as tf
-from nbtf._ops.indexing import Masks
+from nbtf._ops.arrays.indexing import Masks
 from tests.ops.samples import Sample
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import nbtf as tf
-from nbtf._ops.activations import relu_grad
+from nbtf._ops.nn.activations import relu_grad
 from tests.ops.samples import Sample
 
 X = np.array([[1.5, -2.0, 0.25], [3.0, -0.5, 7.5]], np.float32)

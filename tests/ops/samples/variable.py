@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import nbtf as tf
-from nbtf._ops.resource import read_variable
+from nbtf._ops.variables.resource import read_variable
 from tests.ops.samples import Made, Sample
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.creation import zeros_like
+from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf.autodiff import custom

@@ -11,7 +11,7 @@ import numpy as np
 from nbtf._graph.graph import SymbolicGraph
 from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.control import no_op as _no_op
+from nbtf._ops.control.flow import no_op as _no_op
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.device import device as _device

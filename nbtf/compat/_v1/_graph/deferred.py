@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbtf._devices.base import Device
 from nbtf._graph.names import Names
 from nbtf._graph.operation import flat
-from nbtf._ops.creation import zeros_like
+from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.op import Op
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor, constant_of

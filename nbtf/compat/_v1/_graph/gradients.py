@@ -11,10 +11,10 @@ from nbtf._graph.graph import SymbolicGraph
 from nbtf._graph.node_gradients import Flow, as_whole
 from nbtf._graph.operation import Operation, flat
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.creation import fill, ones_like, zeros_like
-from nbtf._ops.elementwise import add_n
-from nbtf._ops.identity import identity
-from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.arrays.creation import fill, ones_like, zeros_like
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.math.arithmetic import add_n
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import CONTINUOUS
 from nbtf._types import int32

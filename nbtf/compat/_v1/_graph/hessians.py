@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.creation import zeros_like
-from nbtf._ops.joining import stack
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.joining import stack
 from nbtf.autodiff.graphs import hessians as refuse
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.gradients import gradients

@@ -9,9 +9,9 @@ from nbtf._graph.graph import SymbolicGraph
 from nbtf._graph.node_gradients import Flow, as_whole, filled, needed_arguments, symbolic_flows, unknown_attrs
 from nbtf._graph.operation import Operation, flat
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.identity import Identity
+from nbtf._ops.arrays.identity import Identity
 from nbtf._ops.op import Op
-from nbtf._ops.resource import ReadVariableOp
+from nbtf._ops.variables.resource import ReadVariableOp
 from nbtf._runtime.tape import UNKNOWN, Call
 from nbtf._runtime.tensor import Tensor
 from nbtf.compat._v1._graph.deferred import Deferred, is_continuous, or_zeros

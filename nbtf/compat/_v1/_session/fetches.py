@@ -9,8 +9,8 @@ import numpy as np
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.sparse import SparseTensor
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.graph import Graph

@@ -6,10 +6,10 @@ from typing import Any
 
 import nbtf
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.comparison import Where
-from nbtf._ops.division import FloorDiv, FloorMod, RealDiv
-from nbtf._ops.division import truediv as _truediv
-from nbtf._ops.elementwise import preferring
+from nbtf._ops.math.arithmetic import preferring
+from nbtf._ops.math.comparison import Where
+from nbtf._ops.math.division import FloorDiv, FloorMod, RealDiv
+from nbtf._ops.math.division import truediv as _truediv
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DTypeLike, as_dtype, complex64, complex128, float32, float64, int32, int64
 from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called

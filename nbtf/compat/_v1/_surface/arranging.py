@@ -9,8 +9,8 @@ import numpy as np
 import nbtf
 from nbtf._graph.host_inputs import holds_tensors
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.joining import Pack
-from nbtf._ops.shape import ConjugateTranspose, Transpose
+from nbtf._ops.arrays.joining import Pack
+from nbtf._ops.arrays.shapes import ConjugateTranspose, Transpose
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DTypeLike, int32
 from nbtf.compat._v1._surface.reductions import one_of

@@ -9,10 +9,10 @@ import numpy as np
 import nbtf
 from nbtf._graph.host_inputs import holds_tensors
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.creation import Fill, ZerosLike
-from nbtf._ops.identity import Identity
-from nbtf._ops.ranges import OneHot
-from nbtf._ops.shape import Rank, Shape, Size
+from nbtf._ops.arrays.creation import Fill, ZerosLike
+from nbtf._ops.arrays.identity import Identity
+from nbtf._ops.arrays.ranges import OneHot
+from nbtf._ops.arrays.shapes import Rank, Shape, Size
 from nbtf._runtime.conversion import as_tensor, constant_of
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype, bool_, float32, int32, string

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import nbtf
-from nbtf._ops.broadcasting import reshape
-from nbtf._ops.comparison import greater_equal, where
-from nbtf._ops.division import divide
-from nbtf._ops.elementwise import add, multiply, subtract
-from nbtf._ops.shape import shape as shape_of
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.math.arithmetic import add, multiply, subtract
+from nbtf._ops.math.comparison import greater_equal, where
+from nbtf._ops.math.division import divide
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float32
 from nbtf.compat._v1._surface.random_numbers import random_uniform

@@ -8,9 +8,9 @@ import nbtf
 from nbtf._graph.host_inputs import holds_tensors
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.categorical import Multinomial
-from nbtf._ops.elementwise import add, multiply, subtract
-from nbtf._ops.random import (
+from nbtf._ops.math.arithmetic import add, multiply, subtract
+from nbtf._ops.random.categorical import Multinomial
+from nbtf._ops.random.streams import (
     RandomShuffle,
     RandomStandardNormal,
     RandomUniform,

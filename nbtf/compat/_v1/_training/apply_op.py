@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._ops.arrays.index_writes import joined_at
 from nbtf._ops.op import Op
-from nbtf._ops.places import joined_at
-from nbtf._ops.variable_making import alone
+from nbtf._ops.variables.creation import alone
 from nbtf._runtime.execute import execute
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, int32, int64

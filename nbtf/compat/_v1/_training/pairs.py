@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from nbtf._ops.creation import fill
-from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._ops.arrays.creation import fill
+from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._variables.initializers import Initializer
 from nbtf.compat._v1._variables.scopes import get_variable, get_variable_scope, variable_scope

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.indexed_slices import IndexedSlices
 from nbtf._ops.op import Op
-from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
 from nbtf.errors import OutOfRangeError

@@ -7,9 +7,9 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.indexing import slice_spec
+from nbtf._ops.arrays.indexing import slice_spec
 from nbtf._ops.op import Op
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from nbtf._ops.creation import ones, zeros
+from nbtf._ops.arrays.creation import ones, zeros
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, DTypeLike, as_dtype, float32, string
 from nbtf.compat._v1._graph.defaults import building, constant

@@ -7,11 +7,11 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.gathering import boolean_mask
-from nbtf._ops.joining import Pack, stack
-from nbtf._ops.logic import logical_not
-from nbtf._ops.shape import Rank
-from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._ops.arrays.gathering import boolean_mask
+from nbtf._ops.arrays.joining import Pack, stack
+from nbtf._ops.arrays.shapes import Rank
+from nbtf._ops.math.logic import logical_not
+from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._types import string
 from nbtf.compat._v1._graph.defaults import building, constant, get_default_graph
 from nbtf.compat._v1._graph.grouping import group

@@ -10,8 +10,8 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import Op
-from nbtf._ops.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, VarHandleOp
-from nbtf._ops.resource_parts import (
+from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, VarHandleOp
+from nbtf._ops.variables.resource_parts import (
     INDICES,
     ResourceScatterAdd,
     ResourceScatterNdAdd,

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf._graph.reference_types import reference_to
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.identity import identity
+from nbtf._ops.arrays.identity import identity
 from nbtf._types import DType
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node

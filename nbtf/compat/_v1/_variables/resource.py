@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.identity import identity
-from nbtf._ops.resource import VarHandleOp, read_variable
-from nbtf._ops.variable import _refused
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.variables.resource import VarHandleOp, read_variable
+from nbtf._ops.variables.variable import _refused
 from nbtf._runtime.conversion import as_tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType

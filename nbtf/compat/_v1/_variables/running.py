@@ -12,10 +12,10 @@ from typing import Any
 
 from nbtf._devices.base import Buffer
 from nbtf._graph.operation import Operation
-from nbtf._ops.identity import Identity
+from nbtf._ops.arrays.identity import Identity
 from nbtf._ops.specs import bracketed
-from nbtf._ops.variable import Variable
-from nbtf._ops.variable_making import alone, begin
+from nbtf._ops.variables.creation import alone, begin
+from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import constant_of
 from nbtf._runtime.execute import execute
 from nbtf._runtime.host_values import host_array

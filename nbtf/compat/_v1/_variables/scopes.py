@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import Change, ChangingBlock, both
 from nbtf._runtime.scopes import EMPTY

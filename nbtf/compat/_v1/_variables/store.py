@@ -9,7 +9,7 @@ from inspect import Parameter, isclass, signature
 from typing import Any
 
 from nbtf._devices.sites import NOWHERE, WORDING, Where, find_call_site, site_of
-from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
 from nbtf.compat._v1._graph.defaults import building

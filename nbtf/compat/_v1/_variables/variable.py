@@ -8,8 +8,8 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.variable import Variable as EagerVariable
-from nbtf._ops.variable_kinds import VariableAggregation, VariableSynchronization
+from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
+from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Reference

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from nbtf._ops.comparison import equal, less_equal, where
-from nbtf._ops.creation import ones_like
-from nbtf._ops.division import divide
-from nbtf._ops.elementwise import add, cast, multiply, subtract
-from nbtf._ops.functions import exp, log, pow
-from nbtf._ops.magnitude import minimum
-from nbtf._ops.rounding import ceil, floor
-from nbtf._ops.trigonometry import cos
+from nbtf._ops.arrays.creation import ones_like
+from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
+from nbtf._ops.math.comparison import equal, less_equal, where
+from nbtf._ops.math.division import divide
+from nbtf._ops.math.exponentials import exp, log, pow
+from nbtf._ops.math.magnitude import minimum
+from nbtf._ops.math.rounding import ceil, floor
+from nbtf._ops.math.trigonometry import cos
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building

@@ -7,11 +7,11 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.creation import zeros
-from nbtf._ops.division import divide
-from nbtf._ops.elementwise import add, cast, multiply, subtract
-from nbtf._ops.functions import pow
-from nbtf._ops.magnitude import minimum
+from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
+from nbtf._ops.math.division import divide
+from nbtf._ops.math.exponentials import pow
+from nbtf._ops.math.magnitude import minimum
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float16, float32, float64
 from nbtf.compat._v1._graph.defaults import building, get_default_graph

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from typing import Any
 
 from nbtf._graph.node_gradients import as_whole
-from nbtf._ops.elementwise import cast
-from nbtf._ops.indexed_slices import IndexedSlices
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbtf._ops.elementwise import cast, multiply
-from nbtf._ops.indexed_slices import IndexedSlices
-from nbtf._ops.variable import Variable as EagerVariable
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._training import updates

@@ -1,0 +1,1 @@
+"""How tensors are made, shaped, cut, joined, gathered and scattered; no arithmetic."""

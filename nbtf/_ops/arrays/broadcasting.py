@@ -1,0 +1,132 @@
+"""How shapes are made to fit each other: reshape, broadcast_to.
+
+The gradient of `broadcast_to` is a sum, and stands beside it in reductions/sums.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import as_shape, of_integers
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import as_asked, bracketed, broadcast_shapes, may_be_equal
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"shape": of_integers("Tshape", as_shape)},
+    shares_memory=True,
+    partly=as_asked("shape"),
+    index_type="Tshape",
+)
+def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
+    for length in shape:
+        if length < -1:  # which NumPy takes for -1
+            raise ValueError("negative length")
+    return tensor.reshape(shape)
+
+
+@Reshape.express
+def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """Gives a tensor another shape; the order of its elements stays.
+
+    Args:
+      tensor: any dtype.
+      shape: lengths of the new axes, as a list or an integer tensor; one of them may be -1: whatever fits.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same values, sharing memory with `tensor` where they are on one device.
+
+    Raises:
+      InvalidArgumentError: the number of elements does not fit.
+
+    >>> tf.reshape([1, 2, 3, 4], [2, -1]).numpy()
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    return Reshape(tensor, shape=shape, name=name)
+
+
+@Reshape.infer
+def _(tensor: Spec, shape: tuple[int, ...]) -> Spec:
+    free = [i for i, n in enumerate(shape) if n == -1]
+    if len(free) > 1:
+        text = f"Only one input size may be -1, not both {free[0]} and {free[1]}"
+        raise InvalidArgumentError(None, None, text)
+    negative = next((i for i, n in enumerate(shape) if n < -1), None)
+    if negative is not None:
+        text = f"Size {negative} must be non-negative, not {shape[negative]}"
+        raise InvalidArgumentError(None, None, text)
+    known = math.prod(n for n in shape if n != -1)
+    if None in tensor.shape:
+        return Spec(tuple(None if n == -1 else n for n in shape), tensor.dtype)
+    size = math.prod(n for n in tensor.shape if n is not None)
+    if free and (known == 0 or size % known):
+        _refuse_free(size, known)
+    if not free and known != size:
+        text = f"Input to reshape is a tensor with {size} values, but the requested shape has {known}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec(tuple(size // known if n == -1 else n for n in shape), tensor.dtype)
+
+
+def _refuse_free(size: int, known: int) -> None:
+    if known == 0:
+        text = "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
+        raise InvalidArgumentError(None, None, text + "are non-zero")
+    text = f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}"
+    raise InvalidArgumentError(None, None, text)
+
+
+@Reshape.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [reshape(grad, call.inputs[0].shape)]
+
+
+@op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, partly=as_asked("shape"), index_type="Tidx")
+def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
+    result = xp.empty(shape, input.dtype)  # a third of the time of `broadcast_to`, and what follows reads it faster
+    if input.ndim > result.ndim:
+        raise ValueError("more axes than there will be")
+    result[...] = input
+    return result
+
+
+@BroadcastTo.express
+def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+    """Repeats a tensor along axes of length 1, and along new ones in front, until it has a shape.
+
+    Args:
+      input: any dtype.
+      shape: the lengths to reach.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of that shape.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit.
+
+    >>> tf.broadcast_to([1, 2], [2, 2]).numpy()
+    array([[1, 2],
+           [1, 2]], dtype=int32)
+    """
+    return BroadcastTo(input, shape=shape, name=name)
+
+
+@BroadcastTo.infer
+def _(input: Spec, shape: tuple[int, ...]) -> Spec:
+    if len(input.shape) > len(shape):
+        text = f"Rank of input ({len(input.shape)}) must be no greater than rank of output shape ({len(shape)})."
+        raise InvalidArgumentError(None, None, text)
+    if not may_be_equal(broadcast_shapes(input.shape, shape), shape):
+        text = f"Incompatible shapes: {bracketed(input.shape)} vs. {bracketed(shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec(shape, input.dtype)

@@ -1,0 +1,363 @@
+"""How tensors are made of values: constant, convert_to_tensor, fill and its kin; and what is known of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.attributes import HostInput, as_ints, as_shape, of_integers
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.specs import as_asked, bracketed
+from nbtf._runtime.context import open_graph
+from nbtf._runtime.conversion import as_tensor, host_array, list_as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import ShapeLike, TensorShape
+from nbtf._types import ALL, DType, DTypeLike, TensorLike, as_dtype, bool_, float32, int32, string
+from nbtf.errors import InvalidArgumentError
+
+
+def constant(
+    value: TensorLike | TensorShape,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    name: str | None = "Const",
+) -> Tensor:
+    """Returns a tensor of a value.
+
+    Args:
+      value: a number, a text, an array, or nested lists of them. A tensor comes back as it is, on its own device.
+      dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
+      shape: a shape to give it; one element fills it.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor on the current device.
+
+    Raises:
+      TypeError: the value does not suit `dtype` or `shape`.
+      ValueError: lists of unequal length, or something that cannot be a tensor.
+
+    >>> tf.constant([1, 2, 3, 4], shape=[2, 2]).numpy()
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    if dtype is None and shape is None and value.__class__ is list:
+        return _called(name, list_as_tensor(value, None))
+    kind: Any = dtype if dtype is None or dtype.__class__ is DType else as_dtype(dtype)
+    if value.__class__ is Tensor:
+        _check(value, kind)
+    if shape is None:
+        return _called(name, as_tensor(value, kind))
+    return _called(name, _shaped(value, as_tensor(value, kind), TensorShape(shape)))
+
+
+def _called(name: str | None, tensor: Any) -> Tensor:
+    """Returns a tensor; one of a graph gets its name."""
+    return tensor if tensor.__class__ is Tensor or not hasattr(tensor, "called") else tensor.called(name)
+
+
+def _check(value: Any, dtype: DType | None) -> None:
+    if dtype is not None and value._dtype is not dtype:
+        raise TypeError(f"Expected tensor {value} with dtype {dtype!r}, but got dtype {value._dtype!r}.")
+
+
+def _shaped(value: Any, tensor: Tensor, shape: TensorShape) -> Tensor:
+    if tensor.shape == shape:
+        return tensor
+    lengths = shape.as_list()
+    if None in lengths:
+        host_array(None)  # refuses it as TensorFlow does
+    have, wanted = tensor.shape.num_elements(), math.prod(n or 0 for n in lengths)
+    if have == wanted:
+        return reshape(tensor, lengths)
+    if have == 1:
+        return fill(lengths, tensor if tensor.ndim < 2 else reshape(tensor, []))
+    raise TypeError(
+        f"Eager execution of tf.constant with unsupported shape. Tensor {tensor} (converted from {value}) has {have} "
+        f"elements, but got `shape` {shape} with {wanted} elements)."
+    )
+
+
+def convert_to_tensor(
+    value: TensorLike | TensorShape,
+    dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor of a value, of a variable, or of a list with tensors in it.
+
+    Args:
+      value: what `tf.constant` takes, a variable, or nested lists with tensors in them, which are stacked. A tensor
+        comes back as it is, on its own device.
+      dtype: what the result must be.
+      dtype_hint: what the result becomes if the value suits it; without effect on tensors.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor.
+
+    Raises:
+      TypeError: a Python value does not suit `dtype`.
+      ValueError: a tensor of another dtype, or something that cannot be a tensor.
+
+    >>> one = tf.constant(1)
+    >>> tf.convert_to_tensor([[one, 2], [3, 4]]).numpy()
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    if dtype is not None:
+        return as_tensor(value, as_dtype(dtype))
+    if dtype_hint is not None and value.__class__ is not Tensor:
+        try:
+            return as_tensor(value, as_dtype(dtype_hint))
+        except (TypeError, ValueError):
+            pass  # it was only a hint
+    return as_tensor(value)
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"dims": of_integers("index_type", as_shape)},
+    partly=as_asked("dims"),
+    inputs={"dims": HostInput("dims", 0)},
+    index_type="index_type",
+)
+def Fill(xp: Any, value: Any, dims: Any) -> Any:
+    if value.ndim > 1 or value.size != 1:
+        raise ValueError("one value fills")
+    result = xp.empty(dims, value.dtype)
+    result[...] = value
+    return result
+
+
+def fill(dims: Any, value: TensorLike, name: str | None = None, layout: None = None) -> Tensor:
+    """Returns a tensor of one value.
+
+    Args:
+      dims: its shape.
+      value: a scalar.
+      name: accepted and ignored; eager ops have no names.
+      layout: accepted and ignored; there are no distributed layouts.
+
+    Returns:
+      A tensor of that shape and of `value`'s dtype.
+
+    Raises:
+      InvalidArgumentError: a length is negative, or `value` is no scalar.
+
+    >>> tf.fill([2, 3], 9).numpy()
+    array([[9, 9, 9],
+           [9, 9, 9]], dtype=int32)
+    """
+    return Fill(value, dims=dims, name=name)
+
+
+@Fill.infer
+def _(value: Spec, dims: tuple[int, ...]) -> Spec:
+    if len(value.shape) > 1 or value.shape not in ((), (1,), (None,)):
+        text = f"value must represent a scalar, got shape {bracketed(value.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    for length in dims:
+        if length < 0:
+            raise InvalidArgumentError(None, None, f"Dimension {length} must be >= 0")
+    return Spec(dims, value.dtype)
+
+
+@Fill.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [reshape(reduce_sum(grad), call.inputs[0].shape)]
+
+
+def lengths_of(shape: Any) -> Any:
+    """Returns the lengths of a shape given in Python values; tensors as they are.
+
+    Raises:
+      TypeError: a length is no integer, in TensorFlow's words.
+      ValueError: a length is None.
+    """
+    if shape.__class__ is Tensor or (shape.__class__ is list and {*map(type, shape)} == {int}):
+        return shape
+    if isinstance(shape, TensorShape) and not shape.is_fully_defined():
+        raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
+    try:
+        return as_ints(shape)
+    except (AttributeError, TypeError):
+        host_array(shape, int32)  # says what is wrong
+        return shape
+
+
+def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layout: None = None) -> Tensor:
+    """Returns a tensor of zeros.
+
+    Args:
+      shape: its shape.
+      dtype: its dtype; a zero is False for bool and the empty text for string.
+      name: accepted and ignored; eager ops have no names.
+      layout: accepted and ignored; there are no distributed layouts.
+
+    Returns:
+      The tensor, on the current device.
+
+    Raises:
+      InvalidArgumentError: a length is negative.
+      TypeError: a length is no integer.
+
+    >>> tf.zeros([2, 3]).numpy()
+    array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32)
+    """
+    dtype = as_dtype(dtype)
+    zero = "" if dtype is string else False if dtype is bool_ else 0
+    dims = lengths_of(shape)
+    return Fill(as_tensor(zero, dtype), dims=dims, name=name)
+
+
+def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layout: None = None) -> Tensor:
+    """Returns a tensor of ones.
+
+    Args:
+      shape: its shape.
+      dtype: its dtype; a one is True for bool.
+      name: accepted and ignored; eager ops have no names.
+      layout: accepted and ignored; there are no distributed layouts.
+
+    Returns:
+      The tensor, on the current device.
+
+    Raises:
+      InvalidArgumentError: a length is negative.
+      TypeError: a length is no integer, or the dtype is string.
+
+    >>> tf.ones([3], tf.int32).numpy()
+    array([1, 1, 1], dtype=int32)
+    """
+    dtype = as_dtype(dtype)
+    dims = lengths_of(shape)
+    return Fill(as_tensor(True if dtype is bool_ else 1, dtype), dims=dims, name=name)
+
+
+@op("T -> T", T=ALL)
+def ZerosLike(xp: Any, input: Any) -> Any:
+    if input.dtype.kind == "O":
+        return xp.full(input.shape, b"", input.dtype)
+    return xp.zeros(input.shape, input.dtype)
+
+
+@op("T -> T", T=ALL - {string})
+def OnesLike(xp: Any, input: Any) -> Any:
+    return xp.ones(input.shape, input.dtype)
+
+
+@ZerosLike.infer
+def _(input: Spec) -> Spec:
+    return input
+
+
+@OnesLike.infer
+def _(input: Spec) -> Spec:
+    return input
+
+
+no_gradient(ZerosLike, OnesLike)
+
+
+def zeros_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: None = None
+) -> Tensor:
+    """Returns zeros in the shape of a tensor.
+
+    Args:
+      input: any tensor.
+      dtype: the dtype of the zeros; `input`'s when None.
+      name: accepted and ignored; eager ops have no names.
+      layout: accepted and ignored; there are no distributed layouts.
+
+    Returns:
+      A tensor of zeros.
+
+    >>> tf.zeros_like([[1, 2]]).numpy()
+    array([[0, 0]], dtype=int32)
+    """
+    tensor = as_tensor(input)
+    if dtype is not None and as_dtype(dtype) is not tensor._dtype:
+        return zeros(shape_of(tensor), dtype, name=name)
+    return ZerosLike(tensor, name=name)
+
+
+def ones_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: None = None
+) -> Tensor:
+    """Returns ones in the shape of a tensor.
+
+    Args:
+      input: any tensor but one of strings.
+      dtype: the dtype of the ones; `input`'s when None.
+      name: accepted and ignored; eager ops have no names.
+      layout: accepted and ignored; there are no distributed layouts.
+
+    Returns:
+      A tensor of ones.
+
+    Raises:
+      InvalidArgumentError: `input` has strings.
+
+    >>> tf.ones_like([[1, 2]], dtype=tf.float32).numpy()
+    array([[1., 1.]], dtype=float32)
+    """
+    tensor = as_tensor(input)
+    if dtype is not None and as_dtype(dtype) is not tensor._dtype:
+        return ones(shape_of(tensor), dtype, name=name)
+    return OnesLike(tensor, name=name)
+
+
+def is_tensor(x: object) -> bool:
+    """Tells whether something is a tensor or a variable.
+
+    Args:
+      x: anything.
+
+    Returns:
+      True for tensors and variables, False for numbers, arrays and lists.
+
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
+    (True, False)
+    """
+    return isinstance(x, Tensor) or hasattr(type(x), "__tf_tensor__")
+
+
+def executing_eagerly() -> bool:
+    """Tells whether ops run at once; not so while a graph is built.
+
+    Returns:
+      True outside graphs.
+
+    >>> tf.executing_eagerly()
+    True
+    """
+    return open_graph() is None
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """Returns the value of a tensor as far as it is known without running anything.
+
+    Args:
+      tensor: anything.
+      partial: accepted and ignored; values are known as a whole.
+
+    Returns:
+      An array for a tensor, None for a variable, which may change; anything else as it is.
+
+    >>> tf.get_static_value(tf.constant([1, 2]))
+    array([1, 2], dtype=int32)
+    """
+    if isinstance(tensor, Tensor):
+        return tensor.numpy()
+    if hasattr(tensor, "static_value"):
+        return tensor.static_value()  # a graph's: it may know
+    return None if is_tensor(tensor) else tensor

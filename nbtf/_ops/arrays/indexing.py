@@ -1,0 +1,340 @@
+"""How `tensor[...]` cuts out a part: numbers, slices, `...` and new axes with StridedSlice, masks with Where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.gathering import boolean_mask
+from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_shape, of_integers
+from nbtf._ops.express import HANDED_OVER
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import UNKNOWN, Dims, as_asked, bracketed
+from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, NUMBERS, DType, TensorLike, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+_POSITIONS = of_integers("Index", as_axis)
+_REST = (Ellipsis,)
+_SINGLE = frozenset({int, slice, type(None)})
+
+
+def getitem(tensor: Any, key: Any) -> Tensor:
+    """Returns a part of a tensor: what `tensor[key]` is.
+
+    Args:
+      tensor: any tensor.
+      key: an integer, which takes its axis away; a slice; `...`, which stands for all axes not named; None or
+        `tf.newaxis`, which adds an axis; an integer scalar tensor; several of them. A list means the same as a
+        tuple, `t[[0, 1]]` is `t[0, 1]`. Or a bool tensor, which marks what is kept.
+
+    Returns:
+      The part, with the axes that are left.
+
+    Raises:
+      InvalidArgumentError: an element outside, more parts than axes, a step of 0.
+      TypeError: a part of the key is nothing of the above.
+
+    >>> t = tf.constant([[1, 2, 3], [4, 5, 6]])
+    >>> t[0, 1].numpy(), t[:, ::2].numpy().tolist(), t[..., tf.newaxis].shape
+    (np.int32(2), [[1, 3], [4, 6]], TensorShape([2, 3, 1]))
+    """
+    # The express lane of this op is written by hand. With `...` at the end, which changes nothing, NumPy gives a view
+    # of what it cuts as TensorFlow does, and a copy of what it would take for a list of numbers or a mask.
+    try:
+        device = tensor._device
+        if device is HERE.device and tensor.__class__ is Tensor:
+            scope = SCOPE()
+            if scope is None or (scope.lane is device and (scope.tape is None or tensor._watch is None)):
+                source = tensor._array
+                if key.__class__ is tuple:
+                    try:
+                        array = source[key + _REST]
+                    except IndexError:  # it has its own ellipsis
+                        array = source[key]
+                elif key.__class__ in _SINGLE:
+                    array = source[key, ...]
+                elif key is Ellipsis:
+                    array = source[key]
+                else:
+                    return _on_the_road(tensor, key)
+                base = array.base
+                if base is source or (base is not None and base is source.base):
+                    result = Tensor()
+                    result._array = array
+                    result._dtype = tensor._dtype
+                    result._device = device
+                    result._watch = None
+                    return result
+    except HANDED_OVER:
+        pass
+    return _on_the_road(tensor, key)
+
+
+def _on_the_road(tensor: Any, key: Any) -> Tensor:
+    dtype = getattr(key, "dtype", None)
+    if key.__class__ is bool or (dtype is not None and dtype == "bool" and hasattr(key, "__len__")):
+        return boolean_mask(tensor, key)
+    begin, end, strides, masks = slice_spec(key)
+    return StridedSlice(tensor, begin=begin, end=end, strides=strides, masks=masks, name="strided_slice/")
+
+
+setattr(getitem, "__wrapped__", _on_the_road)  # noqa: B010  # as `express` does it; a type checker knows no such name
+
+
+class Masks(NamedTuple):
+    """What the parts of a key are: five numbers with a bit for each part."""
+
+    begin: int = 0
+    end: int = 0
+    ellipsis: int = 0
+    new_axis: int = 0
+    shrink_axis: int = 0
+
+
+def slice_spec(key: Any) -> tuple[list[Any], list[Any], list[Any], Masks]:
+    """Returns what a key means to StridedSlice: begin, end, strides and masks.
+
+    Args:
+      key: one part or a list of them: a number, a slice, `...`, None, or an integer tensor.
+
+    Raises:
+      TypeError: a part is none of these, in TensorFlow's words.
+    """
+    parts: list[Any] = [*key] if isinstance(key, list | tuple) else [key]
+    meanings = [_meaning(part) for part in parts]
+    masks = dict.fromkeys(Masks._fields, 0)
+    for number, (_, _, _, names) in enumerate(meanings):
+        for name in names:
+            masks[name] |= 1 << number
+    begin, end, strides = ([meaning[place] for meaning in meanings] for place in range(3))
+    return begin, end, strides, Masks(**masks)
+
+
+def _meaning(part: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
+    """Returns begin, end and stride of one part of a key, and the masks in which it is marked."""
+    if part is None:
+        return 0, 0, 1, ("new_axis",)
+    if part is Ellipsis:
+        return 0, 0, 1, ("ellipsis",)
+    if part.__class__ is slice:
+        start, stop, step = (None if bound is None else _index(bound) for bound in (part.start, part.stop, part.step))
+        open_ends = tuple(name for name, bound in (("begin", start), ("end", stop)) if bound is None)
+        return 0 if start is None else start, 0 if stop is None else stop, 1 if step is None else step, open_ends
+    position = _index(part)
+    return position, position + 1 if position.__class__ is int else position, 1, ("shrink_axis",)
+
+
+def _index(part: Any) -> Any:
+    """Returns a part as a number; a tensor as it is, for its value may not be known yet."""
+    dtype = getattr(part, "dtype", None)
+    if dtype.__class__ is DType:
+        if dtype in (int32, int64) and len(part.shape) == 0:
+            return part
+    elif hasattr(part, "__index__") and dtype != "bool":
+        try:
+            return part.__index__()
+        except TypeError:
+            pass  # an array, but not of one integer
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+        f"valid indices, got {part!r}"
+    )
+
+
+def _strided_partly(input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Dims:
+    if input_.shape is None or begin is UNKNOWN:
+        return None
+    lengths: list[int | None] = []
+    rest = list(input_.shape)
+    single = len(begin) - masks.new_axis.bit_count() - masks.ellipsis.bit_count()
+    for number in range(len(begin)):
+        bit = 1 << number
+        if masks.ellipsis & bit:
+            skipped = len(input_.shape) - single
+            lengths += rest[:skipped]
+            del rest[:skipped]
+        elif masks.new_axis & bit:
+            lengths.append(1)
+        else:
+            length = rest.pop(0)
+            if not masks.shrink_axis & bit:
+                is_whole = masks.begin & masks.end & bit and strides is not UNKNOWN and strides[number] in (1, -1)
+                lengths.append(length if is_whole else None)
+    return (*lengths, *rest)
+
+
+def _cut_values(input_: KnownInput, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
+    lengths = input_.value
+    if lengths is None or masks.new_axis or masks.ellipsis or len(begin) != 1:
+        return None
+    if masks.shrink_axis:
+        return lengths[begin[0]] if -len(lengths) <= begin[0] < len(lengths) else None
+    return lengths[None if masks.begin else begin[0] : None if masks.end else end[0] : strides[0]]
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS},
+    partly=_strided_partly,
+    inputs={"begin": HostInput("stack"), "end": HostInput("stack_1"), "strides": HostInput("stack_2")},
+    index_type="Index",
+    static=_cut_values,
+)
+def StridedSlice(xp: Any, input_: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
+    return input_[numpy_key(begin, end, strides, masks)]
+
+
+def numpy_key(begin: Sequence[int], end: Sequence[int], strides: Sequence[int], masks: Masks) -> tuple[Any, ...]:
+    """Returns the key that means the same to NumPy; it always has an ellipsis, so that a scalar stays an array."""
+    key: list[Any] = []
+    for number, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << number
+        if masks.ellipsis & bit:
+            key.append(Ellipsis)
+        elif masks.new_axis & bit:
+            key.append(None)
+        elif masks.shrink_axis & bit:
+            key.append(start)
+        else:
+            key.append(slice(None if masks.begin & bit else start, None if masks.end & bit else stop, step))
+    return tuple(key) if masks.ellipsis else (*key, Ellipsis)
+
+
+def strided_slice(
+    input_: TensorLike,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Cuts out a part of a tensor with steps; `tensor[...]` says the same in a better way.
+
+    Args:
+      input_: any tensor.
+      begin: where to begin along each axis.
+      end: before which element to end.
+      strides: the steps, 1 when None.
+      begin_mask: bits of the axes where `begin` does not count.
+      end_mask: bits of the axes where `end` does not count.
+      ellipsis_mask: the bit of the place that stands for all axes not named.
+      new_axis_mask: bits of the places that add an axis of length 1.
+      shrink_axis_mask: bits of the axes of which one element is taken, and which go away.
+      var: accepted and ignored.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The part.
+
+    Raises:
+      InvalidArgumentError: an element outside, a step of 0, or more places than axes.
+
+    >>> tf.strided_slice([1, 2, 3, 4, 5], [0], [5], [2]).numpy()
+    array([1, 3, 5], dtype=int32)
+    """
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    steps = [1] * len(begin) if strides is None and hasattr(begin, "__len__") else strides
+    return StridedSlice(input_, begin=begin, end=end, strides=1 if steps is None else steps, masks=masks, name=name)
+
+
+@StridedSlice.infer
+def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
+    given = [(len(one),) if one.__class__ is tuple else () for one in (begin, end, strides)]
+    if not given[0] == given[1] == given[2] or not given[0]:
+        shapes = "{}, {}, and {}".format(*map(bracketed, given))
+        text = f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead."
+        raise InvalidArgumentError(None, None, text)
+    if masks.ellipsis.bit_count() > 1:
+        raise InvalidArgumentError(None, None, "Multiple ellipses in slice spec not allowed")
+    lengths: list[int | None] = []
+    for number, axis in _axes(len(input_.shape), len(begin), masks):
+        length = 1 if axis is None else input_.shape[axis]
+        if number is None or axis is None:
+            lengths.append(length)
+        elif masks.shrink_axis >> number & 1:
+            _check_position(begin[number], length, axis)
+        else:
+            bounds = slice(
+                None if masks.begin >> number & 1 else begin[number],
+                None if masks.end >> number & 1 else end[number],
+                strides[number],
+            )
+            lengths.append(_length(bounds, length, axis))
+    return Spec(tuple(lengths), input_.dtype)
+
+
+def _axes(rank: int, places: int, masks: Masks) -> list[tuple[int | None, int | None]]:
+    """Pairs the places of a key with axes: `(place, axis)`, no place for axes not named, no axis for new ones.
+
+    Raises:
+      InvalidArgumentError: there are more places than axes.
+    """
+    taken = sum(1 for place in range(places) if not (masks.ellipsis | masks.new_axis) >> place & 1)
+    pairs: list[tuple[int | None, int | None]] = []
+    axis = 0
+    for place in range(places):
+        if masks.ellipsis >> place & 1:
+            pairs.extend((None, axis + i) for i in range(rank - taken))
+            axis += max(rank - taken, 0)
+        elif masks.new_axis >> place & 1:
+            pairs.append((place, None))
+        elif axis < rank:
+            pairs.append((place, axis))
+            axis += 1
+        elif rank == 0:
+            raise InvalidArgumentError(None, None, "Attempting to slice scalar input.")
+        else:
+            text = f"Index out of range using input dim {axis}; input has only {rank} dims"
+            raise InvalidArgumentError(None, None, text)
+    return [*pairs, *((None, rest) for rest in range(axis, rank))]
+
+
+def _check_position(position: int, length: int | None, axis: int) -> None:
+    if length is None or -length <= position < length:
+        return
+    shown = position + length if position < 0 else position
+    raise InvalidArgumentError(None, None, f"slice index {shown} of dimension {axis} out of bounds.")
+
+
+def _length(bounds: slice, length: int | None, axis: int) -> int | None:
+    if bounds.step == 0:
+        raise InvalidArgumentError(None, None, f"strides[{axis}] must be non-zero")
+    return None if length is None else len(range(*bounds.indices(length)))
+
+
+@StridedSlice.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [StridedSliceGrad(grad, shape=call.inputs[0].shape, **call.attrs)]
+
+
+@op(
+    "T -> T",
+    T=NUMBERS,
+    host={"shape": of_integers("Index", as_shape), "begin": _POSITIONS, "end": _POSITIONS, "strides": _POSITIONS},
+    partly=as_asked("shape"),
+)
+def StridedSliceGrad(xp: Any, dy: Any, shape: Any, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
+    result = xp.zeros(shape, dy.dtype)
+    result[numpy_key(begin, end, strides, masks)] = dy
+    return result
+
+
+@StridedSliceGrad.infer
+def _(dy: Spec, shape: tuple[int, ...], begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
+    return Spec(shape, dy.dtype)
+
+
+@StridedSliceGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    attrs = {name: value for name, value in call.attrs.items() if name != "shape"}
+    return [StridedSlice(grad, **attrs)]

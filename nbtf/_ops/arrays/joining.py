@@ -1,0 +1,404 @@
+"""How tensors are joined and taken apart along an axis: concat and split, stack and unstack.
+
+They stand together because each is the other's gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import broadcast_to
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.attributes import HostInput, KnownInput, as_int, as_ints, of_integers
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import UNKNOWN, Dims, bracketed, may_be_equal, merged_shape
+from nbtf._runtime.arguments import check_whole
+from nbtf._runtime.conversion import Packer, as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, TensorLike, int32
+from nbtf.errors import InvalidArgumentError
+
+
+def _joined_partly(values: Any, axis: Any) -> Dims:
+    shapes = [value.shape for value in values if value.shape is not None]
+    if not shapes:
+        return None
+    shape = merged_shape(shapes)
+    return tuple([None if axis is UNKNOWN or number == axis % len(shape) else n for number, n in enumerate(shape)])
+
+
+def _joined_values(values: Sequence[KnownInput], axis: int) -> Any:
+    if any([value.value is None for value in values]):
+        return None
+    return [number for value in values for number in value.value]
+
+
+@op(
+    "T* -> T",
+    T=ALL,
+    host={"axis": of_integers("Tidx", as_int)},
+    partly=_joined_partly,
+    index_type="Tidx",
+    static=_joined_values,
+)
+def ConcatV2(xp: Any, values: list[Any], axis: int) -> Any:
+    return xp.concatenate(values, axis)
+
+
+def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
+    """Joins tensors along an axis they have.
+
+    Args:
+      values: a list of tensors of one dtype whose shapes differ at most along `axis`.
+      axis: the axis, counted from the end if negative.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      One tensor of the same rank.
+
+    Raises:
+      InvalidArgumentError: dtypes or shapes do not fit, or there is no such axis.
+
+    >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).numpy()
+    array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
+    many = bool(isinstance(values, list | tuple))
+    listed: list[Any] = list(values) if many else [values]
+    if len(listed) == 1:
+        return identity(listed[0], name=name)
+    if not listed:
+        raise InvalidArgumentError(None, None, "tf.concat needs at least one tensor, got an empty list")
+    return ConcatV2(listed, axis=axis, name=name)
+
+
+@ConcatV2.infer
+def _(values: Sequence[Spec], axis: int) -> Spec:
+    first, n = values[0], len(values[0].shape)
+    if n == 0:
+        raise InvalidArgumentError(None, None, "ConcatOp : Can't concatenate scalars (use tf.stack instead)")
+    if not -n <= axis < n:
+        text = f"ConcatOp : Expected concatenating dimensions in the range [{-n}, {n}), but got {axis}"
+        raise InvalidArgumentError(None, None, text)
+    axis %= n
+    for number, value in enumerate(values):
+        _compare_shapes(first.shape, value.shape, number, axis)
+    lengths: list[int | None] = list(first.shape)
+    for place in range(n):
+        seen = [value.shape[place] for value in values]
+        known = [length for length in seen if length is not None]
+        if place != axis:
+            lengths[place] = known[0] if known else None
+        else:
+            lengths[place] = sum(known) if len(known) == len(seen) else None
+    return Spec(tuple(lengths), first.dtype)
+
+
+def _compare_shapes(first: tuple[int | None, ...], other: tuple[int | None, ...], number: int, axis: int) -> None:
+    shapes = f"shape[0] = {bracketed(first)} vs. shape[{number}] = {bracketed(other)}"
+    if len(first) != len(other):
+        raise InvalidArgumentError(None, None, f"ConcatOp : Ranks of all input tensors should match: {shapes}")
+    for place, (m, n) in enumerate(zip(first, other, strict=True)):
+        if place != axis and m != n and None not in (m, n):
+            text = f"ConcatOp : Dimension {place} in both shapes must be equal: {shapes}"
+            raise InvalidArgumentError(None, None, text)
+
+
+@ConcatV2.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    values, axis = call.inputs[0], as_int(call.attrs["axis"])
+    parts: Any = split(grad, [value.shape[axis] for value in values], axis)
+    return [parts]
+
+
+def _packed_values(values: Sequence[KnownInput], axis: int) -> Any:
+    return None if any([value.shape != () for value in values]) else [value.value for value in values]
+
+
+@op("T* -> T", T=ALL, plain={"axis": as_int}, static=_packed_values)
+def Pack(xp: Any, values: list[Any], axis: int) -> Any:
+    if axis < 0:
+        axis += values[0].ndim + 1
+    if any(value.shape != values[0].shape for value in values):
+        raise ValueError("shapes differ")
+    place = (slice(None),) * axis + (None,)  # views and `concatenate` take a third of the time of `stack`
+    return xp.concatenate([value[place] for value in values], axis)
+
+
+def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
+    """Joins tensors of one shape along a new axis.
+
+    Args:
+      values: a list of tensors of one dtype and one shape.
+      axis: the number that the new axis will have, counted from the end if negative.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      One tensor of a rank one higher. A list of Python values along axis 0 is a constant, and no op runs.
+
+    Raises:
+      InvalidArgumentError: dtypes or shapes differ.
+      ValueError: there cannot be such an axis.
+
+    >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy()
+    array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
+    if axis == 0:
+        try:
+            return as_tensor(values)
+        except (TypeError, ValueError, InvalidArgumentError):
+            pass  # what does not make one constant may still make tensors of one shape
+    if not hasattr(values, "__len__") or not len(values):
+        raise ValueError(f"`values` must be a list of tensors, one at least. Got {values!r}")
+    n = len(as_tensor(values[0]).shape) + 1
+    if not -n <= check_whole(axis, "axis") < n:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-n}, {n})")
+    return Pack(list(values), axis=axis, name=name)
+
+
+@Pack.infer
+def _(values: Sequence[Spec], axis: int) -> Spec:
+    first = values[0]
+    for number, value in enumerate(values):
+        if not may_be_equal(value.shape, first.shape):
+            text = f"values[0].shape = {bracketed(first.shape)} != values[{number}].shape = {bracketed(value.shape)}"
+            raise InvalidArgumentError(None, None, f"Shapes of all inputs must match: {text}")
+    axis %= len(first.shape) + 1
+    shape = merged_shape([value.shape for value in values])
+    return Spec((*shape[:axis], len(values), *shape[axis:]), first.dtype)
+
+
+@Pack.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    parts: Any = unstack(grad, len(call.inputs[0]), call.attrs["axis"])
+    return [parts]
+
+
+def packed(values: Sequence[Any]) -> Tensor:
+    """Returns one tensor of a list that has tensors in it; conversion asks for it."""
+    return Pack(list(values), axis=0, name="packed")
+
+
+Packer.pack = packed
+
+
+def _unpacked_partly(value: Any, num: int, axis: int) -> list[Dims]:
+    return [None] * num
+
+
+@op("T -> T*", T=ALL, partly=_unpacked_partly)
+def Unpack(xp: Any, value: Any, num: int, axis: int) -> Any:
+    if value.shape[axis] != num:
+        raise ValueError("another length")
+    place = (slice(None),) * (axis % value.ndim)
+    return [value[(*place, i, ...)] for i in range(num)]
+
+
+def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
+    """Takes a tensor apart along an axis, which goes away.
+
+    Args:
+      value: a tensor with at least one axis.
+      num: the length of the axis, where it is not known.
+      axis: the axis, counted from the end if negative.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A list of tensors of a rank one lower.
+
+    Raises:
+      InvalidArgumentError: the axis is not `num` long.
+      ValueError: there is no such axis, or its length is not known.
+
+    >>> [t.numpy().tolist() for t in tf.unstack([[1, 2], [3, 4]], axis=1)]
+    [[1, 3], [2, 4]]
+    """
+    value = as_tensor(value)
+    n = value.shape.rank
+    if n is not None and not -n <= check_whole(axis, "axis") < n:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-n}, {n})")
+    if num is None:
+        num = None if n is None else value.shape[axis]
+    if num is None:
+        raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
+    return Unpack(value, num=num, axis=axis, name=name)
+
+
+@Unpack.infer
+def _(value: Spec, num: int, axis: int) -> list[Spec]:
+    axis %= len(value.shape)
+    if value.shape[axis] not in (num, None):
+        text = f"Input shape axis {axis} must equal {num}, got shape {bracketed(value.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return [Spec((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype)] * num
+
+
+@Unpack.gradient
+def _(call: Call, *grads: Tensor | None) -> Gradients:
+    return [stack(filled_up(call, grads), call.attrs["axis"])]
+
+
+def filled_up(call: Call, grads: Sequence[Tensor | None]) -> list[Tensor]:
+    """Returns the gradients of several results; zeros for those that nobody used."""
+    return [
+        broadcast_to(as_tensor(0, output._dtype), output.shape) if grad is None else grad
+        for output, grad in zip(call.outputs, grads, strict=True)
+    ]
+
+
+def _parts_partly(value: Any, num_split: int, **attrs: Any) -> list[Dims]:
+    return [None if value.shape is None else (None,) * len(value.shape)] * num_split
+
+
+@op(
+    "T -> T*",
+    T=ALL,
+    host={"axis": of_integers("Tdim", as_int)},
+    asked={"axis": int32},
+    partly=_parts_partly,
+    inputs={"axis": HostInput("split_dim", 0)},
+)
+def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
+    length, rest = divmod(value.shape[axis], num_split)
+    if rest or not -value.ndim <= axis < value.ndim:
+        raise ValueError("no equal parts")
+    return _cut(value, [length] * num_split, axis)
+
+
+def _cut(value: Any, sizes: Sequence[int], axis: int) -> list[Any]:
+    place = (slice(None),) * (axis % value.ndim)
+    parts: list[Any] = []
+    start = 0
+    for length in sizes:
+        parts.append(value[(*place, slice(start, start + length))])
+        start += length
+    return parts
+
+
+def split(
+    value: TensorLike, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str | None = "split"
+) -> list[Tensor]:
+    """Takes a tensor apart along an axis, which stays.
+
+    Args:
+      value: a tensor with at least one axis.
+      num_or_size_splits: the number of equal parts, or a list with the length of each; one may be -1: what is left.
+      axis: the axis, counted from the end if negative.
+      num: the number of lengths, where it is not known.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A list of tensors of the same rank.
+
+    Raises:
+      InvalidArgumentError: the parts do not make up the axis, or there is no such axis.
+      ValueError: `num_or_size_splits` is a scalar tensor.
+
+    >>> [t.numpy().tolist() for t in tf.split([1, 2, 3, 4, 5], [2, -1])]
+    [[1, 2], [3, 4, 5]]
+    """
+    if isinstance(num_or_size_splits, int):
+        if num_or_size_splits < 1:
+            raise _no_parts(num_or_size_splits)
+        return Split(value, axis=axis, num_split=num_or_size_splits, name=name)
+    count = _count_of(num_or_size_splits)
+    if not count and not num:
+        raise _no_parts(0)
+    return SplitV(value, size_splits=num_or_size_splits, axis=axis, num_split=num or count, name=name)
+
+
+def _no_parts(count: int) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, f"Value for attr 'num_split' of {count} must be at least minimum 1")
+
+
+def _count_of(size_splits: Any) -> int:
+    try:
+        return len(size_splits)
+    except TypeError:
+        text = "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
+        raise ValueError(text + str(size_splits)) from None
+
+
+@Split.infer
+def _(value: Spec, axis: int, num_split: int) -> list[Spec]:
+    place = _split_axis(value, axis)
+    length = value.shape[place]
+    if length is not None and length % num_split:
+        text = "Number of ways to split should evenly divide the split dimension, but got split_dim "
+        raise InvalidArgumentError(None, None, f"{text}{place} (size = {length}) and num_split {num_split}")
+    part = None if length is None else length // num_split
+    return [Spec((*value.shape[:place], part, *value.shape[place + 1 :]), value.dtype)] * num_split
+
+
+def _split_axis(value: Spec, axis: int) -> int:
+    n = len(value.shape)
+    if not -n <= axis < n:
+        text = f"-input rank(-{n}) <= split_dim < input rank ({n}), but got {axis}"
+        raise InvalidArgumentError(None, None, text)
+    return axis % n
+
+
+@Split.gradient
+def _(call: Call, *grads: Tensor | None) -> Gradients:
+    return [concat(filled_up(call, grads), call.attrs["axis"])]
+
+
+@op(
+    "T -> T*",
+    T=ALL,
+    host={"size_splits": of_integers("Tlen", as_ints), "axis": of_integers("Tdim", as_int)},
+    asked={"axis": int32},
+    partly=_parts_partly,
+    inputs={"size_splits": HostInput("Const"), "axis": HostInput("split_dim")},
+    index_type="Tlen",
+)
+def SplitV(xp: Any, value: Any, size_splits: Sequence[int], axis: int, num_split: int) -> Any:
+    if not -value.ndim <= axis < value.ndim:
+        raise ValueError("no such axis")
+    return _cut(value, _lengths(value.shape[axis], size_splits, num_split), axis)
+
+
+def _lengths(total: int, sizes: Sequence[int], count: int) -> list[int]:
+    """Returns the lengths of the parts, -1 replaced by what is left.
+
+    Raises:
+      InvalidArgumentError: they do not make up the axis, in TensorFlow's words.
+    """
+    if len(sizes) != count:
+        text = "size of the split_tensor must be 1-D and have the same elements as outputs"
+        raise InvalidArgumentError(None, None, f"{text} got 1 -D and {len(sizes)} elements")
+    if list(sizes).count(-1) > 1:
+        raise InvalidArgumentError(None, None, "There can only be one -1 in the input.")
+    known = sum(length for length in sizes if length != -1)
+    if known > total or (known != total and -1 not in sizes):
+        text = (
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
+            f"than the size of the input along split_dim if not fully specified.  Got: {known}"
+        )
+        raise InvalidArgumentError(None, None, text)
+    for place, length in enumerate(sizes):
+        if length < -1:
+            text = f"Split size at index {place} must be >= 0. Got: {length}"
+            raise InvalidArgumentError(None, None, text)
+    return [total - known if length == -1 else length for length in sizes]
+
+
+@SplitV.infer
+def _(value: Spec, size_splits: Sequence[int], axis: int, num_split: int) -> list[Spec]:
+    place = _split_axis(value, axis)
+    total = value.shape[place]
+    lengths: Sequence[int | None]
+    if total is None:
+        lengths = [None if length == -1 else length for length in size_splits]
+    else:
+        lengths = _lengths(total, size_splits, num_split)
+    return [Spec((*value.shape[:place], n, *value.shape[place + 1 :]), value.dtype) for n in lengths]
+
+
+@SplitV.gradient
+def _(call: Call, *grads: Tensor | None) -> Gradients:
+    return [concat(filled_up(call, grads), call.attrs["axis"])]

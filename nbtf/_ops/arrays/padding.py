@@ -1,0 +1,256 @@
+"""How a tensor is made longer along its axes: pad, tile; and the gradient of a slice, which is a padded one."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.slicing import Slice, slice
+from nbtf._ops.attributes import HostInput, as_axis, as_ints, of_integers
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.specs import bracketed, same_rank
+from nbtf._runtime.arguments import check_text
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, NUMBERS, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+Pairs = tuple[tuple[int, int], ...]
+"""How many elements stand before and after, for each axis."""
+
+
+def as_pairs(value: Any) -> Pairs:
+    """Returns the paddings of every axis.
+
+    Raises:
+      InvalidArgumentError: they are not pairs, in TensorFlow's words.
+    """
+    rows = value.numpy().tolist() if isinstance(value, Tensor) else [list(row) if _many(row) else row for row in value]
+    if not rows or any(not _many(row) or len(row) != 2 for row in rows):
+        shape = ([len(rows)] if not rows or not _many(rows[0]) else [len(rows), len(rows[0])]) if _many(value) else []
+        raise InvalidArgumentError(None, None, f"paddings must be a matrix with 2 columns: {bracketed(shape)}")
+    return tuple((before.__index__(), after.__index__()) for before, after in rows)
+
+
+def _many(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, str)
+
+
+def _block(pairs: Pairs, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
+    """Returns where the tensor stands in the padded one."""
+    return tuple(builtins.slice(before, before + n) for (before, _), n in zip(pairs, shape, strict=True))
+
+
+def _filled(xp: Any, tensor: Any, pairs: Pairs, value: Any) -> Any:
+    if any(before < 0 or after < 0 for before, after in pairs) or len(pairs) != tensor.ndim:
+        raise ValueError("paddings do not fit")
+    shape = [before + n + after for (before, after), n in zip(pairs, tensor.shape, strict=True)]
+    result = xp.empty(shape, tensor.dtype)
+    result[...] = value
+    result[_block(pairs, tensor.shape)] = tensor
+    return result
+
+
+def _padded(tensor: Spec, paddings: Pairs, word: str) -> Spec:
+    if len(paddings) != len(tensor.shape):
+        shape = bracketed(tensor.shape)
+        text = f"The first dimension of paddings must be the rank of inputs[{len(paddings)},2] {shape}"
+        raise InvalidArgumentError(None, None, text)
+    for before, after in paddings:
+        if before < 0 or after < 0:
+            raise InvalidArgumentError(None, None, f"{word} must be non-negative: {before} {after}")
+    lengths = [None if n is None else n + sum(pair) for n, pair in zip(tensor.shape, paddings, strict=True)]
+    return Spec(tuple(lengths), tensor.dtype)
+
+
+@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank, index_type="Tpaddings")
+def Pad(xp: Any, tensor: Any, paddings: Pairs) -> Any:
+    return _filled(xp, tensor, paddings, b"" if tensor.dtype.kind == "O" else 0)
+
+
+@Pad.infer
+def _(tensor: Spec, paddings: Pairs) -> Spec:
+    return _padded(tensor, paddings, "Paddings")
+
+
+@Pad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [_middle(call, grad)]
+
+
+def _middle(call: Call, grad: Tensor) -> Tensor:
+    """Returns the part of a gradient that belongs to what was padded."""
+    starts = [before for before, _ in as_pairs(call.attrs["paddings"])]
+    return slice(grad, starts, call.inputs[0].shape.as_list())
+
+
+@op(
+    "T T -> T",
+    T=ALL,
+    host={"paddings": of_integers("Tpaddings", as_pairs)},
+    partly=same_rank,
+    inputs={"paddings": HostInput("paddings", 1)},
+    index_type="Tpaddings",
+)
+def PadV2(xp: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> Any:
+    if constant_values.ndim:
+        raise ValueError("one value fills")
+    return _filled(xp, tensor, paddings, constant_values)
+
+
+@PadV2.infer
+def _(tensor: Spec, constant_values: Spec, paddings: Pairs) -> Spec:
+    if constant_values.shape:
+        text = f"Constant values must be a scalar. Found: {bracketed(constant_values.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return _padded(tensor, paddings, "Paddings")
+
+
+@PadV2.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [_middle(call, grad), None]  # TensorFlow has none for the constant either
+
+
+def pad(
+    tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
+) -> Tensor:
+    """Adds elements before and after those of a tensor.
+
+    Args:
+      tensor: any tensor.
+      paddings: for each axis, how many elements go before and how many after.
+      mode: `"CONSTANT"`; `"REFLECT"`, a mirror at the first and last element; `"SYMMETRIC"`, one beyond them.
+      constant_values: what the new elements are with `"CONSTANT"`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The larger tensor.
+
+    Raises:
+      InvalidArgumentError: `paddings` do not fit the tensor, or a mirror would have to show more than there is.
+      ValueError: there is no such mode.
+
+    >>> tf.pad([1, 2, 3], [[2, 1]], mode="REFLECT").numpy()
+    array([3, 2, 1, 2, 3, 2], dtype=int32)
+    """
+    mode = check_text(mode, "mode").upper()
+    if mode in ("REFLECT", "SYMMETRIC"):
+        return MirrorPad(tensor, paddings=paddings, mode=mode, name=name)
+    if mode != "CONSTANT":
+        text = 'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
+        raise ValueError(text + f"Received `mode` = {mode}")
+    if isinstance(constant_values, int | float) and constant_values == 0:
+        return Pad(tensor, paddings=paddings, name=name)
+    return PadV2(tensor, constant_values, paddings=paddings, name=name)
+
+
+@Slice.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    begin, size = as_ints(call.attrs["begin"]), grad.shape.as_list()
+    lengths = call.inputs[0].shape.as_list()
+    pairs = [(start, n - start - count) for n, start, count in zip(lengths, begin, size, strict=True)]
+    return [pad(grad, pairs)]
+
+
+@op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank, index_type="Tpaddings")
+def MirrorPad(xp: Any, tensor: Any, paddings: Pairs, mode: str) -> Any:
+    if any(max(pair) > n - (mode == "REFLECT") for pair, n in zip(paddings, tensor.shape, strict=True)):
+        raise ValueError("a mirror shows what is there")
+    return xp.pad(tensor, paddings, mode=mode.lower())
+
+
+@MirrorPad.infer
+def _(tensor: Spec, paddings: Pairs, mode: str) -> Spec:
+    padded = _padded(tensor, paddings, "paddings")
+    for (before, after), n in zip(paddings, tensor.shape, strict=True):
+        if n is None or max(before, after) <= n - (mode == "REFLECT"):
+            continue
+        if mode == "REFLECT":
+            text = f"paddings must be less than the dimension size: {before}, {after} not less than {n}"
+        else:
+            text = f"paddings must be no greater than the dimension size: {before}, {after} greater than {n}"
+        raise InvalidArgumentError(None, None, text)
+    return padded
+
+
+@MirrorPad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [MirrorPadGrad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
+
+
+@op("T -> T", T=NUMBERS, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
+def MirrorPadGrad(xp: Any, input: Any, paddings: Pairs, mode: str) -> Any:
+    for axis, (before, after) in enumerate(paddings):
+        turned = xp.moveaxis(input, axis, 0)
+        n = turned.shape[0] - before - after
+        middle = turned[before : before + n].copy()
+        edge = 1 if mode == "REFLECT" else 0
+        middle[edge : edge + before] += turned[:before][::-1]
+        middle[n - edge - after : n - edge] += turned[before + n :][::-1]
+        input = xp.moveaxis(middle, 0, axis)
+    return input
+
+
+@MirrorPadGrad.infer
+def _(input: Spec, paddings: Pairs, mode: str) -> Spec:
+    lengths = [None if n is None else n - sum(pair) for n, pair in zip(input.shape, paddings, strict=True)]
+    return Spec(tuple(lengths), input.dtype)
+
+
+@MirrorPadGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [MirrorPad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
+
+
+@op("T -> T", T=ALL, host={"multiples": of_integers("Tmultiples", as_axis)}, partly=same_rank, index_type="Tmultiples")
+def Tile(xp: Any, input: Any, multiples: Any) -> Any:
+    if len(multiples) != input.ndim:
+        raise ValueError("one number for each axis")
+    return xp.tile(input, multiples)
+
+
+@Tile.express
+def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
+    """Repeats a tensor as a whole along its axes.
+
+    Args:
+      input: any tensor.
+      multiples: how often, for each axis.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The larger tensor.
+
+    Raises:
+      InvalidArgumentError: there is not one number for each axis, or one is negative.
+
+    >>> tf.tile([[1, 2]], [2, 2]).numpy()
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int32)
+    """
+    return Tile(input, multiples=multiples, name=name)
+
+
+@Tile.infer
+def _(input: Spec, multiples: tuple[int, ...] | int) -> Spec:
+    n = len(input.shape)
+    if isinstance(multiples, int):
+        raise InvalidArgumentError(None, None, "Expected multiples to be 1-D, but got shape []")
+    if len(multiples) != n:
+        text = f"Expected multiples argument to be a vector of length {n} but got length {len(multiples)}"
+        raise InvalidArgumentError(None, None, text)
+    for axis, times in enumerate(multiples):
+        if times < 0:
+            raise InvalidArgumentError(None, None, f"Expected multiples[{axis}] >= 0, but got {times}")
+    return Spec(tuple(None if m is None else m * t for m, t in zip(input.shape, multiples, strict=True)), input.dtype)
+
+
+@Tile.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    lengths, multiples = call.inputs[0].shape.as_list(), as_ints(call.attrs["multiples"])
+    taken_apart = [n for pair in zip(multiples, lengths, strict=True) for n in pair]
+    return [reduce_sum(reshape(grad, taken_apart), list(range(0, len(taken_apart), 2)))]

@@ -1,0 +1,187 @@
+"""How a tensor is dealt out and put together by numbers: masks of lengths, dynamic_partition, dynamic_stitch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.joining import filled_up
+from nbtf._ops.arrays.ranges import range as number_range
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.comparison import less
+from nbtf._ops.math.magnitude import maximum
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.means_and_extremes import reduce_max
+from nbtf._ops.specs import Dims, bracketed, merged_shape
+from nbtf._runtime.arguments import check_whole
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, DTypeLike, TensorLike, as_dtype, bool_
+from nbtf.errors import InvalidArgumentError
+
+
+def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None) -> Tensor:
+    """Marks the first elements of sequences.
+
+    Args:
+      lengths: how many elements of each sequence are marked.
+      maxlen: how long the masks are; as long as the longest when None.
+      dtype: the dtype of the masks.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[*lengths.shape, maxlen]`, True or 1 where an element belongs to its sequence.
+
+    Raises:
+      ValueError: `maxlen` is no scalar.
+
+    >>> tf.sequence_mask([1, 3]).numpy()
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
+    counts = as_tensor(lengths)
+    longest = maximum(0, reduce_max(counts)) if maxlen is None else as_tensor(maxlen)
+    if longest.ndim:
+        raise ValueError(
+            f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {longest} "
+            f"with shape '{longest.shape}' instead"
+        )
+    places = number_range(0, longest, 1)
+    mask = less(places, cast(expand_dims(counts, -1), places.dtype))
+    return mask if as_dtype(dtype) is bool_ else cast(mask, dtype)
+
+
+def _dealt_partly(data: Any, partitions: Any, num_partitions: int) -> list[Dims]:
+    return [None] * num_partitions
+
+
+@op("T int32 -> T*", T=ALL, data_dependent=True, partly=_dealt_partly)
+def DynamicPartition(xp: Any, data: Any, partitions: Any, num_partitions: int) -> Any:
+    if data.shape[: partitions.ndim] != partitions.shape:
+        text = "data.shape must start with partitions.shape, got data.shape = "
+        shapes = f"{bracketed(data.shape)}, partitions.shape = {bracketed(partitions.shape)}"
+        raise InvalidArgumentError(None, None, text + shapes)
+    if xp is CPU.xp:
+        outside = (partitions < 0) | (partitions >= num_partitions)
+        if outside.any():
+            first = tuple(int(i) for i in xp.argwhere(outside)[0])
+            where = bracketed(first) if first else ""
+            text = f"partitions{where} = {int(partitions[first])} is not in [0, {num_partitions})"
+            raise InvalidArgumentError(None, None, text)
+    return [data[partitions == number] for number in range(num_partitions)]
+
+
+@DynamicPartition.infer
+def _(data: Spec, partitions: Spec, num_partitions: int) -> list[Spec]:
+    return [Spec((None, *data.shape[len(partitions.shape) :]), data.dtype)] * num_partitions
+
+
+def dynamic_partition(
+    data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    """Deals slices of a tensor out to several.
+
+    Args:
+      data: any tensor, shape `[*partitions.shape, ...]`.
+      partitions: int32, the number of the tensor to which each slice goes.
+      num_partitions: how many tensors.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A list of tensors; slices keep their order.
+
+    Raises:
+      InvalidArgumentError: a number is outside `[0, num_partitions)`, or shapes do not fit.
+
+    >>> [t.numpy().tolist() for t in tf.dynamic_partition([1, 2, 3, 4], [0, 1, 0, 1], 2)]
+    [[1, 3], [2, 4]]
+    """
+    if check_whole(num_partitions, "num_partitions") < 1:
+        text = f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1"
+        raise InvalidArgumentError(None, None, text)
+    return DynamicPartition(data, partitions, num_partitions=num_partitions, name=name)
+
+
+@DynamicPartition.gradient
+def _(call: Call, *grads: Tensor | None) -> Gradients:
+    data, partitions = call.inputs
+    count = math.prod(partitions.shape.as_list())
+    numbers = reshape(number_range(count), partitions.shape)
+    where = dynamic_partition(numbers, partitions, call.attrs["num_partitions"])
+    return [reshape(dynamic_stitch(where, filled_up(call, grads)), data.shape), None]
+
+
+@op("T* int32* -> T", T=ALL, data_dependent=True)
+def DynamicStitch(xp: Any, data: Sequence[Any], indices: Sequence[Any]) -> Any:
+    _check_parts(indices, data)
+    inner = data[0].shape[indices[0].ndim :]
+    if xp is CPU.xp:
+        for number, where in enumerate(indices):
+            if where.size and where.min() < 0:
+                raise InvalidArgumentError(None, None, f"indices[{number}] is out of range")
+    count = max((int(where.max()) + 1 for where in indices if where.size), default=0)
+    stitched = xp.zeros((count, *inner), data[0].dtype)
+    for where, values in zip(indices, data, strict=True):
+        stitched[where] = values
+    return stitched
+
+
+@DynamicStitch.infer
+def _(data: Sequence[Spec], indices: Sequence[Spec]) -> Spec:
+    inner = merged_shape([one.shape[len(index.shape) :] for one, index in zip(data, indices, strict=True)])
+    return Spec((None, *inner), data[0].dtype)
+
+
+def _check_parts(indices: Sequence[Any], data: Sequence[Any]) -> None:
+    inner = data[0].shape[indices[0].ndim :]
+    for number, (where, values) in enumerate(zip(indices, data, strict=True)):
+        if values.shape[: where.ndim] != where.shape:
+            text = f"data[{number}].shape = {bracketed(values.shape)} does not start with indices[{number}].shape = "
+            raise InvalidArgumentError(None, None, text + bracketed(where.shape))
+        if values.shape[where.ndim :] != inner:
+            first, n = indices[0].ndim, where.ndim
+            text = (
+                f"Need data[0].shape[{first}:] = data[{number}].shape[{n}:], got data[0].shape = "
+                f"{bracketed(data[0].shape)}, data[{number}].shape = {bracketed(values.shape)}, indices[0].shape = "
+                f"{bracketed(indices[0].shape)}, indices[{number}].shape = {bracketed(where.shape)}"
+            )
+            raise InvalidArgumentError(None, None, text)
+
+
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """Puts slices of several tensors together.
+
+    Args:
+      indices: a list of int32 tensors: where each slice goes.
+      data: a list of tensors, shape `[*indices[i].shape, ...]`. Of a place that comes twice, the last counts.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor as long as the largest of `indices` asks for; zeros where nothing was put.
+
+    Raises:
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.dynamic_stitch([[0, 2], [1, 3]], [[1, 2], [3, 4]]).numpy()
+    array([1, 3, 2, 4], dtype=int32)
+    """
+    places, values = list(indices), list(data)
+    if not places or len(places) != len(values):
+        counts = f"{len(places)} and {len(values)}"
+        text = f"tf.dynamic_stitch needs as many `indices` as `data`, and at least one, got {counts}"
+        raise InvalidArgumentError(None, None, text)
+    return DynamicStitch(values, places, name=name)
+
+
+@DynamicStitch.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    # Of two slices in one place only the last is seen, but TensorFlow gives both the gradient.
+    parts: Any = [gather(grad, where) for where in call.inputs[1]]
+    return [parts, None]

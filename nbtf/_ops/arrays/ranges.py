@@ -1,0 +1,384 @@
+"""How tensors are made by a rule: range, linspace, one_hot, meshgrid."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import ones
+from nbtf._ops.attributes import HostInput, as_axis, as_int, of_integers, positive_axes
+from nbtf._ops.math.arithmetic import cast, multiply, subtract
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.reductions.sums import reduce_sum, unbroadcast
+from nbtf._ops.specs import UNKNOWN, Dims, bracketed, broadcast_shapes, longer, of_rank
+from nbtf._runtime.conversion import as_tensor, host_array
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import (
+    ALL,
+    FLOATS,
+    DType,
+    DTypeLike,
+    TensorLike,
+    as_dtype,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+)
+from nbtf.errors import InvalidArgumentError
+
+_BY_RANK = (int32, int64, float32, float64)
+"""Which dtype a range has if its numbers differ: the last of them. Source: `range` of TensorFlow's math_ops."""
+
+_RANGES = frozenset({float16, *_BY_RANK})
+"""Dtypes with a kernel. Source: TensorFlow's registrations for Range on CPUs, without bfloat16."""
+
+
+def as_number(value: Any) -> Any:
+    """Returns a Python number; of a tensor, its value.
+
+    Raises:
+      InvalidArgumentError: it is a list of several.
+    """
+    if value.__class__ is int or value.__class__ is float:
+        return value
+    array = value.numpy() if isinstance(value, Tensor) else host_array(value)[0]
+    if getattr(array, "size", 1) != 1:
+        raise InvalidArgumentError(None, None, f"limit must be a scalar, not shape {bracketed(array.shape)}")
+    return array.item() if hasattr(array, "item") else array
+
+
+@op(
+    "-> dtype",
+    host={"start": as_number, "limit": as_number, "delta": as_number},
+    asked={"start": None, "limit": None, "delta": None},
+    plain={"dtype": as_dtype},
+    partly=of_rank(1),
+    inputs={name: HostInput(name, of_result=True) for name in ("start", "limit", "delta")},
+    static=True,
+)
+def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
+    count = _count(start, limit, delta, dtype)
+    kind = dtype.np_dtype.type
+    if dtype.is_integer:
+        return xp.arange(start, limit, delta, dtype.np_dtype)
+    return kind(start) + xp.arange(count, dtype=dtype.np_dtype) * kind(delta)
+
+
+def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
+    """Returns how many numbers a range has; computed in its dtype, as TensorFlow does.
+
+    Raises:
+      InvalidArgumentError: it goes nowhere or the wrong way, in TensorFlow's words.
+    """
+    kind = dtype.np_dtype.type
+    first, end, step = kind(start), kind(limit), kind(delta)
+    if step == 0:
+        raise InvalidArgumentError(None, None, f"Requires delta != 0: {step}")
+    if step > 0 and first > end:
+        raise InvalidArgumentError(None, None, f"Requires start <= limit when delta > 0: {first}/{end}")
+    if step < 0 and first < end:
+        raise InvalidArgumentError(None, None, f"Requires start >= limit when delta < 0: {first}/{end}")
+    if dtype.is_integer:
+        return len(builtins.range(int(first), int(end), int(step)))
+    count = abs((end - first) / step)
+    if not math.isfinite(count):
+        raise InvalidArgumentError(None, None, f"Requires ((limit - start) / delta) to be finite, got {count}")
+    return math.ceil(count)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str | None = "range"
+) -> Tensor:
+    """Returns the numbers from `start` up to, but without, `limit`, in steps.
+
+    Args:
+      start: the first number; with nothing else, the limit, and the first number is 0.
+      limit: where to stop.
+      delta: the step; negative to go down.
+      dtype: the dtype of the numbers; by default that of the arguments.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A vector.
+
+    Raises:
+      InvalidArgumentError: the step is 0 or leads away from `limit`.
+      TypeError: a number does not suit `dtype`.
+
+    >>> tf.range(3).numpy(), tf.range(1, 2, 0.25).numpy()
+    (array([0, 1, 2], dtype=int32), array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
+    """
+    if limit is None:
+        start, limit = 0, start
+    asked = None if dtype is None else as_dtype(dtype)
+    found = [_dtype_of(value, asked) for value in (start, limit, delta)]
+    if asked is None:
+        strange = [one for one in found if one not in _BY_RANK]
+        if strange:
+            raise TypeError(f"tf.range takes int32, int64, float32 or float64 numbers, got {strange[0]!r}")
+        asked = max(found, key=_BY_RANK.index)
+    if asked not in _RANGES:
+        raise InvalidArgumentError(None, None, _no_kernel(asked))
+    return Range(start=start, limit=limit, delta=delta, dtype=asked, name=name)
+
+
+def _dtype_of(value: Any, asked: DType | None) -> DType:
+    """Returns the dtype of a tensor, or the one a Python value takes; values that do not suit are refused."""
+    if value.__class__ is int and asked is None and -(2**31) <= value < 2**31:
+        return int32
+    known = getattr(value, "dtype", None)
+    return known if isinstance(known, DType) else host_array(value, asked)[1]
+
+
+def _no_kernel(dtype: DType) -> str:
+    names = ", ".join(sorted(known.c_name for known in _RANGES))
+    return f"Value for attr 'Tidx' of {dtype.c_name} is not in the list of allowed values: {names}"
+
+
+@Range.infer
+def _(start: Any, limit: Any, delta: Any, dtype: DType) -> Spec:
+    return Spec((_count(start, limit, delta, dtype),), dtype)
+
+
+no_gradient(Range)
+
+
+@op("T T -> T", T=FLOATS, host={"num": of_integers("Tidx", as_int)}, plain={"axis": as_int}, partly=longer)
+def LinSpace(xp: Any, start: Any, stop: Any, num: int, axis: int) -> Any:
+    if num < 0:
+        raise ValueError("no such number")
+    start, stop = xp.broadcast_arrays(start, stop)
+    axis = axis if axis >= 0 else axis + start.ndim + 1
+    place = (slice(None),) * axis + (None,)
+    first, last = start[place], stop[place]
+    shape = [num - 2 if i == axis else 1 for i in builtins.range(first.ndim)]
+    if num < 2:
+        return first[(slice(None),) * axis + (slice(num),)]
+    steps = xp.arange(1, num - 1, dtype=start.dtype).reshape(shape)
+    between = first + (last - first) / start.dtype.type(num - 1) * steps
+    return xp.concatenate([first, between, last], axis)
+
+
+def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+    """Returns numbers at equal distances.
+
+    Args:
+      start: the first number, or a tensor of them. Integers become float64.
+      stop: the last number, or a tensor of them.
+      num: how many.
+      name: accepted and ignored; eager ops have no names.
+      axis: the axis along which the numbers stand, counted from the end if negative.
+
+    Returns:
+      A tensor with one axis more than `start` and `stop`, which broadcast.
+
+    Raises:
+      InvalidArgumentError: `num` is negative.
+      TypeError: `num` is no integer, or `stop` does not suit `start`'s dtype.
+
+    >>> tf.linspace(0.0, 1.0, 5).numpy()
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
+    """
+    first = as_tensor(start)
+    last = as_tensor(stop, first._dtype)
+    _check_count(num)
+    if first._dtype.is_integer:
+        wanted = float32 if first._dtype in (int8, int16, uint8, uint16) else float64
+        first, last = cast(first, wanted), cast(last, wanted)
+    return LinSpace(first, last, num=num, axis=axis, name=name)
+
+
+def _check_count(num: Any) -> None:
+    dtype = _dtype_of(num, None)
+    if not dtype.is_integer:
+        raise TypeError(
+            f"Argument `tensor` (name: num) must be of type integer. Received `tensor` = {num} of dtype: {dtype}"
+        )
+
+
+@LinSpace.infer
+def _(start: Spec, stop: Spec, num: int, axis: int) -> Spec:
+    if num < 0:
+        raise InvalidArgumentError(None, None, f"Requires start <= limit when delta > 0: 1/{num}")
+    shape = broadcast_shapes(start.shape, stop.shape)
+    (place,) = positive_axes(axis, len(shape) + 1)
+    return Spec((*shape[:place], num, *shape[place:]), start.dtype)
+
+
+@LinSpace.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    start, stop = call.inputs
+    num = as_int(call.attrs["num"])
+    axis = call.attrs["axis"] % len(grad.shape)
+    shape = [num if i == axis else 1 for i in builtins.range(len(grad.shape))]
+    share = cast(reshape(linspace(0.0, 1.0, num), shape), grad.dtype)
+    return [
+        unbroadcast(reduce_sum(multiply(grad, subtract(1, share)), axis), start) if call.needs(0) else None,
+        unbroadcast(reduce_sum(multiply(grad, share), axis), stop) if call.needs(1) else None,
+    ]
+
+
+INDICES = frozenset({uint8, int8, int32, int64})
+
+
+def _one_hot_partly(indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Dims:
+    if indices.shape is None:
+        return None
+    number = len(indices.shape) if axis == -1 else axis
+    return (*indices.shape[:number], None if depth is UNKNOWN else depth, *indices.shape[number:])
+
+
+@op(
+    "TI T T -> T",
+    T=ALL,
+    TI=INDICES,
+    host={"depth": as_axis},
+    asked={"depth": int32},
+    plain={"axis": as_int},
+    partly=_one_hot_partly,
+    inputs={"depth": HostInput("depth", 1)},
+)
+def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
+    if not -1 <= axis <= indices.ndim or depth < 0:
+        raise ValueError("no such axis")
+    place = indices.ndim if axis == -1 else axis
+    shape = [depth if i == place else 1 for i in builtins.range(indices.ndim + 1)]
+    hot = indices[(slice(None),) * place + (None,)] == xp.arange(depth, dtype=int64.np_dtype).reshape(shape)
+    return xp.where(hot, on_value, off_value)
+
+
+def one_hot(
+    indices: TensorLike,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns rows in which one place is marked.
+
+    Args:
+      indices: which place; rows of other numbers have no mark. NumPy's floats and truth values become int64.
+      depth: how many places.
+      on_value: the mark, 1 by default.
+      off_value: what stands elsewhere, 0 by default.
+      axis: the number of the new axis; the last when None or -1.
+      dtype: the dtype of the result; that of the values, or float32.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with one axis more than `indices`.
+
+    Raises:
+      InvalidArgumentError: `depth` is negative, or there is no such axis.
+      TypeError: the values' dtypes differ.
+
+    >>> tf.one_hot([0, 2], 3).numpy()
+    array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    _dtype_of(depth, int32)  # refuses what is no integer
+    kind = asked = None if dtype is None else as_dtype(dtype)
+    if on_value is not None or off_value is not None:
+        on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, kind))
+        off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, kind))
+        kind = _agreed(on_dtype, off_dtype, kind)
+    kind = kind or float32
+    on = as_tensor(1, kind) if on_value is None else as_tensor(on_value, asked)
+    off = as_tensor(0, kind) if off_value is None else as_tensor(off_value, asked)
+    return OneHot(_as_indices(indices), on, off, depth=depth, axis=-1 if axis is None else axis, name=name)
+
+
+def _as_indices(indices: Any) -> Any:
+    """Returns NumPy's arrays and truth values as int64, as TensorFlow does; others as they are."""
+    dtype = None if isinstance(indices, Tensor) else host_array(indices)[1]
+    from_numpy = isinstance(indices, CPU.xp.ndarray | CPU.xp.generic)
+    if dtype is bool_ or (from_numpy and dtype not in INDICES):
+        return cast(as_tensor(indices), int64)
+    return as_tensor(indices, int64) if indices.__class__ is int else indices
+
+
+def _suiting(value: Any, dtype: DType | None) -> DType | None:
+    """Returns the dtype if a Python value suits it; None leaves it the value's own, to be compared."""
+    try:
+        host_array(value, dtype)
+    except (TypeError, ValueError):
+        return None
+    return dtype
+
+
+def _agreed(on: DType | None, off: DType | None, asked: DType | None) -> DType | None:
+    if asked is not None:
+        for name, one in (("on_value", on), ("off_value", off)):
+            if one is not None and one is not asked:
+                raise TypeError(f"dtype {one} of {name} does not match dtype parameter {asked}")
+        return asked
+    if on is not None and off is not None and on is not off:
+        raise TypeError(f"dtype {on} of on_value does not match dtype {off} of off_value")
+    return on or off
+
+
+@OneHot.infer
+def _(indices: Spec, on_value: Spec, off_value: Spec, depth: int | tuple[int, ...], axis: int) -> Spec:
+    n = len(indices.shape)
+    if not -1 <= axis <= n:
+        text = f"Expected axis to be -1 or between [0, {n + 1}).  But received: {axis}"
+        raise InvalidArgumentError(None, None, text)
+    if isinstance(depth, tuple):
+        raise InvalidArgumentError(None, None, f"depth must be a scalar, but got: {bracketed((len(depth),))}")
+    if depth < 0:
+        raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth}")
+    place = n if axis == -1 else axis
+    return Spec((*indices.shape[:place], depth, *indices.shape[place:]), on_value.dtype)
+
+
+no_gradient(OneHot)
+
+
+def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
+    """Returns coordinates for every point of a grid.
+
+    Args:
+      *args: vectors, one for each axis of the grid.
+      **kwargs: `indexing`: `"xy"`, which is the default and exchanges the first two axes, or `"ij"`;
+        `name`: accepted and ignored.
+
+    Returns:
+      One tensor for each vector, all of the grid's shape.
+
+    Raises:
+      ValueError: there is no such indexing.
+      TypeError: an unknown keyword.
+
+    >>> x, y = tf.meshgrid([1, 2], [3, 4, 5])
+    >>> x.numpy().tolist(), y.numpy().tolist()
+    ([[1, 2], [1, 2], [1, 2]], [[3, 3], [4, 4], [5, 5]])
+    """
+    indexing = kwargs.pop("indexing", "xy")
+    kwargs.pop("name", None)
+    for unknown in kwargs:
+        raise TypeError(f"'{unknown}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    vectors = [as_tensor(arg) for arg in args]
+    order = [*builtins.range(len(vectors))]
+    if indexing == "xy" and len(vectors) > 1:
+        order[:2] = [1, 0]
+    lengths: Sequence[Any] = [vectors[i].shape.num_elements() for i in order]
+    shapes = [[-1 if axis == i else 1 for axis in order] for i in builtins.range(len(vectors))]
+    columns = [reshape(vector, shape) for vector, shape in zip(vectors, shapes, strict=True)]
+    return [multiply(column, ones(lengths, column.dtype)) for column in columns]

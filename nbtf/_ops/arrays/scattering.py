@@ -1,0 +1,270 @@
+"""How elements and slices of a tensor are replaced by their positions: tensor_scatter_nd_update and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.coordinates import POSITIONS, gather_nd, places
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.index_writes import joined_at, written_at
+from nbtf._ops.math.arithmetic import cast, multiply, negative
+from nbtf._ops.math.comparison import equal
+from nbtf._ops.math.division import divide
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import bracketed
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, COMPLEXES, NUMBERS, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+
+def _where(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
+    """Returns where to write."""
+    if not indices.ndim or indices.shape[:-1] + tensor.shape[indices.shape[-1] :] != updates.shape:
+        raise ValueError("shapes do not fit")
+    if indices.shape[-1] > tensor.ndim:
+        raise ValueError("too deep")
+    return places(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}")
+
+
+def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
+    """Says what writing into a tensor gives: a tensor like it."""
+    if not indices.shape:
+        raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
+    outer, depth = indices.shape[:-1], indices.shape[-1] or 0
+    given = bracketed(updates.shape)
+    if None in (*tensor.shape, *indices.shape, *updates.shape):
+        return tensor
+    if len(updates.shape) - len(outer) != len(tensor.shape) - depth:
+        text = "Inner dimensions of output shape must match inner dimensions of updates shape. Output: "
+        raise InvalidArgumentError(None, None, f"{text}{bracketed(tensor.shape)} updates: {given}")
+    if updates.shape[: len(outer)] != outer:
+        text = f"Outer dimensions of indices and update must match. Indices shape: {bracketed(indices.shape)}"
+        raise InvalidArgumentError(None, None, f"{text}, updates shape:{given}")
+    if updates.shape[len(outer) :] != tensor.shape[depth:]:
+        inner = len(tensor.shape) - depth
+        text = f"The inner {inner} dimensions of output.shape={bracketed(tensor.shape)} must match the inner {inner} "
+        raise InvalidArgumentError(None, None, f"{text}dimensions of updates.shape={given}")
+    return tensor
+
+
+@op("T Tindices T -> T", T=ALL, Tindices=POSITIONS)
+def TensorScatterUpdate(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    return written_at(xp, tensor, _where(xp, tensor, indices, updates), updates)
+
+
+@TensorScatterUpdate.express
+def tensor_scatter_nd_update(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with other elements or slices at some positions.
+
+    Args:
+      tensor: any tensor.
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
+      updates: what stands there instead, shape `[..., *tensor.shape[depth:]]`. Of a position that comes twice, the
+        last counts.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor like `tensor`.
+
+    Raises:
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+    >>> tf.tensor_scatter_nd_update([1, 2, 3], [[0], [2]], [9, 8]).numpy()
+    array([9, 2, 8], dtype=int32)
+    """
+    return TensorScatterUpdate(tensor, indices, updates, name=name)
+
+
+TensorScatterUpdate.infer(_written)
+
+
+@TensorScatterUpdate.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    _, indices, updates = call.inputs
+    return [
+        tensor_scatter_nd_update(identity(grad), indices, zeros_like(updates)) if call.needs(0) else None,
+        None,
+        gather_nd(grad, indices) if call.needs(2) else None,
+    ]
+
+
+@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
+def TensorScatterAdd(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
+    return joined_at(xp, xp.add, tensor, _where(xp, tensor, indices, updates), updates)
+
+
+@TensorScatterAdd.express
+def tensor_scatter_nd_add(
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor with numbers added at some positions.
+
+    Args:
+      tensor: numbers.
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
+      updates: what is added there, shape `[..., *tensor.shape[depth:]]`; to a position that comes twice, both.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor like `tensor`.
+
+    Raises:
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+    >>> tf.tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy()
+    array([31,  2,  3], dtype=int32)
+    """
+    return TensorScatterAdd(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
+
+
+TensorScatterAdd.infer(_written)
+
+
+@TensorScatterAdd.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad, None, gather_nd(grad, call.inputs[1]) if call.needs(2) else None]
+
+
+@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
+def TensorScatterSub(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
+    return joined_at(xp, xp.add, tensor, _where(xp, tensor, indices, updates), -updates)
+
+
+@TensorScatterSub.express
+def tensor_scatter_nd_sub(
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor with numbers subtracted at some positions.
+
+    Args:
+      tensor: numbers.
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
+      updates: what is subtracted there, shape `[..., *tensor.shape[depth:]]`; from a position that comes twice, both.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor like `tensor`.
+
+    Raises:
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+    >>> tf.tensor_scatter_nd_sub([10, 20, 30], [[0], [2]], [1, 2]).numpy()
+    array([ 9, 20, 28], dtype=int32)
+    """
+    return TensorScatterSub(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
+
+
+TensorScatterSub.infer(_written)
+
+
+@TensorScatterSub.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad, None, negative(gather_nd(grad, call.inputs[1])) if call.needs(2) else None]
+
+
+@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
+def TensorScatterMax(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
+    return joined_at(xp, xp.maximum, tensor, _where(xp, tensor, indices, updates), updates)
+
+
+@TensorScatterMax.express
+def tensor_scatter_nd_max(
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor with the larger of two numbers at some positions.
+
+    Args:
+      tensor: real numbers.
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
+      updates: what may be larger, shape `[..., *tensor.shape[depth:]]`.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor like `tensor`.
+
+    Raises:
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+    >>> tf.tensor_scatter_nd_max([1, 5, 3], [[0], [1]], [4, 4]).numpy()
+    array([4, 5, 3], dtype=int32)
+    """
+    return TensorScatterMax(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
+
+
+TensorScatterMax.infer(_written)
+
+
+@TensorScatterMax.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return _shared(call, grad)
+
+
+def _shared(call: Call, grad: Tensor) -> Gradients:
+    """Gives the gradient to whatever had the extreme value; equals share it."""
+    tensor, indices, updates = call.inputs
+    kept = cast(equal(tensor, call.output), tensor.dtype)
+    taken = cast(equal(updates, gather_nd(call.output, indices)), updates.dtype)
+    share = divide(grad, tensor_scatter_nd_add(kept, indices, taken))
+    return [multiply(share, kept), None, multiply(gather_nd(share, indices), taken)]
+
+
+@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
+def TensorScatterMin(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
+    return joined_at(xp, xp.minimum, tensor, _where(xp, tensor, indices, updates), updates)
+
+
+@TensorScatterMin.express
+def tensor_scatter_nd_min(
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor with the smaller of two numbers at some positions.
+
+    Args:
+      tensor: real numbers.
+      indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
+      updates: what may be smaller, shape `[..., *tensor.shape[depth:]]`.
+      bad_indices_policy: accepted and ignored; positions outside: see Raises.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A new tensor like `tensor`.
+
+    Raises:
+      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+    >>> tf.tensor_scatter_nd_min([4, 1, 3], [[0], [1]], [2, 2]).numpy()
+    array([2, 1, 3], dtype=int32)
+    """
+    return TensorScatterMin(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
+
+
+TensorScatterMin.infer(_written)
+
+
+@TensorScatterMin.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return _shared(call, grad)

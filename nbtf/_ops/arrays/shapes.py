@@ -1,0 +1,434 @@
+"""How the shape of a tensor is asked for, and how its axes are rearranged, its elements staying what they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_index_dtype, as_ints, of_integers
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.specs import broadcast_shapes, longer, of_rank, same_rank
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import ALL, COMPLEXES, DTypeLike, TensorLike, int32
+from nbtf.errors import InvalidArgumentError
+
+
+def _known_shape(input: KnownInput, out_type: Any) -> Any:
+    return None if input.shape is None else list(input.shape)
+
+
+@op(
+    "T -> out_type",
+    T=ALL,
+    plain={"out_type": as_index_dtype},
+    host_outputs=True,
+    partly=of_rank(1),
+    static=_known_shape,
+)
+def Shape(xp: Any, input: Any, out_type: Any) -> Any:
+    return xp.array(input.shape, out_type.np_dtype)
+
+
+def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """Returns the shape of a tensor as a tensor.
+
+    Args:
+      input: any tensor.
+      out_type: `tf.int32`, which is the default, or `tf.int64`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A vector with one length for each axis, in host memory. `input.shape` says the same in Python numbers.
+
+    Raises:
+      InvalidArgumentError: `out_type` is another dtype.
+
+    >>> tf.shape([[1, 2, 3], [4, 5, 6]]).numpy()
+    array([2, 3], dtype=int32)
+    """
+    return Shape(input, out_type=out_type, name=name)
+
+
+def lengths_of(tensor: Tensor) -> Any:
+    """Returns the lengths of a tensor; for one of a graph, tensors in the place of those that only a run tells.
+
+    Where not even the rank is known, they are one tensor.
+    """
+    if tensor.shape.rank is None:
+        return shape(tensor)
+    lengths: list[Any] = tensor.shape.as_list()
+    if None not in lengths:
+        return lengths
+    whole: Any = shape(tensor)
+    return [whole[axis] if n is None else n for axis, n in enumerate(lengths)]
+
+
+def joint_length(lengths: Iterable[Any]) -> int:
+    """Returns the length of several axes joined; -1, which means whatever fits, where one is not known."""
+    known = list(lengths)
+    return -1 if None in known else math.prod(known)
+
+
+@Shape.infer
+def _(input: Spec, out_type: Any) -> Spec:
+    return Spec((len(input.shape),), out_type)
+
+
+def _known_size(input: KnownInput, out_type: Any) -> Any:
+    return None if input.shape is None or None in input.shape else math.prod(input.shape)
+
+
+@op(
+    "T -> out_type",
+    T=ALL,
+    plain={"out_type": as_index_dtype},
+    host_outputs=True,
+    partly=of_rank(0),
+    static=_known_size,
+)
+def Size(xp: Any, input: Any, out_type: Any) -> Any:
+    return xp.array(input.size, out_type.np_dtype)
+
+
+def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """Returns the number of elements of a tensor.
+
+    Args:
+      input: any tensor.
+      out_type: `tf.int32`, which is the default, or `tf.int64`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A scalar. Where the shape is known it is a constant, and no op runs.
+
+    Raises:
+      InvalidArgumentError: `out_type` is another dtype.
+
+    >>> tf.size([[1, 2, 3], [4, 5, 6]]).numpy()
+    np.int32(6)
+    """
+    tensor = as_tensor(input)
+    number = tensor.shape.num_elements()
+    if number is None:
+        return Size(tensor, out_type=out_type, name=name)
+    return as_tensor(number, as_index_dtype(out_type))
+
+
+@Size.infer
+def _(input: Spec, out_type: Any) -> Spec:
+    return Spec((), out_type)
+
+
+def _known_rank(input: KnownInput) -> Any:
+    return None if input.shape is None else len(input.shape)
+
+
+@op("T -> int32", T=ALL, host_outputs=True, partly=of_rank(0), static=_known_rank)
+def Rank(xp: Any, input: Any) -> Any:
+    return xp.array(input.ndim, int32.np_dtype)
+
+
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the number of axes of a tensor.
+
+    Args:
+      input: any tensor.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      An int32 scalar. Where it is known it is a constant, and no op runs.
+
+    >>> tf.rank([[1, 2, 3], [4, 5, 6]]).numpy()
+    np.int32(2)
+    """
+    tensor = as_tensor(input)
+    number = tensor.shape.rank
+    if number is None:
+        return Rank(tensor, name=name)
+    return as_tensor(number, int32)
+
+
+@Rank.infer
+def _(input: Spec) -> Spec:
+    return Spec((), int32)
+
+
+no_gradient(Shape, Size, Rank)
+
+
+def _reversed(rank: int) -> range:
+    return range(rank)[::-1]
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"perm": of_integers("Tperm", as_axis)},
+    partly=same_rank,
+    inputs={"perm": HostInput("perm", default=_reversed)},
+    index_type="Tperm",
+)
+def Transpose(xp: Any, a: Any, perm: Any) -> Any:
+    if perm.__class__ is int:
+        raise TypeError("one number is no order")
+    return a.transpose(perm)
+
+
+@Transpose.express
+def transpose(a: TensorLike, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Tensor:
+    """Puts the axes of a tensor into another order.
+
+    Args:
+      a: any tensor.
+      perm: the old number of each new axis; the reverse order when None.
+      conjugate: conjugates complex numbers as well.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The tensor with its axes in the new order.
+
+    Raises:
+      InvalidArgumentError: `perm` does not name every axis once.
+
+    >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy()
+    array([[1, 4],
+           [2, 5],
+           [3, 6]], dtype=int32)
+    """
+    a = as_tensor(a)
+    if conjugate and a._dtype in COMPLEXES:
+        return ConjugateTranspose(a, perm=perm, name=name)
+    return Transpose(a, perm=perm, name=name)
+
+
+def permuted(shape: tuple[int | None, ...], perm: tuple[int, ...] | int | None) -> tuple[int | None, ...]:
+    """Returns a shape with its axes in another order.
+
+    Raises:
+      InvalidArgumentError: `perm` does not name every axis once, in TensorFlow's words.
+    """
+    if perm is None:
+        return shape[::-1]
+    if isinstance(perm, int):
+        raise InvalidArgumentError(None, None, "perm must be rank 1, got shape []")
+    n = len(shape)
+    if len(perm) != n:
+        text = f"transpose expects a vector of size {n}. But input(1) is a vector of size {len(perm)}"
+        raise InvalidArgumentError(None, None, text)
+    positive = [axis + n if axis < 0 else axis for axis in perm]
+    for axis in positive:
+        if not 0 <= axis < n:
+            raise InvalidArgumentError(None, None, f"{axis} is out of range [0 .. {n})")
+    for axis in range(n):
+        if axis not in positive:
+            listed = ",".join(map(str, perm))
+            raise InvalidArgumentError(None, None, f"{axis} is missing from {{{listed}}}.")
+    return tuple(shape[axis] for axis in positive)
+
+
+@Transpose.infer
+def _(a: Spec, perm: Any) -> Spec:
+    return Spec(permuted(a.shape, perm), a.dtype)
+
+
+@Transpose.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [transpose(grad, inverse(call.attrs["perm"]))]
+
+
+def inverse(perm: Any) -> list[int] | None:
+    """Returns the order of axes that undoes another; None, the reverse order, undoes itself."""
+    if perm is None:
+        return None
+    axes = as_ints(perm)
+    positive = [axis % len(axes) for axis in axes]
+    return sorted(range(len(axes)), key=positive.__getitem__)
+
+
+@op(
+    "T -> T",
+    T=COMPLEXES,
+    host={"perm": of_integers("Tperm", as_axis)},
+    partly=same_rank,
+    inputs={"perm": HostInput("perm", default=_reversed)},
+)
+def ConjugateTranspose(xp: Any, a: Any, perm: Any) -> Any:
+    if perm.__class__ is int:
+        raise TypeError("one number is no order")
+    return a.transpose(perm).conj()
+
+
+@ConjugateTranspose.infer
+def _(a: Spec, perm: Any) -> Spec:
+    return Spec(permuted(a.shape, perm), a.dtype)
+
+
+@ConjugateTranspose.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [transpose(grad, inverse(call.attrs["perm"]), conjugate=True)]
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"axis": of_integers("Tdim", as_ints)},
+    shares_memory=True,
+    partly=longer,
+    inputs={"axis": HostInput("dim")},
+    index_type="Tdim",
+)
+def ExpandDims(xp: Any, input: Any, axis: Any) -> Any:
+    if axis.__class__ is tuple:
+        (axis,) = axis
+    if not -input.ndim <= axis + 1 <= input.ndim + 1:
+        raise IndexError("no such axis")
+    return input[(slice(None),) * axis + (None,)] if axis >= 0 else input[(..., None) + (slice(None),) * (-1 - axis)]
+
+
+@ExpandDims.express
+def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Tensor:
+    """Adds an axis of length 1.
+
+    Args:
+      input: any tensor.
+      axis: the number that the new axis will have, in `[-rank - 1, rank]`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same values with one axis more, sharing memory with `input` where they are on one device.
+
+    Raises:
+      InvalidArgumentError: there cannot be such an axis.
+
+    >>> tf.expand_dims([1, 2], -1).shape
+    TensorShape([2, 1])
+    """
+    return ExpandDims(input, axis=axis, name=name)
+
+
+@ExpandDims.infer
+def _(input: Spec, axis: tuple[int, ...]) -> Spec:
+    if len(axis) != 1:
+        raise InvalidArgumentError(None, None, "'dim' must be a tensor with a single value")
+    place, n = axis[0], len(input.shape)
+    if not -n - 1 <= place <= n:
+        text = f"Tried to expand dim index {place} for tensor with {n} dimensions."
+        raise InvalidArgumentError(None, None, text)
+    place += n + 1 if place < 0 else 0
+    return Spec((*input.shape[:place], 1, *input.shape[place:]), input.dtype)
+
+
+@ExpandDims.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [reshape(grad, call.inputs[0].shape)]
+
+
+def as_squeezed(value: Any) -> int | tuple[int, ...] | None:
+    """Returns the axes to take away; None, all of length 1, for an empty list as well."""
+    if isinstance(value, Tensor):
+        raise TypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {value!r}.")
+    axis = as_axis(value)
+    return axis if isinstance(axis, int) else tuple(dict.fromkeys(axis or ())) or None
+
+
+@op("T -> T", T=ALL, plain={"axis": as_squeezed}, shares_memory=True, fields={"axis": "squeeze_dims"})
+def Squeeze(xp: Any, input: Any, axis: Any) -> Any:
+    if axis.__class__ is Tensor or axis == ():
+        raise TypeError("no list")
+    return input.squeeze(axis)
+
+
+@Squeeze.express
+def squeeze(input: TensorLike, axis: Any = None, name: str | None = None) -> Tensor:
+    """Takes away axes of length 1.
+
+    Args:
+      input: any tensor.
+      axis: an axis or a list of them, counted from the end if negative; all of length 1 when None.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same values with fewer axes, sharing memory with `input` where they are on one device.
+
+    Raises:
+      InvalidArgumentError: an axis does not exist or has another length.
+
+    >>> tf.squeeze([[[1], [2]]]).numpy()
+    array([1, 2], dtype=int32)
+    """
+    return Squeeze(input, axis=axis, name=name)
+
+
+@Squeeze.infer
+def _(input: Spec, axis: int | tuple[int, ...] | None) -> Spec | None:
+    lengths, n = input.shape, len(input.shape)
+    if axis is None:
+        return None if None in lengths else Spec(tuple(length for length in lengths if length != 1), input.dtype)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for one in axes:
+        if not -n <= one < n:
+            text = f"Tried to squeeze dim index {one} for tensor with {n} dimensions."
+            raise InvalidArgumentError(None, None, text)
+        if lengths[one] not in (1, None):
+            text = f"Can not squeeze dim[{one % n}], expected a dimension of 1, got {lengths[one]}"
+            raise InvalidArgumentError(None, None, text)
+    gone = {one % n for one in axes}
+    return Spec(tuple(length for i, length in enumerate(lengths) if i not in gone), input.dtype)
+
+
+@Squeeze.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [reshape(grad, call.inputs[0].shape)]
+
+
+def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+    """Returns the shape that two shapes broadcast to.
+
+    Args:
+      shape_x: a shape; None for a length that is not known.
+      shape_y: another one.
+
+    Returns:
+      The common shape.
+
+    Raises:
+      ValueError: they do not fit.
+
+    >>> tf.broadcast_static_shape(tf.TensorShape([1, 2]), tf.TensorShape([3, 2]))
+    TensorShape([3, 2])
+    """
+    shape_x, shape_y = TensorShape(shape_x), TensorShape(shape_y)
+    if shape_x.rank is None or shape_y.rank is None:
+        return TensorShape(None)
+    try:
+        return TensorShape(broadcast_shapes(tuple(shape_x.as_list()), tuple(shape_y.as_list())))
+    except InvalidArgumentError:
+        raise ValueError(
+            "Incompatible shapes for broadcasting. Two shapes are compatible if for each dimension pair they are "
+            f"either equal or one of them is 1. Received: {shape_x} and {shape_y}."
+        ) from None
+
+
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
+    """Returns the shape that two shapes broadcast to, as a tensor.
+
+    Args:
+      shape_x: a vector of lengths.
+      shape_y: another one.
+
+    Returns:
+      An int32 vector with the common shape.
+
+    Raises:
+      InvalidArgumentError: they do not fit.
+
+    >>> tf.broadcast_dynamic_shape([1, 2], [3, 1]).numpy()
+    array([3, 2], dtype=int32)
+    """
+    return as_tensor(list(broadcast_shapes(as_ints(shape_x), as_ints(shape_y))), int32)

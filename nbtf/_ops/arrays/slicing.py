@@ -1,0 +1,195 @@
+"""Which part of a tensor is read along its axes, and in which order: slice, reverse, roll.
+
+The gradient of a slice is a padded one, and stands beside `pad` in padding.py.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import as_axis, as_ints, of_integers
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import Dims, known_lengths, like_first, same_rank
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+
+def _sliced_partly(input_: Any, begin: Any, size: Any) -> Dims:
+    lengths = known_lengths(size)
+    return same_rank(input_) if lengths is None else lengths
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"begin": of_integers("Index", as_axis), "size": of_integers("Index", as_axis)},
+    partly=_sliced_partly,
+    index_type="Index",
+)
+def Slice(xp: Any, input_: Any, begin: Any, size: Any) -> Any:
+    if isinstance(begin, Tensor) or isinstance(size, Tensor) or not len(begin) == len(size) == input_.ndim:
+        raise ValueError("one number for each axis")
+    parts: list[builtins.slice] = []
+    for length, start, count in zip(input_.shape, begin, size, strict=True):
+        if not 0 <= start <= length or not -1 <= count <= length - start:
+            raise ValueError("outside")
+        parts.append(builtins.slice(start, None if count == -1 else start + count))
+    return input_[tuple(parts)]
+
+
+@Slice.express
+def slice(input_: TensorLike, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """Cuts a block out of a tensor.
+
+    Args:
+      input_: any tensor.
+      begin: where the block begins along each axis.
+      size: how long it is along each axis; -1: to the end.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The block, of the same rank.
+
+    Raises:
+      InvalidArgumentError: the block reaches outside, or there is not one number for each axis.
+
+    >>> tf.slice([[1, 2, 3], [4, 5, 6]], [1, 0], [1, -1]).numpy()
+    array([[4, 5, 6]], dtype=int32)
+    """
+    return Slice(input_, begin=begin, size=size, name=name)
+
+
+@Slice.infer
+def _(input_: Spec, begin: tuple[int, ...] | int, size: tuple[int, ...] | int) -> Spec:
+    n = len(input_.shape)
+    if isinstance(begin, int) or isinstance(size, int) or not len(begin) == len(size) == n:
+        given = f"got shapes {_shape_of(begin)} and {_shape_of(size)} instead."
+        text = f"Expected begin and size arguments to be 1-D tensors of size {n}, but {given}"
+        raise InvalidArgumentError(None, None, text)
+    lengths: list[int | None] = []
+    for axis, (length, start, count) in enumerate(zip(input_.shape, begin, size, strict=True)):
+        if length is None:
+            lengths.append(None if count == -1 else count)
+            continue
+        if not 0 <= start <= length:
+            raise InvalidArgumentError(None, None, f"Expected begin[{axis}] in [0, {length}], but got {start}")
+        if not -1 <= count <= length - start:
+            text = f"Expected size[{axis}] in [0, {length - start}], but got {count}"
+            raise InvalidArgumentError(None, None, text)
+        lengths.append(length - start if count == -1 else count)
+    return Spec(tuple(lengths), input_.dtype)
+
+
+def _shape_of(numbers: tuple[int, ...] | int) -> str:
+    return "[]" if isinstance(numbers, int) else f"[{len(numbers)}]"
+
+
+@op("T -> T", T=ALL, host={"axis": of_integers("Tidx", as_axis)}, partly=like_first, index_type="Tidx")
+def ReverseV2(xp: Any, tensor: Any, axis: Any) -> Any:
+    turned = [False] * tensor.ndim
+    for one in axis:
+        if turned[one] or one < -tensor.ndim:
+            raise ValueError("twice")
+        turned[one] = True
+    return tensor[tuple(builtins.slice(None, None, -1 if yes else 1) for yes in turned)]
+
+
+@ReverseV2.express
+def reverse(tensor: TensorLike, axis: Any, name: str | None = None) -> Tensor:
+    """Turns the order of elements round along some axes.
+
+    Args:
+      tensor: any tensor.
+      axis: a list of axes, counted from the end if negative.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape.
+
+    Raises:
+      InvalidArgumentError: `axis` is no list, names an axis twice, or one that there is not.
+
+    >>> tf.reverse([1, 2, 3], [0]).numpy()
+    array([3, 2, 1], dtype=int32)
+    """
+    return ReverseV2(tensor, axis=axis, name=name)
+
+
+@ReverseV2.infer
+def _(tensor: Spec, axis: tuple[int, ...] | int) -> Spec:
+    n = len(tensor.shape)
+    if isinstance(axis, int):
+        raise InvalidArgumentError(None, None, "'dims' must be 1-dimension, not 0")
+    seen: set[int] = set()
+    for number, one in enumerate(axis):
+        if not -n <= one < n:  # TensorFlow's text lacks the bracket at the end as well
+            raise InvalidArgumentError(None, None, f"'axis'[{number}] = {one} is out of valid range [0, {n - 1}")
+        if one % n in seen:
+            raise InvalidArgumentError(None, None, f"axis {one % n} specified more than once.")
+        seen.add(one % n)
+    return tensor
+
+
+@ReverseV2.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [reverse(grad, call.attrs["axis"])]
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"shift": of_integers("Tshift", as_axis), "axis": of_integers("Taxis", as_axis)},
+    asked={"shift": None, "axis": None},
+    partly=like_first,
+)
+def Roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
+    many = bool(isinstance(shift, list | tuple))
+    if input.ndim == 0 or many is not isinstance(axis, list | tuple) or (many and len(shift) != len(axis)):
+        raise ValueError("shift and axis differ")  # NumPy would broadcast them
+    return xp.roll(input, shift, axis)
+
+
+@Roll.express
+def roll(input: TensorLike, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Moves elements along an axis; what leaves at one end enters at the other.
+
+    Args:
+      input: a tensor with at least one axis.
+      shift: by how many places, a number or a list.
+      axis: along which axis; a list if `shift` is one.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape.
+
+    Raises:
+      InvalidArgumentError: `shift` and `axis` are not equally many, or there is no such axis.
+
+    >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
+    array([4, 1, 2, 3], dtype=int32)
+    """
+    return Roll(input, shift=shift, axis=axis, name=name)
+
+
+@Roll.infer
+def _(input: Spec, shift: Any, axis: Any) -> Spec:
+    n = len(input.shape)
+    if n == 0:
+        raise InvalidArgumentError(None, None, "input must be 1-D or higher")
+    if _shape_of(shift) != _shape_of(axis):
+        raise InvalidArgumentError(None, None, "shift and axis must have the same size")
+    for one in as_ints(axis):
+        if not -n <= one < n:
+            raise InvalidArgumentError(None, None, f"axis {one} is out of range")
+    return input
+
+
+@Roll.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    shift = as_axis(call.attrs["shift"])
+    back = -shift if isinstance(shift, int) else [-by for by in shift or ()]
+    return [roll(grad, back, call.attrs["axis"])]

@@ -1,0 +1,267 @@
+"""Conditions and loops: in eager execution they are Python's own."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nbtf._ops.arrays.creation import executing_eagerly
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.structure import assert_same_structure, map_structure
+from nbtf._runtime.context import open_graph
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Reference, Tensor
+from nbtf.errors import InvalidArgumentError
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Calls one of two functions.
+
+    Args:
+      pred: what decides; a scalar.
+      true_fn: called if `pred` is true.
+      false_fn: called if it is not.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      What the function returned.
+
+    Raises:
+      TypeError: a function is missing or cannot be called.
+      ValueError: `pred` has several elements.
+
+    >>> x = tf.constant(3)
+    >>> tf.cond(x > 2, lambda: "large", lambda: "small")
+    'large'
+    """
+    for argument, function in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if function is None:
+            raise TypeError(f"cond(): '{argument}' argument required")
+        if not callable(function):
+            raise TypeError(f"'{argument}' must be callable.")
+    chosen: Any = true_fn if pred else false_fn
+    return chosen()
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str | None = "case",
+) -> Any:
+    """Calls the function that belongs to the first true condition.
+
+    Args:
+      pred_fn_pairs: pairs of a boolean scalar tensor and a function; or a dictionary of them by `tensor.ref()`.
+      default: called if no condition is true.
+      exclusive: refuses more than one true condition.
+      strict: accepted and ignored; results stay as they are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      What the function returned.
+
+    Raises:
+      InvalidArgumentError: no condition is true and there is no default; or several are and `exclusive` is set.
+      TypeError: these are no pairs of tensors and functions.
+
+    >>> x = tf.constant(3)
+    >>> tf.case([(x < 0, lambda: "below"), (x > 2, lambda: "above")], default=lambda: "between")
+    'above'
+    """
+    pairs = _checked_pairs(pred_fn_pairs, exclusive)
+    if default is not None and not callable(default):
+        raise TypeError("default must be callable.")
+    if exclusive and sum(bool(pred) for pred, _ in pairs) > 1:
+        text = "Input error: exclusive=True: more than 1 conditions evaluated as True"
+        raise InvalidArgumentError(None, None, text)
+    for pred, function in pairs:
+        if pred:
+            return function()
+    if default is None:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Expected '{as_tensor(False)!s}' to be true. "
+            "Summarized data: b'Input error: None of conditions evaluated as True:'\nFalse",
+        )
+    return default()
+
+
+def _checked_pairs(pairs: Any, exclusive: bool) -> Sequence[tuple[Any, Any]]:
+    if isinstance(pairs, Mapping):
+        if not exclusive and not isinstance(pairs, OrderedDict):
+            raise ValueError(
+                "Unordered dictionaries are not supported for the 'pred_fn_pairs' argument when `exclusive=False` and "
+                "eager mode is enabled."
+            )
+        given: dict[Any, Any] = {**pairs}
+        pairs = [(key.deref() if isinstance(key, Reference) else key, fn) for key, fn in given.items()]
+    if not isinstance(pairs, list | tuple):
+        raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pairs)}")
+    listed: list[Any] = [*pairs]
+    for pair in listed:
+        if not isinstance(pair, tuple) or len(_plain(pair)) != 2:
+            raise TypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {pair}.")
+        pred, function = _plain(pair)
+        if not isinstance(pred, Tensor):
+            raise TypeError(f"pred must be a Tensor, got: {pred}")
+        if not callable(function):
+            raise TypeError(f"fn for pred {pred} must be callable.")
+    if not listed:
+        raise ValueError("'pred_fn_pairs' must have at least one pair.")
+    return listed
+
+
+def _plain(values: Any) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = "switch_case"
+) -> Any:
+    """Calls the function with a number.
+
+    Args:
+      branch_index: which function, an int32 scalar tensor.
+      branch_fns: the functions in a list; or pairs of number and function, or a dictionary.
+      default: called if there is no function of that number; the last when None.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      What the function returned.
+
+    Raises:
+      TypeError: `branch_index` is no tensor, or something cannot be called.
+      ValueError: the numbers do not run from 0 up.
+
+    >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
+    'one'
+    """
+    if not isinstance(branch_index, Tensor):
+        raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
+    functions = _numbered(branch_fns)
+    for function in (*functions, *(() if default is None else (default,))):
+        if not callable(function):
+            raise TypeError(f"fn {function} must be callable.")
+    number = int(branch_index)
+    if 0 <= number < len(functions):
+        return functions[number]()
+    return (functions[-1] if default is None else default)()
+
+
+def _numbered(branch_fns: Any) -> list[Any]:
+    given: list[Any] = [*branch_fns.items()] if isinstance(branch_fns, Mapping) else list(branch_fns)
+    if not given:
+        raise ValueError("'branch_fns' must be a non-empty list, tuple or dict of functions.")
+    if all(callable(function) for function in given):
+        return given
+    pairs = {key: function for key, function in given}
+    if sorted(pairs) != list(range(len(given))):
+        found = ",".join(map(str, sorted(pairs)))
+        text = f"branch indices (keys) must form contiguous range of [0 to {len(given)}) but found {{{found}}}"
+        raise ValueError(text)
+    return [pairs[number] for number in range(len(pairs))]
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Calls a function as long as a condition holds.
+
+    Args:
+      cond: takes the loop's variables; tells whether to go on.
+      body: takes the loop's variables and returns them anew, in a list or tuple.
+      loop_vars: their first values, in a list or tuple; structures may stand in it.
+      shape_invariants: accepted and ignored; shapes may change.
+      parallel_iterations: accepted and ignored; iterations follow each other.
+      back_prop: accepted and ignored; a tape hears the ops.
+      swap_memory: accepted and ignored.
+      maximum_iterations: after how many iterations to stop in any case.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The last values.
+
+    Raises:
+      TypeError: a function cannot be called, or `body` does not return a list.
+      ValueError: there are no variables, or `body` returns another structure.
+
+    >>> i, total = tf.while_loop(lambda i, total: i < 4, lambda i, total: (i + 1, total + i), (tf.constant(0), 0))
+    >>> i.numpy().item(), total.numpy().item()
+    (4, 6)
+    """
+    if not callable(cond):
+        raise TypeError("'cond' must be callable.")
+    if not callable(body):
+        raise TypeError("'body' must be callable.")
+    if not loop_vars:
+        raise ValueError("'loop_vars' must be provided.")
+    left = None if maximum_iterations is None else int(maximum_iterations)
+    while (left is None or left > 0) and cond(*loop_vars):
+        after = body(*loop_vars)
+        assert_same_structure(list(loop_vars), list(after))
+        loop_vars = map_structure(as_tensor, after)
+        left = None if left is None else left - 1
+    return loop_vars
+
+
+@op("->", host_outputs=True)
+def NoOp(xp: Any) -> Any:
+    return []
+
+
+NoOp.infer(lambda: [])
+no_gradient(NoOp)
+
+
+def no_op(name: str | None = None) -> Any:
+    """Does nothing, which the placement log shows.
+
+    Args:
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      None.
+
+    >>> tf.no_op()
+    """
+    made = NoOp(name=name)
+    return None if executing_eagerly() else made
+
+
+def group(*inputs: Any, **kwargs: Any) -> Any:
+    """Returns something that runs all its inputs; in eager execution they have run already.
+
+    Args:
+      *inputs: tensors, or structures of them.
+      **kwargs: `name`: accepted and ignored.
+
+    Returns:
+      None.
+
+    Raises:
+      ValueError: an unknown keyword.
+
+    >>> tf.group(tf.constant(1), tf.constant(2))
+    """
+    name = kwargs.pop("name", None)
+    if kwargs:
+        raise ValueError(f"Unknown keyword arguments: {','.join(kwargs)}.")
+    together = getattr(open_graph(), "together", None)
+    return None if together is None else together(inputs, name)

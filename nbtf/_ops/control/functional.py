@@ -1,0 +1,278 @@
+"""Functions applied to every slice of a tensor: map_fn, vectorized_map, foldl, foldr, scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.arrays.joining import stack, unstack
+from nbtf._ops.structure import assert_same_structure, flatten, map_structure, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorSpec
+from nbtf._types import DType, as_dtype
+from nbtf.errors import InvalidArgumentError, OutOfRangeError
+
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """Applies a function to every slice along the first axis, and stacks the results.
+
+    Args:
+      fn: takes a slice, or a structure of them like `elems`.
+      elems: a tensor, or a structure of tensors of equal length.
+      dtype: the former name of `fn_output_signature`.
+      parallel_iterations: accepted and ignored; slices follow each other.
+      back_prop: accepted and ignored; a tape hears the ops.
+      swap_memory: accepted and ignored.
+      infer_shape: accepted and ignored; results must have one shape.
+      name: accepted and ignored; eager ops have no names.
+      fn_output_signature: dtypes or `tf.TensorSpec`s in the structure of `fn`'s results; like `elems` when None.
+
+    Returns:
+      The stacked results.
+
+    Raises:
+      InvalidArgumentError: a result has another dtype than the signature.
+      TypeError: `fn` cannot be called.
+      ValueError: `elems` are scalars or not equally long, or results have another structure or unequal shapes.
+
+    >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
+    array([1, 4, 9], dtype=int32)
+    """
+    if not callable(fn):
+        raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
+    slices = _slices(elems)
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    if signature is None:
+        signature = map_structure(_dtype_of, elems)
+    wanted = [_spec_of(one) for one in flatten(signature)]
+    rows: list[list[Tensor]] = []
+    for row in zip(*slices, strict=True):
+        result = fn(pack_sequence_as(elems, row))
+        assert_same_structure(signature, result)
+        rows.append([_typed(one, spec) for one, spec in zip(flatten(result), wanted, strict=True)])
+    return pack_sequence_as(signature, [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(wanted)])
+
+
+def _dtype_of(value: Any) -> DType:
+    return as_tensor(value).dtype
+
+
+def _slices(elems: Any) -> list[list[Tensor]]:
+    """Returns the slices of each tensor of a structure along its first axis."""
+    flat = [as_tensor(one) for one in flatten(elems)]
+    if not flat:
+        text = "elems must be a Tensor or (possibly nested) sequence of Tensors."
+        raise ValueError(f"{text} Got {elems}, which does not contain any Tensors.")
+    for one in flat:
+        if not one.ndim:
+            raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+        if len(one) != len(flat[0]):
+            raise ValueError(f"Dimensions {len(flat[0])} and {len(one)} are not compatible")
+    return [unstack(one) for one in flat]
+
+
+def _spec_of(signature: Any) -> TensorSpec:
+    if isinstance(signature, TensorSpec):
+        return signature
+    return TensorSpec(None, as_dtype(signature))
+
+
+def _typed(value: Any, spec: TensorSpec) -> Tensor:
+    tensor = as_tensor(value)
+    _check_dtype(spec.dtype, tensor.dtype)
+    return tensor
+
+
+def _check_dtype(wanted: DType, given: DType) -> None:
+    if given is not wanted:  # TensorFlow keeps the results in a TensorArray, and says so
+        text = f"TensorArray dtype is {wanted.name} but Op is trying to write dtype {given.name} "
+        raise InvalidArgumentError(None, None, text)
+
+
+def _stacked(results: Sequence[Tensor], spec: TensorSpec) -> Tensor:
+    if not results:
+        inner = spec.shape.as_list() if spec.shape.is_fully_defined() else []
+        return zeros([0, *inner], spec.dtype)
+    for one in results:
+        if one.shape != results[0].shape:
+            shapes = f"({one.shape}), expected ({results[0].shape})"
+            raise ValueError(f"Incompatible shape for value {shapes}")
+    return stack(results)
+
+
+def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+    """Applies a function to every slice along the first axis, and stacks the results.
+
+    TensorFlow turns the function into one for all slices at once; here it is called once for each.
+
+    Args:
+      fn: takes a slice, or a structure of them like `elems`.
+      elems: a tensor, or a structure of tensors; those of length 1 serve for every slice.
+      fallback_to_while_loop: accepted and ignored.
+      warn: accepted and ignored.
+
+    Returns:
+      The stacked results, in the structure in which `fn` returns them.
+
+    Raises:
+      ValueError: `elems` are scalars or not equally long.
+
+    >>> tf.vectorized_map(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
+    array([1, 4, 9], dtype=int32)
+    """
+    flat = [as_tensor(one) for one in flatten(elems)]
+    count = max((len(one) for one in flat if one.ndim), default=0)
+    slices = _slices(pack_sequence_as(elems, [_repeated(one, count) for one in flat]))
+    results = [fn(pack_sequence_as(elems, row)) for row in zip(*slices, strict=True)]
+    if not results:
+        raise ValueError("tf.vectorized_map needs at least one slice to see what `fn` returns.")
+    return map_structure(lambda *values: stack([as_tensor(value) for value in values]), *results)
+
+
+def _repeated(tensor: Tensor, count: int) -> Tensor:
+    if tensor.ndim and len(tensor) == 1 and count != 1:
+        return stack([reshape(tensor, tensor.shape[1:])] * count)
+    return tensor
+
+
+def foldl(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Combines the slices along the first axis, from the first to the last.
+
+    Args:
+      fn: takes what came out so far and the next slice; returns what comes out.
+      elems: a tensor, or a structure of tensors of equal length.
+      initializer: what to begin with; the first slice when None.
+      parallel_iterations: accepted and ignored; slices follow each other.
+      back_prop: accepted and ignored; a tape hears the ops.
+      swap_memory: accepted and ignored.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      What came out last.
+
+    Raises:
+      OutOfRangeError: there is nothing to begin with.
+
+    >>> tf.foldl(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
+    np.int32(6)
+    """
+    steps = _steps(fn, elems, initializer, reverse=False)
+    return steps[-1][1]
+
+
+def foldr(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Combines the slices along the first axis, from the last to the first.
+
+    Args:
+      fn: takes what came out so far and the next slice; returns what comes out.
+      elems: a tensor, or a structure of tensors of equal length.
+      initializer: what to begin with; the last slice when None.
+      parallel_iterations: accepted and ignored; slices follow each other.
+      back_prop: accepted and ignored; a tape hears the ops.
+      swap_memory: accepted and ignored.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      What came out last.
+
+    Raises:
+      OutOfRangeError: there is nothing to begin with.
+
+    >>> tf.foldr(lambda total, x: total - x, tf.constant([1, 2, 10])).numpy()
+    np.int32(7)
+    """
+    steps = _steps(fn, elems, initializer, reverse=True)
+    return steps[-1][1]
+
+
+def scan(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Combines the slices along the first axis, and stacks what came out at each.
+
+    Args:
+      fn: takes what came out so far and the next slice; returns what comes out, in the same structure.
+      elems: a tensor, or a structure of tensors of equal length.
+      initializer: what to begin with; the first slice when None.
+      parallel_iterations: accepted and ignored; slices follow each other.
+      back_prop: accepted and ignored; a tape hears the ops.
+      swap_memory: accepted and ignored.
+      infer_shape: accepted and ignored; results must have one shape.
+      reverse: goes from the last slice to the first.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The stacked results; that of the first slice in front, also in reverse.
+
+    Raises:
+      InvalidArgumentError: a result has another dtype than the first.
+      OutOfRangeError: there is nothing to begin with.
+      ValueError: results have another structure or unequal shapes.
+
+    >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
+    array([1, 3, 6], dtype=int32)
+    """
+    steps = _steps(fn, elems, initializer, reverse)
+    first = map_structure(as_tensor, steps[0][1])
+    for _, result in steps:
+        assert_same_structure(first, result)
+    wanted = [TensorSpec(None, one.dtype) for one in flatten(first)]
+    placed = sorted((step for step in steps if step[0] is not None), key=lambda step: step[0])
+    rows = [[_typed(one, spec) for one, spec in zip(flatten(result), wanted, strict=True)] for _, result in placed]
+    stacked = [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(wanted)]
+    return pack_sequence_as(first, stacked)
+
+
+def _steps(fn: Callable[..., Any], elems: Any, initializer: Any, reverse: bool) -> list[tuple[Any, Any]]:
+    """Returns what came out at each slice, with its number; what it began with has none unless it is a slice."""
+    if not callable(fn):
+        raise TypeError(f"The provided function {fn!r} is not callable. fn must be callable.")
+    rows = [pack_sequence_as(elems, row) for row in zip(*_slices(elems), strict=True)]
+    numbers = list(range(len(rows)))[:: -1 if reverse else 1]
+    if initializer is not None:
+        steps: list[tuple[Any, Any]] = [(None, map_structure(as_tensor, initializer))]
+    elif numbers:
+        first = numbers.pop(0)
+        steps = [(first, rows[first])]
+    else:
+        raise OutOfRangeError(None, None, "Tried to read from index 0 but array size is: 0 ")
+    for number in numbers:
+        steps.append((number, fn(steps[-1][1], rows[number])))
+    return steps

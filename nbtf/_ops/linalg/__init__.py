@@ -1,0 +1,1 @@
+"""Matrices: products, systems of equations, decompositions, norms: `tf.linalg`."""

@@ -1,0 +1,403 @@
+"""How matrices are taken apart: Cholesky, QR, singular values, eigenvalues."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cuda.solvers import failing
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.linalg.diagonals import band_part, diag, diag_part, set_diag
+from nbtf._ops.linalg.nonfinite import check_spectrum, fill_nan, spread_nan, zero_nonfinite
+from nbtf._ops.linalg.products import adjoint, matmul
+from nbtf._ops.linalg.solving import SOLVED, check_matrices, check_square, triangular_solve
+from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
+from nbtf._ops.math.comparison import greater
+from nbtf._ops.math.complex_numbers import real
+from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.math.exponentials import log
+from nbtf._ops.math.magnitude import square
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.means_and_extremes import reduce_max
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.specs import Dims
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, TensorLike, float32, float64, int32
+from nbtf.errors import UnimplementedError
+
+
+@op("T -> T", T=SOLVED)
+def Cholesky(xp: Any, input: Any) -> Any:
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise ValueError("square matrices")
+    try:
+        with failing(xp):
+            return xp.linalg.cholesky(input)
+    except xp.linalg.LinAlgError:  # TensorFlow gives nan for those that are not positive definite
+        if input.ndim == 2:
+            return xp.tril(xp.full(input.shape, float("nan"), input.dtype))
+        parts = [Cholesky.kernel(xp, matrix) for matrix in input.reshape(-1, *input.shape[-2:])]
+        return xp.stack(parts).reshape(input.shape)
+
+
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
+    """Computes Cholesky factors: lower triangles `L` with `L @ adjoint(L) == input`.
+
+    Args:
+      input: symmetric positive definite float32, float64 or complex matrices, shape `[..., n, n]`; only their lower
+        triangle is read.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The factors, of `input`'s shape; nan where a matrix is not positive definite.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square.
+
+    >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 2.0]]).numpy()
+    array([[2., 0.],
+           [1., 1.]], dtype=float32)
+    """
+    return Cholesky(input, name=name)
+
+
+@Cholesky.infer
+def _(input: Spec) -> Spec:
+    check_square(input)
+    return input
+
+
+@Cholesky.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    # Source: Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527, equation 9.
+    factor = call.output
+    middle = matmul(factor, grad, adjoint_a=True)
+    middle = band_part(set_diag(middle, multiply(diag_part(middle), 0.5)), -1, 0)
+    solved = triangular_solve(factor, adjoint(middle), adjoint=True)
+    whole = triangular_solve(factor, adjoint(solved), adjoint=True)
+    return [(whole + adjoint(whole)) * 0.5]
+
+
+class Factors(NamedTuple):
+    """Orthogonal matrices `q` and upper triangles `r`."""
+
+    q: Tensor
+    r: Tensor
+
+
+Factors.__name__ = "Qr"  # as TensorFlow's prints
+
+
+@op("T -> T T", T=SOLVED)
+def Qr(xp: Any, input: Any, full_matrices: bool) -> Any:
+    q, r = xp.linalg.qr(input, "complete" if full_matrices else "reduced")
+    return spread_nan(xp, q, r, full_matrices)
+
+
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Factors:
+    """Computes QR decompositions, `q @ r == input`.
+
+    Args:
+      input: float32, float64 or complex numbers, shape `[..., rows, columns]`.
+      full_matrices: makes `q` square; otherwise the smaller length is its number of columns.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A named tuple of `q`, whose columns are orthonormal, and `r`, 0 below its diagonal.
+
+    Raises:
+      InvalidArgumentError: there are no matrices.
+
+    >>> q, r = tf.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+    >>> tf.matmul(q, r).numpy().round(4)
+    array([[3., 1.],
+           [4., 2.]], dtype=float32)
+    """
+    return Factors(*Qr(input, full_matrices=full_matrices, name=name))
+
+
+@Qr.infer
+def _(input: Spec, full_matrices: bool) -> list[Spec]:
+    check_matrices(input)
+    *batch, rows, columns = input.shape
+    inner = rows if full_matrices else _smaller(rows, columns)
+    return [Spec((*batch, rows, inner), input.dtype), Spec((*batch, inner, columns), input.dtype)]
+
+
+def _smaller(rows: int | None, columns: int | None) -> int | None:
+    return None if rows is None or columns is None else min(rows, columns)
+
+
+@Qr.gradient
+def _(call: Call, grad_q: Tensor | None, grad_r: Tensor | None) -> Gradients:
+    # Source: Walter, Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1001.1654.
+    q, r = call.outputs
+    rows, columns = call.inputs[0].shape[-2:]
+    if rows < columns or (call.attrs["full_matrices"] and rows != columns):
+        raise UnimplementedError(
+            None,
+            None,
+            "The gradient of qr is there for matrices with as many rows as columns, or more, and for "
+            "full_matrices=False.",
+        )
+    grad_q = zeros_like(q) if grad_q is None else grad_q
+    grad_r = zeros_like(r) if grad_r is None else grad_r
+    inside = matmul(q, grad_q, adjoint_a=True)
+    skew = add(_skew(inside), _skew(matmul(r, grad_r, adjoint_b=True)))
+    first = matmul(q, add(grad_r, _divided(band_part(skew, -1, 0), r)))
+    return [add(first, _divided(subtract(grad_q, matmul(q, inside)), r))]
+
+
+def _skew(matrix: Tensor) -> Tensor:
+    return subtract(matrix, adjoint(matrix))
+
+
+def _divided(matrix: Tensor, triangle: Tensor) -> Tensor:
+    """Returns `matrix @ inverse(adjoint(triangle))` for an upper triangle."""
+    return adjoint(triangular_solve(triangle, adjoint(matrix), lower=False))
+
+
+def _svd_partly(input: Any, compute_uv: bool, full_matrices: bool) -> list[Dims]:
+    return [None] * (3 if compute_uv else 1)
+
+
+@op("T -> T*", T=SOLVED, partly=_svd_partly)
+def Svd(xp: Any, input: Any, compute_uv: bool, full_matrices: bool) -> Any:
+    matrices, nonfinite = zero_nonfinite(xp, input)
+    with failing(xp):
+        if compute_uv:
+            u, s, v = xp.linalg.svd(matrices, full_matrices)
+            parts = [s.astype(input.dtype), u, v.swapaxes(-1, -2).conj()]
+        else:
+            parts = [xp.linalg.svd(matrices, compute_uv=False).astype(input.dtype)]
+    return parts if nonfinite is None else [fill_nan(xp, part, nonfinite) for part in parts]
+
+
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+    """Computes singular value decompositions, `u @ diag(s) @ adjoint(v) == tensor`.
+
+    NumPy's `svd` returns `u, s, v` with the last one transposed; this is TensorFlow's order.
+
+    Args:
+      tensor: float32, float64 or complex numbers, shape `[..., rows, columns]`.
+      full_matrices: makes `u` and `v` square.
+      compute_uv: returns the vectors as well as the values.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The singular values `s`, largest first, and with `compute_uv` a tuple of `s`, `u` and `v`, whose columns are
+      the singular vectors; all of them nan where a matrix is not finite.
+
+    Raises:
+      InvalidArgumentError: there are no matrices.
+
+    >>> s, u, v = tf.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+    >>> s.numpy()
+    array([4., 3.], dtype=float32)
+    """
+    made = Svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    values = real(made[0])
+    return (values, made[1], made[2]) if compute_uv else values
+
+
+@Svd.infer
+def _(input: Spec, compute_uv: bool, full_matrices: bool) -> list[Spec]:
+    check_matrices(input)
+    *batch, rows, columns = input.shape
+    inner = _smaller(rows, columns)
+    values = Spec((*batch, inner), input.dtype)
+    if not compute_uv:
+        return [values]
+    shapes = [(rows, rows), (columns, columns)] if full_matrices else [(rows, inner), (columns, inner)]
+    return [values, *(Spec((*batch, *shape), input.dtype) for shape in shapes)]
+
+
+@Svd.gradient
+def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: Tensor | None = None) -> Gradients:
+    # Source: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation",
+    # 2008, section 3.2, and Townsend, "Differentiating the singular value decomposition", 2016, for thin factors.
+    x = call.inputs[0]
+    if grad_s is not None and grad_u is grad_v is None:
+        thin = call.attrs["compute_uv"] and not call.attrs["full_matrices"]
+        _, u, v = call.outputs if thin else svd(x)
+        return [matmul(multiply(u, expand_dims(grad_s, -2)), v, adjoint_b=True)]
+    rows, columns = x.shape[-2:]
+    if x._dtype in COMPLEXES or (call.attrs["full_matrices"] and rows != columns):
+        text = "The gradient of singular vectors is there for real numbers and full_matrices=False."
+        raise UnimplementedError(None, None, text)
+    s, u, v = call.outputs
+    middle = _rotations(s, u, zeros_like(u) if grad_u is None else grad_u, False)
+    middle = add(middle, _rotations(s, v, zeros_like(v) if grad_v is None else grad_v, True))
+    if grad_s is not None:
+        middle = add(middle, diag(grad_s))
+    whole = matmul(matmul(u, middle), v, adjoint_b=True)
+    if grad_u is not None and rows > columns:
+        whole = add(whole, matmul(_outside(u, _over(grad_u, s)), v, adjoint_b=True))
+    if grad_v is not None and columns > rows:
+        whole = add(whole, matmul(u, _outside(v, _over(grad_v, s)), adjoint_b=True))
+    return [whole]
+
+
+def _rotations(s: Tensor, vectors: Tensor, grad: Tensor, right: bool) -> Tensor:
+    """Returns what turning the singular vectors within their space contributes."""
+    squares = square(s)
+    gaps = subtract(expand_dims(squares, -2), expand_dims(squares, -1))
+    turned = _skew(matmul(vectors, grad, adjoint_a=True))
+    turned = divide_no_nan(turned, set_diag(gaps, zeros_like(squares)))
+    return multiply(expand_dims(s, -1), turned) if right else multiply(turned, expand_dims(s, -2))
+
+
+def _over(grad: Tensor, s: Tensor) -> Tensor:
+    return divide_no_nan(grad, expand_dims(s, -2))
+
+
+def _outside(vectors: Tensor, matrix: Tensor) -> Tensor:
+    """Returns the part of columns that is orthogonal to all vectors."""
+    return subtract(matrix, matmul(vectors, matmul(vectors, matrix, adjoint_a=True)))
+
+
+def _eigen_partly(input: Any, compute_v: bool) -> list[Dims]:
+    return [None] * (2 if compute_v else 1)
+
+
+@op("T -> T*", T=SOLVED, partly=_eigen_partly)
+def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise ValueError("square matrices")
+    if input.shape[-1] == 1:
+        return [input[..., 0], xp.ones_like(input)][: 1 + compute_v]
+    triangles, nonfinite = zero_nonfinite(xp, xp.tril(input))
+    if nonfinite is not None:
+        check_spectrum(xp, xp.tril(input), nonfinite)
+    with failing(xp):
+        if compute_v:
+            values, vectors = xp.linalg.eigh(triangles)
+        else:
+            values, vectors = xp.linalg.eigvalsh(triangles), None
+    values = values.astype(input.dtype)
+    if nonfinite is not None:  # the vectors of the zeros that stood in are those of the unit matrix
+        values = fill_nan(xp, values, nonfinite)
+    return [values] if vectors is None else [values, vectors]
+
+
+def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Computes eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+      tensor: symmetric (or equal to their adjoint) float32, float64 or complex matrices, shape `[..., n, n]`; only
+        their lower triangle is read.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The eigenvalues, smallest first, shape `[..., n]`, and the eigenvectors in the columns of a matrix.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square, or one is not finite and has no eigenvalues.
+
+    >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
+    >>> values.numpy()
+    array([1., 2.], dtype=float32)
+    """
+    values, vectors = SelfAdjointEigV2(tensor, compute_v=True, name=name)
+    return values, vectors
+
+
+def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
+    """Computes eigenvalues of symmetric matrices.
+
+    Args:
+      tensor: symmetric (or equal to their adjoint) float32, float64 or complex matrices, shape `[..., n, n]`; only
+        their lower triangle is read.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The eigenvalues, smallest first, shape `[..., n]`.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square.
+
+    >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return SelfAdjointEigV2(tensor, compute_v=False, name=name)[0]
+
+
+@SelfAdjointEigV2.infer
+def _(input: Spec, compute_v: bool) -> list[Spec]:
+    check_square(input)
+    values = Spec(input.shape[:-1], input.dtype)
+    return [values, input] if compute_v else [values]
+
+
+@SelfAdjointEigV2.gradient
+def _(call: Call, grad_values: Tensor | None, grad_vectors: Tensor | None = None) -> Gradients:
+    # Source: Giles, 2008, section 3.1. As in TensorFlow, the gradient is that of the lower triangle.
+    values, vectors = call.outputs if call.attrs["compute_v"] else eigh(call.inputs[0])
+    middle = None if grad_values is None else diag(grad_values)
+    if grad_vectors is not None:
+        gaps = subtract(expand_dims(values, -2), expand_dims(values, -1))
+        gaps = set_diag(gaps, zeros_like(values))
+        turned = divide_no_nan(matmul(vectors, grad_vectors, adjoint_a=True), gaps)
+        middle = turned if middle is None else add(middle, turned)
+    assert middle is not None  # one of the two results was used
+    whole = matmul(vectors, matmul(middle, vectors, adjoint_b=True))
+    whole = band_part(add(whole, adjoint(whole)), -1, 0)
+    return [set_diag(whole, multiply(diag_part(whole), 0.5))]
+
+
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
+    """Computes the logarithms of determinants of positive definite matrices.
+
+    Args:
+      matrix: symmetric positive definite float32, float64 or complex matrices, shape `[..., n, n]`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The logarithms, shape `[...]`; nan where a matrix is not positive definite.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square.
+
+    >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
+    np.float32(0.0)
+    """
+    roots = diag_part(cholesky(matrix))
+    return multiply(reduce_sum(log(real(roots)), -1), 2.0, name=name)
+
+
+def matrix_rank(
+    a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """Counts the singular values of matrices that are not as good as zero.
+
+    Args:
+      a: float32, float64 or complex matrices, shape `[..., rows, columns]`.
+      tol: what counts as zero; as in NumPy where it is not given: the largest singular value times the longer side
+        times the distance from 1 to the next number of the dtype.
+      validate_args: accepted and ignored; the rank of the tensor is always checked.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      int32 numbers, shape `[...]`.
+
+    Raises:
+      ValueError: `a` has less than two axes.
+
+    >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
+    np.int32(1)
+    """
+    matrices = as_tensor(a)
+    if len(matrices.shape) < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {len(matrices.shape)}).")
+    values = svd(matrices, compute_uv=False)
+    if tol is None:
+        longer = float(max(matrices.shape[-2:]) * _EPSILON[values.dtype])
+        tol = multiply(reduce_max(values, -1, True), longer)
+    return reduce_sum(cast(greater(values, tol), int32), -1, name=name)
+
+
+_EPSILON = {float32: 2.0**-23, float64: 2.0**-52}
+"""The distance from 1 to the next number. Source: IEEE 754."""

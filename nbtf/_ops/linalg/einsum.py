@@ -1,0 +1,334 @@
+"""How tensors are contracted: tensordot, and einsum with its little language."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
+from nbtf._ops.arrays.shapes import joint_length, lengths_of, transpose
+from nbtf._ops.attributes import as_ints
+from nbtf._ops.linalg.products import MULTIPLIED, MatMul, matmul
+from nbtf._ops.math.arithmetic import conj
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.specs import bracketed, broadcast_shapes
+from nbtf._runtime.arguments import check_text
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, TensorLike, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+
+def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
+    """Sums the products of elements of `a` and `b` over pairs of axes.
+
+    Args:
+      a: numbers.
+      b: numbers of the same dtype.
+      axes: how many of the last axes of `a` are paired with the first of `b`, or two lists of axes.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with the axes of `a` that are left, then those of `b`.
+
+    Raises:
+      ValueError: the axes do not pair up.
+      InvalidArgumentError: paired axes differ in length.
+
+    >>> tf.tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1).numpy()
+    array([[11.]], dtype=float32)
+    >>> tf.tensordot([1.0, 2.0], [3.0, 4.0], axes=[[0], [0]]).numpy()
+    np.float32(11.0)
+    """
+    first, second = MatMul.convert((a, b))
+    summed_a, summed_b = _pairs(first, second, axes)
+    left, left_a = _as_matrix(first, summed_a, False)
+    right, left_b = _as_matrix(second, summed_b, True)
+    product = matmul(left, right, name=name)
+    shape = [*left_a, *left_b]
+    return product if len(left_a) == len(left_b) == 1 else reshape(product, shape)
+
+
+def _pairs(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+    plain = axes.numpy() if isinstance(axes, Tensor) else axes
+    if isinstance(plain, str | bytes):
+        raise TypeError(f"`axes` must be integers. Received {axes}.")
+    if hasattr(plain, "__index__") and not getattr(plain, "shape", ()):
+        return _innermost(a, plain.__index__())
+    if not hasattr(plain, "__len__") or len(plain) != 2:
+        raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
+    pair = [list(as_ints(side)) for side in plain]
+    if len(pair[0]) != len(pair[1]):
+        raise ValueError(f"Different number of contraction axes `a` and `b`, {len(pair[0])} != {len(pair[1])}.")
+    rank_a, rank_b = len(a.shape), len(b.shape)
+    return [i % max(rank_a, 1) for i in pair[0]], [i % max(rank_b, 1) for i in pair[1]]
+
+
+def _innermost(a: Tensor, count: int) -> tuple[list[int], list[int]]:
+    rank = len(a.shape)
+    if count < 0:
+        raise ValueError(f"`axes` must be at least 0. Received: {count}.")
+    if count > rank:
+        raise ValueError(
+            f"`axes` must not be larger than the number of dimensions of tensor {a.numpy()}.  Received {count}, vs "
+            f"tensor dimensions {rank}."
+        )
+    return list(range(rank - count, rank)), list(range(count))
+
+
+def _as_matrix(tensor: Tensor, summed: list[int], summed_first: bool) -> tuple[Tensor, list[int]]:
+    """Returns a matrix whose rows or columns are the summed axes, and the lengths of the others."""
+    shape, known = lengths_of(tensor), tensor.shape
+    left = [i for i in range(len(shape)) if i not in summed]
+    order = [*summed, *left] if summed_first else [*left, *summed]
+    if order != list(range(len(shape))):
+        tensor = transpose(tensor, order)
+    lengths = [shape[i] for i in left]
+    sizes = [joint_length([known[i] for i in summed]), joint_length([known[i] for i in left])]
+    wanted = sizes if summed_first else sizes[::-1]
+    return (tensor if tensor.shape.as_list() == wanted else reshape(tensor, wanted)), lengths
+
+
+def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
+    """Multiplies tensors and sums over axes, as an equation says.
+
+    The equation names the axes of each input by letters and, after `->`, those of the result. Axes with the same
+    letter go together; those that the result does not name are summed. `...` stands for axes that broadcast.
+    Without `->`, the result has the letters that occur once, in alphabetical order.
+
+    Args:
+      equation: such as `"ij,jk->ik"`, a product of matrices.
+      *inputs: as many tensors of one dtype as the equation names; more than two are multiplied two by two, the
+        smallest result first.
+      **kwargs: `name` and `optimize`, accepted and ignored.
+
+    Returns:
+      The result of the equation.
+
+    Raises:
+      ValueError: the equation makes no sense.
+      InvalidArgumentError: a tensor does not suit it.
+
+    >>> tf.einsum("ij,kj->ik", [[1.0, 2.0]], [[3.0, 4.0]]).numpy()
+    array([[11.]], dtype=float32)
+    """
+    name = kwargs.pop("name", None)
+    kwargs.pop("optimize", None)
+    if kwargs:
+        strange = ", ".join(kwargs)
+        raise TypeError(f"Invalid keyword arguments for einsum: {strange}. Valid arguments: name, optimize, greedy.")
+    terms, result = _read(equation, len(inputs))
+    (tensors,) = Einsum.convert((list(inputs),))
+    while len(tensors) > 2:
+        one, other = _cheapest_pair(terms, tensors)
+        rest = [term for i, term in enumerate(terms) if i not in (one, other)]
+        kept = _kept(terms[one] + terms[other], [*rest, result])
+        made = Einsum([tensors[one], tensors[other]], equation=f"{terms[one]},{terms[other]}->{kept}", name=name)
+        tensors = [*(tensor for i, tensor in enumerate(tensors) if i not in (one, other)), made]
+        terms = [*rest, kept]
+    return Einsum(tensors, equation=f"{','.join(terms)}->{result}", name=name)
+
+
+def _read(equation: str, count: int) -> tuple[list[str], str]:
+    """Returns the letters of the inputs and of the result."""
+    plain = check_text(equation, "equation").replace(" ", "")
+    match = re.fullmatch(r"([a-zA-Z.,]*)(?:->([a-zA-Z.]*))?", plain)
+    if match is None:
+        raise ValueError(f"Subscripts have incorrect format: {equation}")
+    terms = match[1].split(",")
+    if len(terms) != count:
+        raise ValueError(f'Got {count} inputs for equation "{equation}", expecting {len(terms)}')
+    letters = [letter for term in terms for letter in term.replace("...", "")]
+    result = match[2]
+    if result is None:
+        result = "..." * ("..." in match[1]) + "".join(c for c in sorted(set(letters)) if letters.count(c) == 1)
+    named = result.replace("...", "")
+    for letter in named:
+        if letter not in letters:
+            raise ValueError(f"Output subscripts contain the label {letter} not present in the input subscripts.")
+    if len(set(named)) < len(named):
+        raise ValueError(f"Output subscripts contain a label appearing more than once: {equation}")
+    return terms, result
+
+
+def _kept(letters: str, others: Sequence[str]) -> str:
+    """Returns the letters of a pair that are needed later."""
+    needed = "".join(others)
+    dots = "..." if "..." in letters else ""
+    return dots + "".join(dict.fromkeys(c for c in letters if c != "." and c in needed))
+
+
+def _cheapest_pair(terms: Sequence[str], tensors: Sequence[Tensor]) -> tuple[int, int]:
+    """Returns the pair whose product has the fewest elements."""
+    lengths: dict[str, Any] = {}
+    for term, tensor in zip(terms, tensors, strict=True):
+        if "..." not in term:
+            lengths.update(zip(term, tensor.shape.as_list(), strict=False))
+    pairs = [(i, j) for j in range(len(terms)) for i in range(j)]
+    return min(pairs, key=lambda pair: math.prod(lengths.get(c, 1) for c in {*terms[pair[0]], *terms[pair[1]]}))
+
+
+@op("T* -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}))
+def Einsum(xp: Any, inputs: list[Any], equation: str) -> Any:
+    terms, result = _labels(equation, [array.shape for array in inputs])
+    simple = [_one_each(xp, array, term) for array, term in zip(inputs, terms, strict=True)]
+    arrays = [array for array, _ in simple]
+    unique = list(dict.fromkeys(result))
+    if len(arrays) == 1:
+        array, labels = _summed(xp, *simple[0], unique)
+        made = _in_order(array, labels, unique)
+    else:
+        first, second = (_summed(xp, *simple[i], [*simple[1 - i][1], *unique]) for i in (0, 1))
+        made = _multiplied(xp, first, second, unique)
+    return made if unique == result else _on_diagonals(xp, made, unique, result)
+
+
+def _labels(equation: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[list[list[str]], list[str]]:
+    """Returns one label per axis; the axes of `...` are numbered from the end, where they are aligned."""
+    left, _, right = equation.partition("->")
+    terms: list[list[str]] = []
+    widest = 0
+    for number, (term, shape) in enumerate(zip(left.split(","), shapes, strict=True)):
+        letters = len(term.replace("...", ""))
+        dots = len(shape) - letters
+        if dots < 0 or ("..." not in term and dots):
+            text = f"Expected input {number} to have rank {letters} but got: {len(shape)}"
+            raise InvalidArgumentError(None, None, text)
+        widest = max(widest, dots)
+        terms.append(_spelled_out(term, dots))
+    if widest and "..." not in right:
+        text = f"Output contains {widest} broadcasting dimension(s) but no ellipsis (...) was found in the output "
+        raise InvalidArgumentError(None, None, text + "subscripts.")
+    return terms, _spelled_out(right, widest)
+
+
+def _spelled_out(term: str, dots: int) -> list[str]:
+    before, found, after = term.partition("...")
+    return [*before, *(f".{i}" for i in range(dots, 0, -1) if found), *after]
+
+
+def _one_each(xp: Any, array: Any, labels: list[str]) -> tuple[Any, list[str]]:
+    """Returns an array that has each label once: of repeated ones, the diagonal."""
+    labels = list(labels)
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if array.shape[first] != array.shape[second]:
+                raise ValueError("axes of one name differ in length")
+            array = xp.diagonal(array, 0, first, second)
+            labels = [c for i, c in enumerate(labels) if i not in (first, second)] + [label]
+    return array, labels
+
+
+def _summed(xp: Any, array: Any, labels: list[str], needed: Sequence[str]) -> tuple[Any, list[str]]:
+    """Sums the axes that nobody else names."""
+    gone = tuple(i for i, label in enumerate(labels) if label not in needed)
+    if not gone:
+        return array, labels
+    return xp.add.reduce(array, gone, array.dtype), [label for label in labels if label in needed]
+
+
+def _in_order(array: Any, labels: list[str], wanted: list[str]) -> Any:
+    return array.transpose([labels.index(label) for label in wanted])
+
+
+def _multiplied(xp: Any, first: tuple[Any, list[str]], second: tuple[Any, list[str]], wanted: list[str]) -> Any:
+    """Multiplies two arrays as batches of matrices, which is much faster than element by element."""
+    (a, in_a), (b, in_b) = first, second
+    both = [label for label in in_a if label in in_b]
+    batch = [label for label in wanted if label in both or label[0] == "."]  # broadcast axes are batches as well
+    inner = [label for label in both if label not in wanted]
+    rows = [label for label in in_a if label not in both and label not in batch]
+    columns = [label for label in in_b if label not in both and label not in batch]
+    left, lengths_a = _stacked(a, in_a, batch, rows, inner)
+    right, lengths_b = _stacked(b, in_b, batch, inner, columns)
+    product = xp.matmul(left, right)
+    lengths = [*(lengths_a[c] for c in rows), *(lengths_b[c] for c in columns)]
+    product = product.reshape((*product.shape[:-2], *lengths))
+    return _in_order(product, [*batch, *rows, *columns], wanted)
+
+
+def _stacked(
+    array: Any, labels: list[str], batch: list[str], rows: list[str], columns: list[str]
+) -> tuple[Any, dict[str, int]]:
+    """Returns an array as matrices of some of its axes, and how long its axes are."""
+    lengths = dict(zip(labels, array.shape, strict=True))
+    present = [label for label in batch if label in lengths]
+    array = _in_order(array, labels, [*present, *rows, *columns])
+    sizes = [math.prod(lengths[c] for c in part) for part in (rows, columns)]
+    return array.reshape((*(lengths.get(c, 1) for c in batch), *sizes)), lengths
+
+
+def _on_diagonals(xp: Any, array: Any, labels: list[str], wanted: list[str]) -> Any:
+    """Returns an array that has some labels twice: zero where two axes of a name have different positions."""
+    lengths = dict(zip(labels, array.shape, strict=True))
+    shape = tuple(lengths[label] for label in wanted)
+    once = [lengths[label] if wanted.index(label) == i else 1 for i, label in enumerate(wanted)]
+    spread = _in_order(array, labels, list(dict.fromkeys(wanted))).reshape(once)
+    places = [xp.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
+    for i, label in enumerate(wanted):
+        spread = xp.where(places[i] == places[wanted.index(label)], spread, xp.zeros((), array.dtype))
+    return spread
+
+
+@Einsum.infer
+def _(inputs: Sequence[Spec], equation: str) -> Spec:
+    terms, result = _labels(equation, [spec.shape for spec in inputs])
+    lengths: dict[str, int | None] = {}
+    for spec, term in zip(inputs, terms, strict=True):
+        for axis, (label, length) in enumerate(zip(term, spec.shape, strict=True)):
+            known = lengths.get(label)
+            if label[0] == ".":
+                lengths[label] = broadcast_shapes((known,), (length,))[0] if label in lengths else length
+            elif known is not None and length is not None and known != length:
+                text = f"Expected dimension {known} at axis {axis} of the input shaped {bracketed(spec.shape)} but "
+                raise InvalidArgumentError(None, None, f"{text}got dimension {length}")
+            else:
+                lengths[label] = length if known is None else known
+    return Spec(tuple(lengths[label] for label in result), inputs[0].dtype)
+
+
+@Einsum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    inputs: list[Tensor] = list(call.inputs[0])
+    left, _, right = call.attrs["equation"].partition("->")
+    terms = left.split(",")
+    grads: Any = []
+    for number, tensor in enumerate(inputs):
+        others = [i for i in range(len(inputs)) if i != number]
+        values = [inputs[i] if tensor._dtype not in COMPLEXES else conj(inputs[i]) for i in others]
+        grads.append(_back(grad, right, values, [terms[i] for i in others], tensor, terms[number]))
+    return [grads]
+
+
+def _back(grad: Tensor, right: str, others: list[Tensor], terms: list[str], like: Tensor, term: str) -> Tensor:
+    """Returns the gradient of one input: the result's gradient times the other input, over the axes of `term`."""
+    known = right + "".join(terms)
+    letters = dict.fromkeys(term.replace("...", ""))
+    found = "".join(letter for letter in letters if letter in known)
+    dots = "..." if "..." in known else ""
+    back = Einsum([grad, *others], equation=f"{','.join([right, *terms])}->{dots}{found}")
+    shape: list[Any] = like.shape.as_list()
+    labels = _spelled_out(term, len(shape) - len(term.replace("...", "")))
+    back = _unstretched(back, [n for n, label in zip(shape, labels, strict=True) if label[0] == "."], len(found))
+    missing = "".join(letter for letter in letters if letter not in known)
+    if missing:  # what was summed over is repeated
+        lengths: list[Any] = back.shape.as_list()
+        ones = reshape(back, [1] * len(missing) + lengths)
+        back = broadcast_to(ones, [shape[labels.index(letter)] for letter in missing] + lengths)
+    ready = missing + ("..." if "..." in term else "") + found
+    return back if ready == term else Einsum([back], equation=f"{ready}->{term}")
+
+
+def _unstretched(back: Tensor, shape: list[int], letters: int) -> Tensor:
+    """Sums the axes of `...` that an input does not have, or has with length 1."""
+    extra = len(back.shape) - letters - len(shape)
+    if extra:
+        back = reduce_sum(back, list(range(extra)))
+    stretched = [i for i, n in enumerate(shape) if n == 1 and back.shape[i] != 1]
+    return reduce_sum(back, stretched, True) if stretched else back

@@ -1,0 +1,57 @@
+"""How identity matrices are made: eye."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.arrays.creation import fill, ones
+from nbtf._ops.attributes import as_int, as_ints
+from nbtf._ops.linalg.diagonals import diag, set_diag
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import (
+    DTypeLike,
+    float32,
+)
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: DTypeLike = float32,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the identity matrix, or many of them.
+
+    Args:
+      num_rows: how many rows.
+      num_columns: how many columns; as many as rows when None.
+      batch_shape: lengths of axes in front, along which the matrix repeats.
+      dtype: the dtype of its elements.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Ones on the diagonal and zeros elsewhere, shape `[*batch_shape, num_rows, num_columns]`.
+
+    Raises:
+      InvalidArgumentError: a length is negative.
+      TypeError: a length is no integer.
+
+    >>> tf.eye(2).numpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    columns = num_rows if num_columns is None else num_columns
+    try:
+        rows, columns = as_int(num_rows), as_int(columns)
+    except (AttributeError, TypeError):
+        raise TypeError(
+            "Arguments `num_rows` and `num_columns` must be positive integer values. "
+            f"Received: num_rows={num_rows}, num_columns={columns}"
+        ) from None
+    batch = as_ints(batch_shape or ())
+    marks = ones([*batch, min(rows, columns)], dtype)
+    if rows == columns:
+        return diag(marks)
+    return set_diag(fill([*batch, rows, columns], as_tensor(0, marks._dtype)), marks)

@@ -1,0 +1,301 @@
+"""How matrices and vectors are multiplied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.shapes import expand_dims, squeeze, transpose
+from nbtf._ops.math.arithmetic import cast, conj
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.specs import bracketed, broadcast_shapes, may_be_equal, merged_shape, of_rank
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, FLOATS, REALS, DTypeLike, TensorLike, int32, int64
+from nbtf.errors import FailedPreconditionError, InvalidArgumentError
+
+MULTIPLIED = FLOATS | COMPLEXES | {int32, int64}
+"""What TensorFlow multiplies matrices of."""
+
+
+@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), partly=of_rank(2))
+def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+    if a.ndim != 2 or b.ndim != 2:
+        raise ValueError("batches are for BatchMatMulV2")
+    # `dot` costs a third of `matmul` on small matrices.
+    return (a.T if transpose_a else a).dot(b.T if transpose_b else b)
+
+
+@MatMul.express
+def matmul(
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: DTypeLike | None = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Multiplies matrix `a` by matrix `b`.
+
+    Args:
+      a: floats, complex numbers, int32 or int64, shape `[..., rows, inner]`.
+      b: of the same dtype, shape `[..., inner, columns]`. The axes in front broadcast with those of `a`.
+      transpose_a: takes `a` with its last two axes exchanged.
+      transpose_b: the same of `b`.
+      adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
+      adjoint_b: the same of `b`.
+      a_is_sparse: accepted and ignored; zeros are multiplied like other numbers.
+      b_is_sparse: accepted and ignored.
+      output_type: a dtype that both are cast to first.
+      grad_a: accepted and ignored.
+      grad_b: accepted and ignored.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The product, shape `[..., rows, columns]`. Of integers it is made on the CPU: no GPU has that.
+
+    Raises:
+      ValueError: a matrix is both transposed and adjoint.
+      InvalidArgumentError: the shapes do not fit, or the dtypes differ.
+
+    >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy()
+    array([[11.]], dtype=float32)
+    """
+    for which, transposed, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
+        if transposed and adjoint:
+            raise ValueError(
+                f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. "
+                f"Received `transpose_{which}`={transposed}, `adjoint_{which}`={adjoint}."
+            )
+    if output_type is not None:
+        a, b = cast(a, output_type), cast(b, output_type)
+    x, y = MatMul.convert((a, b))
+    swap_x, swap_y = transpose_a or adjoint_a, transpose_b or adjoint_b
+    ranks = x.shape.rank, y.shape.rank
+    if None in ranks or max(ranks) > 2:  # what a graph does not know may have more axes
+        # Its op knows only adjoints: what is to be transposed alone is conjugated first.
+        x, y = conj(x) if transpose_a else x, conj(y) if transpose_b else y
+        return BatchMatMulV2(x, y, adj_x=swap_x, adj_y=swap_y, name=name)
+    x, y = conj(x) if adjoint_a else x, conj(y) if adjoint_b else y
+    return MatMul(x, y, transpose_a=swap_x, transpose_b=swap_y, name=name)
+
+
+@MatMul.express
+def product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None) -> Tensor:
+    """Multiplies matrices, without what `matmul` looks at besides: the way of gradients, which has most of them."""
+    return MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+
+
+@MatMul.infer
+def _(a: Spec, b: Spec, transpose_a: bool, transpose_b: bool) -> Spec:
+    if len(a.shape) != len(b.shape):
+        text = f"In[0] and In[1] has different ndims: {bracketed(a.shape)} vs. {bracketed(b.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    if len(a.shape) != 2:
+        raise InvalidArgumentError(None, None, f"In[0] and In[1] ndims must be == 2: {len(a.shape)}")
+    return Spec(_product_shape(a, b, transpose_a, transpose_b), a.dtype)
+
+
+def _product_shape(a: Spec, b: Spec, transpose_a: bool, transpose_b: bool) -> tuple[int | None, int | None]:
+    rows, inner = a.shape[-2:] if not transpose_a else a.shape[:-3:-1]
+    also_inner, columns = b.shape[-2:] if not transpose_b else b.shape[:-3:-1]
+    if inner != also_inner and None not in (inner, also_inner):
+        text = f"Matrix size-incompatible: In[0]: {bracketed(a.shape)}, In[1]: {bracketed(b.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return rows, columns
+
+
+@MatMul.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    a, b = call.inputs
+    if a._dtype in COMPLEXES:
+        a, b = conj(a), conj(b)
+    attrs = call.attrs
+    swapped_a, swapped_b = attrs["transpose_a"], attrs["transpose_b"]
+    to_a, to_b = call.wanted or (True, True)
+    for_a = for_b = None
+    if to_a:
+        for_a = product(b, grad, swapped_b, True) if swapped_a else product(grad, b, False, not swapped_b)
+    if to_b:
+        for_b = product(grad, a, True, swapped_a) if swapped_b else product(a, grad, not swapped_a, False)
+    return [for_a, for_b]
+
+
+@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), node_name="MatMul")
+def BatchMatMulV2(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
+    if x.ndim < 2 or y.ndim < 2:
+        raise ValueError("matrices have at least two axes")
+    return xp.matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
+
+
+def _adjoint(array: Any) -> Any:
+    return array.swapaxes(-1, -2).conj() if array.dtype.kind == "c" else array.swapaxes(-1, -2)
+
+
+@BatchMatMulV2.infer
+def _(x: Spec, y: Spec, adj_x: bool, adj_y: bool) -> Spec:
+    for number, matrix in enumerate((x, y)):
+        if len(matrix.shape) < 2:
+            text = f"In[{number}] ndims must be >= 2: {len(matrix.shape)}"
+            raise InvalidArgumentError(None, None, text)
+    try:
+        batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    except InvalidArgumentError:
+        text = f"In[0] and In[1] must have compatible batch dimensions: {bracketed(x.shape)} vs. {bracketed(y.shape)}"
+        raise InvalidArgumentError(None, None, text) from None
+    return Spec((*batch, *_product_shape(x, y, adj_x, adj_y)), x.dtype)
+
+
+@BatchMatMulV2.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    adj_x, adj_y = call.attrs["adj_x"], call.attrs["adj_y"]
+    for_x = for_y = None
+    if call.needs(0):
+        for_x = _adjoint_product(y, grad, adj_y, True) if adj_x else _adjoint_product(grad, y, False, not adj_y)
+        for_x = unbroadcast(for_x, x)
+    if call.needs(1):
+        for_y = _adjoint_product(grad, x, True, adj_x) if adj_y else _adjoint_product(x, grad, not adj_x, False)
+        for_y = unbroadcast(for_y, y)
+    return [for_x, for_y]
+
+
+def _adjoint_product(a: Tensor, b: Tensor, adjoint_a: bool, adjoint_b: bool) -> Tensor:
+    return matmul(a, b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
+
+
+def matvec(
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Multiplies matrix `a` by vector `b`.
+
+    Args:
+      a: numbers, shape `[..., rows, inner]`.
+      b: of the same dtype, shape `[..., inner]`.
+      transpose_a: takes `a` with its last two axes exchanged.
+      adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
+      a_is_sparse: accepted and ignored.
+      b_is_sparse: accepted and ignored.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The product, shape `[..., rows]`.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit, or the dtypes differ.
+
+    >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
+    array([3., 7.], dtype=float32)
+    """
+    matrix, vector = MatMul.convert((a, b))
+    product = matmul(matrix, expand_dims(vector, -1), transpose_a, adjoint_a=adjoint_a, name=name)
+    return squeeze(product, -1)
+
+
+def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conjugate: bool = False) -> Tensor:
+    """Exchanges the last two axes.
+
+    Args:
+      a: any dtype, shape `[..., rows, columns]`.
+      name: accepted and ignored; eager ops have no names.
+      conjugate: conjugates complex numbers as well.
+
+    Returns:
+      A tensor of shape `[..., columns, rows]`.
+
+    Raises:
+      ValueError: there are not two axes.
+
+    >>> tf.linalg.matrix_transpose([[1, 2, 3]]).numpy()
+    array([[1],
+           [2],
+           [3]], dtype=int32)
+    """
+    matrix = as_tensor(a)
+    rank: int = matrix.shape.rank or 0
+    if rank < 2:
+        raise ValueError(
+            f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {matrix.numpy()} with shape: "
+            f"{matrix.shape}"
+        )
+    return transpose(matrix, [*range(rank - 2), rank - 1, rank - 2], conjugate, name)
+
+
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
+    """Exchanges the last two axes and conjugates.
+
+    Args:
+      matrix: numbers, shape `[..., rows, columns]`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[..., columns, rows]`.
+
+    Raises:
+      ValueError: there are not two axes.
+
+    >>> tf.linalg.adjoint(tf.constant([[1 + 2j, 3j]])).numpy()
+    array([[1.-2.j],
+           [0.-3.j]])
+    """
+    return matrix_transpose(matrix, name, conjugate=True)
+
+
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
+    """Computes cross products: vectors that are orthogonal to both.
+
+    Args:
+      a: real numbers, shape `[..., 3]`.
+      b: of the same shape and dtype.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The products, of the same shape.
+
+    Raises:
+      InvalidArgumentError: the shapes differ.
+      FailedPreconditionError: the vectors do not have three elements.
+
+    >>> tf.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
+    array([0., 0., 1.], dtype=float32)
+    """
+    return Cross(a, b, name=name)
+
+
+@op("T T -> T", T=REALS)
+def Cross(xp: Any, a: Any, b: Any) -> Any:
+    if a.shape != b.shape or not a.ndim or a.shape[-1] != 3:
+        raise ValueError("two vectors in space")
+    return xp.cross(a, b)
+
+
+@Cross.infer
+def _(a: Spec, b: Spec) -> Spec:
+    if not may_be_equal(a.shape, b.shape):
+        text = f"Both inputs must be of same shape: {bracketed(a.shape)} vs. {bracketed(b.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    if not a.shape:
+        raise InvalidArgumentError(None, None, f"Input must be at least 1D: {bracketed(a.shape)}")
+    if a.shape[-1] not in (3, None):
+        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
+    return Spec(merged_shape([a.shape, b.shape]), a.dtype)
+
+
+@Cross.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    a, b = call.inputs
+    return [cross(b, grad), cross(grad, a)]

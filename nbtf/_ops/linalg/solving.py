@@ -1,0 +1,351 @@
+"""How systems of linear equations are solved, and what tells whether they can be: determinants and inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cuda.solvers import REPORTED, failing
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.linalg.diagonals import band_part
+from nbtf._ops.linalg.nonfinite import fill_nan
+from nbtf._ops.linalg.products import matmul
+from nbtf._ops.math.arithmetic import negative
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.specs import bracketed, broadcast_shapes
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, TensorLike, float32, float64
+from nbtf.errors import InvalidArgumentError
+
+SOLVED = COMPLEXES | {float32, float64}
+"""What NumPy's and CuPy's linear algebra is made for; TensorFlow computes some determinants of float16 as well."""
+
+
+def check_matrices(*matrices: Spec) -> None:
+    """Raises TensorFlow's error unless all are matrices or stacks of them."""
+    for number, matrix in enumerate(matrices):
+        if len(matrix.shape) < 2:
+            text = f"Input tensor {number} must have rank >= 2, got {len(matrix.shape)}"
+            raise InvalidArgumentError(None, None, text)
+
+
+def check_square(matrix: Spec) -> None:
+    """Raises TensorFlow's error unless it is a square matrix or a stack of them."""
+    check_matrices(matrix)
+    rows, columns = matrix.shape[-2:]
+    if rows != columns and None not in (rows, columns):
+        raise InvalidArgumentError(None, None, "Input matrix must be square.")
+
+
+def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) -> Any:
+    """Calls a function of the array library that fails for singular matrices, and for those that start with nan.
+
+    TensorFlow looks at the pivots, of which nan hides the others only where it is the first. Any other nan ends up in
+    the last pivot, and from there in the whole solution.
+    """
+    nan = xp.isnan(arrays[0]).any(axis=(-2, -1))
+    if arrays[0].size and bool(xp.isnan(arrays[0][..., 0, 0]).any()):
+        raise InvalidArgumentError(None, None, text)
+    try:
+        with failing(xp):
+            return fill_nan(xp, function(*arrays), nan)
+    except xp.linalg.LinAlgError as error:
+        if "ingular" not in str(error) and REPORTED not in str(error):  # wrong shapes: `infer` knows what to say
+            raise
+        raise InvalidArgumentError(None, None, text) from error
+
+
+def adjoint_of(array: Any) -> Any:
+    """Returns the conjugate of matrices with their axes exchanged."""
+    return array.swapaxes(-1, -2).conj() if array.dtype.kind == "c" else array.swapaxes(-1, -2)
+
+
+@op("T -> T", T=SOLVED)
+def MatrixDeterminant(xp: Any, input: Any) -> Any:
+    determinants = xp.linalg.det(input).astype(input.dtype)
+    return fill_nan(xp, determinants, (determinants == 0) & ~_finite(xp, input))  # 0 times infinity
+
+
+def det(input: TensorLike, name: str | None = None) -> Tensor:
+    """Computes determinants.
+
+    Args:
+      input: float32, float64 or complex numbers, shape `[..., n, n]`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The determinants, shape `[...]`.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square.
+
+    >>> tf.linalg.det([[4.0, 1.0], [1.0, 3.0]]).numpy().round(3)
+    np.float32(11.0)
+    """
+    return MatrixDeterminant(input, name=name)
+
+
+@MatrixDeterminant.infer
+def _(input: Spec) -> Spec:
+    check_square(input)
+    return Spec(input.shape[:-2], input.dtype)
+
+
+@MatrixDeterminant.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    scaled = grad * call.output
+    return [_as_matrices(scaled) * inv(call.inputs[0], adjoint=True)]
+
+
+def _as_matrices(numbers: Tensor) -> Tensor:
+    """Returns one number per matrix in a shape that broadcasts with the matrices."""
+    return reshape(numbers, [*numbers.shape.as_list(), 1, 1])
+
+
+class SignAndLog(NamedTuple):
+    """A determinant in two parts, so that it neither overflows nor vanishes."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+SignAndLog.__name__ = "LogMatrixDeterminant"  # as TensorFlow's prints
+
+
+@op("T -> T T", T=SOLVED)
+def LogMatrixDeterminant(xp: Any, input: Any) -> Any:
+    sign, logarithm = map(xp.asarray, xp.linalg.slogdet(input))
+    unknown = ~xp.isfinite(logarithm) & (sign != 0) if input.dtype.kind == "c" else xp.isnan(logarithm)
+    logarithm = fill_nan(xp, logarithm, (sign == 0) & ~_finite(xp, input))  # 0 times infinity
+    return fill_nan(xp, sign, unknown).astype(input.dtype), logarithm.astype(input.dtype)
+
+
+def _finite(xp: Any, matrices: Any) -> Any:
+    return xp.isfinite(matrices).all(axis=(-2, -1))
+
+
+def slogdet(input: TensorLike, name: str | None = None) -> SignAndLog:
+    """Computes the sign of determinants, and the logarithm of their absolute value.
+
+    Args:
+      input: float32, float64 or complex numbers, shape `[..., n, n]`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A named tuple of `sign` and `log_abs_determinant`, shape `[...]` each.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square.
+
+    >>> sign, logarithm = tf.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> sign.numpy(), logarithm.numpy()
+    (np.float32(-1.0), np.float32(0.0))
+    """
+    return SignAndLog(*LogMatrixDeterminant(input, name=name))
+
+
+@LogMatrixDeterminant.infer
+def _(input: Spec) -> list[Spec]:
+    check_square(input)
+    return [Spec(input.shape[:-2], input.dtype)] * 2
+
+
+@LogMatrixDeterminant.gradient
+def _(call: Call, _sign: Tensor | None, grad: Tensor | None) -> Gradients:
+    if grad is None:
+        return [None]
+    return [_as_matrices(grad) * inv(call.inputs[0], adjoint=True)]
+
+
+@op("T -> T", T=SOLVED)
+def MatrixInverse(xp: Any, input: Any, adjoint: bool) -> Any:
+    matrix = adjoint_of(input) if adjoint else input
+    return _invertible(xp, xp.linalg.inv, "Input is not invertible.", matrix)
+
+
+def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """Inverts matrices.
+
+    Args:
+      input: float32, float64 or complex numbers, shape `[..., n, n]`.
+      adjoint: inverts the conjugate with its axes exchanged.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The inverses, of `input`'s shape.
+
+    Raises:
+      InvalidArgumentError: the matrices are not square, or one has no inverse.
+
+    >>> tf.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).numpy()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]], dtype=float32)
+    """
+    return MatrixInverse(input, adjoint=adjoint, name=name)
+
+
+@MatrixInverse.infer
+def _(input: Spec, adjoint: bool) -> Spec:
+    check_square(input)
+    return input
+
+
+@MatrixInverse.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    inverse = call.output
+    if call.attrs["adjoint"]:
+        return [negative(matmul(inverse, matmul(grad, inverse, adjoint_a=True)))]
+    return [negative(matmul(inverse, matmul(grad, inverse, adjoint_b=True), adjoint_a=True))]
+
+
+@op("T T -> T", T=SOLVED)
+def MatrixSolve(xp: Any, matrix: Any, rhs: Any, adjoint: bool) -> Any:
+    if matrix.ndim != rhs.ndim or matrix.ndim < 2 or matrix.shape[:-2] != rhs.shape[:-2]:
+        raise ValueError("both are stacks of as many matrices")
+    left = adjoint_of(matrix) if adjoint else matrix
+    return _invertible(xp, xp.linalg.solve, "Input matrix is not invertible.", left, rhs)
+
+
+def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """Solves systems of linear equations, `matrix @ x = rhs`.
+
+    Args:
+      matrix: float32, float64 or complex numbers, shape `[..., n, n]`.
+      rhs: right-hand sides, one per column, of the same dtype and rank, shape `[..., n, k]`.
+      adjoint: takes the conjugate of `matrix` with its axes exchanged.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The solutions `x`, shape `[..., n, k]`.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit, or a matrix is not invertible.
+
+    >>> tf.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[1.0], [2.0]]).numpy()
+    array([[0.5],
+           [0.5]], dtype=float32)
+    """
+    return MatrixSolve(matrix, rhs, adjoint=adjoint, name=name)
+
+
+@MatrixSolve.infer
+def _(matrix: Spec, rhs: Spec, adjoint: bool) -> Spec:
+    if len(matrix.shape) != len(rhs.shape):
+        raise InvalidArgumentError(None, None, "All input tensors must have the same rank.")
+    check_matrices(matrix, rhs)
+    rows, columns = matrix.shape[-2:]
+    if rows != columns and None not in (rows, columns):
+        raise InvalidArgumentError(None, None, "First input (lhs) must be a square matrix.")
+    if rows != rhs.shape[-2] and None not in (rows, rhs.shape[-2]):
+        raise InvalidArgumentError(None, None, "Input matrix and rhs are incompatible.")
+    if matrix.shape[:-2] != rhs.shape[:-2]:
+        raise InvalidArgumentError(None, None, "All input tensors must have the same outer dimensions.")
+    return rhs
+
+
+@MatrixSolve.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    matrix, adjoint = call.inputs[0], bool(call.attrs["adjoint"])
+    for_rhs = solve(matrix, grad, adjoint=not adjoint)
+    if adjoint:
+        return [negative(matmul(call.output, for_rhs, adjoint_b=True)), for_rhs]
+    return [negative(matmul(for_rhs, call.output, adjoint_b=True)), for_rhs]
+
+
+@op("T T -> T", T=SOLVED)
+def MatrixTriangularSolve(xp: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> Any:
+    if rhs.ndim < 2:
+        raise ValueError("right-hand sides are columns of a matrix")
+    # Neither library solves stacks of triangular systems; a general solution of the triangle is the same.
+    left = xp.tril(matrix) if lower else xp.triu(matrix)
+    left = adjoint_of(left) if adjoint else left
+    pivots = left.diagonal(0, -2, -1)
+    if bool((pivots != 0).all() & xp.isfinite(left).all() & xp.isfinite(rhs).all()):
+        return xp.linalg.solve(left, rhs)
+    return _substituted(xp, left, rhs, lower != adjoint)
+
+
+def _substituted(xp: Any, triangle: Any, rhs: Any, lower: bool) -> Any:
+    """Solves row by row, so that what is not finite stays in the rows that depend on it."""
+    size = triangle.shape[-1]
+    batch = broadcast_shapes(triangle.shape[:-2], rhs.shape[:-2])
+    solution = xp.zeros((*batch, *rhs.shape[-2:]), rhs.dtype)
+    for row in range(size) if lower else reversed(range(size)):
+        solved = slice(0, row) if lower else slice(row + 1, size)
+        known = (triangle[..., row, solved, None] * solution[..., solved, :]).sum(-2)
+        solution[..., row, :] = (rhs[..., row, :] - known) / triangle[..., row, row, None]
+    return solution
+
+
+def triangular_solve(
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """Solves systems of linear equations whose matrix is a triangle.
+
+    Args:
+      matrix: float32, float64 or complex numbers, shape `[..., n, n]`; only its triangle is read.
+      rhs: right-hand sides, one per column, of the same dtype, shape `[..., n, k]`.
+      lower: takes the triangle below the diagonal, not the one above.
+      adjoint: takes the conjugate of the triangle with its axes exchanged.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The solutions, shape `[..., n, k]`; not finite where a 0 on the diagonal divides.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit.
+
+    >>> tf.linalg.triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy()
+    array([[1.],
+           [1.]], dtype=float32)
+    """
+    return MatrixTriangularSolve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)
+
+
+@MatrixTriangularSolve.infer
+def _(matrix: Spec, rhs: Spec, lower: bool, adjoint: bool) -> Spec:
+    for number, one in enumerate((matrix, rhs)):
+        if len(one.shape) < 2:
+            raise InvalidArgumentError(None, None, f"In[{number}] ndims must be >= 2: {len(one.shape)}")
+    check_square(matrix)
+    if matrix.shape[-1] != rhs.shape[-2] and None not in (matrix.shape[-1], rhs.shape[-2]):
+        text = f"In[0] mismatch In[1] shape: {matrix.shape[-1]} vs. {rhs.shape[-2]}: "
+        raise InvalidArgumentError(
+            None, None, f"{text}{bracketed(matrix.shape)} {bracketed(rhs.shape)} {int(lower)} {int(adjoint)}"
+        )
+    return Spec((*broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2]), *rhs.shape[-2:]), rhs.dtype)
+
+
+@MatrixTriangularSolve.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    matrix, lower, adjoint = call.inputs[0], call.attrs["lower"], bool(call.attrs["adjoint"])
+    for_rhs = triangular_solve(matrix, grad, lower=lower, adjoint=not adjoint)
+    pair = (call.output, for_rhs) if adjoint else (for_rhs, call.output)
+    whole = negative(matmul(*pair, adjoint_b=True))
+    triangle = band_part(whole, -1, 0) if lower else band_part(whole, 0, -1)
+    return [unbroadcast(triangle, matrix), unbroadcast(for_rhs, call.inputs[1])]
+
+
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
+    """Solves systems of linear equations whose matrix is known by its Cholesky factor.
+
+    Args:
+      chol: what `tf.linalg.cholesky` returned, shape `[..., n, n]`.
+      rhs: right-hand sides, one per column, of the same dtype, shape `[..., n, k]`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The solutions, shape `[..., n, k]`.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit.
+
+    >>> tf.linalg.cholesky_solve([[2.0, 0.0], [0.0, 1.0]], [[4.0], [3.0]]).numpy()
+    array([[1.],
+           [3.]], dtype=float32)
+    """
+    halfway = triangular_solve(chol, rhs, adjoint=False, lower=True)
+    return triangular_solve(chol, halfway, adjoint=True, lower=True, name=name)

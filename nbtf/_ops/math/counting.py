@@ -1,0 +1,152 @@
+"""How often values occur: bincount, confusion_matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.coordinates import scatter_nd
+from nbtf._ops.arrays.creation import ones_like
+from nbtf._ops.arrays.joining import stack
+from nbtf._ops.arrays.shapes import squeeze
+from nbtf._ops.attributes import as_int
+from nbtf._ops.debugging.values import assert_less, assert_non_negative
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.segments import IDS, folded
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.reductions.means_and_extremes import reduce_max
+from nbtf._ops.specs import bracketed, last_open, may_be_equal
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DTypeLike, TensorLike, as_dtype, float32, float64, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+
+def bincount(
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+    axis: int | None = None,
+    binary_output: bool = False,
+) -> Tensor:
+    """Counts how often each number occurs.
+
+    Args:
+      arr: numbers from 0 on; floats are cut down to integers.
+      weights: what each occurrence counts, 1 where not given; of the shape of `arr`.
+      minlength: the least length of the result.
+      maxlength: its greatest length; larger numbers are left out.
+      dtype: of the counts, where there are no weights.
+      name: accepted and ignored; eager ops have no names.
+      axis: None or 0 counts over all numbers, -1 each row of a matrix.
+      binary_output: whether the result only says if a number occurs, 1 or 0.
+
+    Returns:
+      The count of each number up to the largest one.
+
+    Raises:
+      InvalidArgumentError: a number is negative, or the weights have another shape.
+      ValueError: another axis.
+
+    >>> tf.math.bincount([1, 1, 3]).numpy()
+    array([0, 2, 0, 1], dtype=int32)
+    """
+    values = as_tensor(arr)
+    values = values if values.dtype in IDS else cast(values, int32)
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    counted = reshape(values, [-1]) if axis != -1 or len(values.shape) != 2 else values
+    kind = as_dtype(dtype)
+    given = as_tensor([] if weights is None else weights, kind if weights is None else None)
+    if weights is not None and given.shape == values.shape:
+        given = reshape(given, counted.shape)
+    size = 1 + int(reduce_max(values).numpy()) if values.shape.num_elements() else 0
+    size = size if minlength is None else max(size, as_int(minlength))
+    size = size if maxlength is None else min(size, as_int(maxlength))
+    return DenseBincount(counted, given, size=max(size, 0), binary_output=binary_output, name=name)
+
+
+@op("Tidx T -> T", Tidx=IDS, T=frozenset({int32, int64, float32, float64}), host={"size": as_int}, partly=last_open)
+def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: bool) -> Any:
+    if weights.size and weights.shape != input.shape:
+        raise ValueError("a weight for each value")
+    if (input < 0).any():
+        raise InvalidArgumentError(None, None, "Input arr must be non-negative!")
+    rows = input if input.ndim == 2 else input[None]
+    place = rows + size * xp.arange(rows.shape[0])[:, None]
+    kept = xp.flatnonzero(rows < size)
+    each = weights.reshape(-1)[kept] if weights.size else xp.ones(kept.shape, dtype=weights.dtype)
+    if binary_output:
+        each = xp.ones(kept.shape, dtype=weights.dtype)
+    join = xp.maximum if binary_output else xp.add
+    counts = folded(xp, join, each, place.reshape(-1)[kept], rows.shape[0] * size, 0)
+    return counts.reshape(*input.shape[:-1], size)
+
+
+@DenseBincount.infer
+def _(input: Spec, weights: Spec, size: int, binary_output: bool) -> Spec:
+    if not may_be_equal(weights.shape, (0,)) and not may_be_equal(weights.shape, input.shape):
+        text = "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights "
+        raise InvalidArgumentError(None, None, f"{text}equal to 1. Received {bracketed(weights.shape)}")
+    return Spec((*input.shape[:-1], size), weights.dtype)
+
+
+def confusion_matrix(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: Any = None,
+    weights: TensorLike | None = None,
+    dtype: DTypeLike = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Counts which classes were predicted for which labels.
+
+    Args:
+      labels: the true class of each example.
+      predictions: the predicted one.
+      num_classes: how many classes there are; those up to the largest one where not given.
+      weights: what each example counts, 1 where not given.
+      dtype: of the counts.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A matrix with a row for each label and a column for each prediction.
+
+    Raises:
+      InvalidArgumentError: a class is negative or too large, or the lengths differ.
+
+    >>> tf.math.confusion_matrix([1, 2, 2], [1, 2, 1]).numpy()
+    array([[0, 0, 0],
+           [0, 1, 0],
+           [0, 1, 1]], dtype=int32)
+    """
+    truth, guessed = _alike(as_tensor(labels), as_tensor(predictions))
+    truth, guessed = cast(truth, int64), cast(guessed, int64)
+    assert_non_negative(truth, message="`labels` contains negative values")
+    assert_non_negative(guessed, message="`predictions` contains negative values")
+    if num_classes is None:
+        count = 1 + max(int(reduce_max(truth).numpy()), int(reduce_max(guessed).numpy()))
+    else:
+        count = as_int(num_classes)
+        limit = as_tensor(count, int64)
+        assert_less(truth, limit, message="`labels` out of bound")
+        assert_less(guessed, limit, message="`predictions` out of bound")
+    kind = as_dtype(dtype)
+    shares = ones_like(guessed, kind) if weights is None else cast(weights, kind)
+    return scatter_nd(stack([truth, guessed], axis=1), shares, as_tensor([count, count], int64))
+
+
+def _alike(labels: Tensor, predictions: Tensor) -> tuple[Tensor, Tensor]:
+    """Takes a last axis of length 1 away from what has one axis more."""
+    if len(labels.shape) - len(predictions.shape) == 1 and labels.shape[-1] == 1:
+        labels = squeeze(labels, [-1])
+    elif len(predictions.shape) - len(labels.shape) == 1 and predictions.shape[-1] == 1:
+        predictions = squeeze(predictions, [-1])
+    return labels, predictions
+
+
+no_gradient(DenseBincount)

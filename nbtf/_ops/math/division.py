@@ -1,0 +1,325 @@
+"""Division: quotients, whole ones, what they leave over, and reciprocals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.math.arithmetic import cast, conj, multiply, negative, preferring
+from nbtf._ops.op import Gradients, no_gradient, op, ufunc, unregistered
+from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.specs import broadcast
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, FLOATS, NUMBERS, REALS, TensorLike, float32, float64, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES, node_name="truediv")
+
+
+@RealDiv.express
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another, element by element; integers give fractions.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
+      or nan.
+
+    Raises:
+      TypeError: dtypes differ or are no numbers.
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.truediv([1, 2], 4).numpy()
+    array([0.25, 0.5 ])
+    """
+    x = as_tensor(x)
+    y = preferring(y, x._dtype)
+    return RealDiv(*_divisible(x, y, "__truediv__"), name=name)
+
+
+def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
+    """Returns two tensors in the dtype of their quotient."""
+    if x._dtype is not y._dtype:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x._dtype!r} != {y._dtype!r}.")
+    if x._dtype not in NUMBERS:
+        names = (
+            "uint8 int8 uint16 int16 uint32 int32 uint64 int64 bfloat16 float16 float32 float64 complex64 complex128"
+        )
+        expected = ", ".join(f"tf.{one}" for one in names.split())
+        raise TypeError(f"Invalid dtype {x._dtype!r} in {operation}. Expected one of {{{expected}}}.")
+    if not x._dtype.is_integer:
+        return x, y
+    dtype = float32 if x._dtype.size <= 2 else float64
+    return cast(x, dtype), cast(y, dtype)
+
+
+@RealDiv.express
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another, as the operator `/` does.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
+      or nan.
+
+    Raises:
+      TypeError: dtypes differ or are no numbers.
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.divide([1.0, -1.0], 0.0).numpy()
+    array([ inf, -inf], dtype=float32)
+    """
+    if not isinstance(x, Tensor):
+        x = as_tensor(x, y._dtype if isinstance(y, Tensor) else None)
+    return truediv(x, y, name)
+
+
+@RealDiv.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    x, y = conj(x), conj(y)
+    return [
+        unbroadcast(divide(grad, y, "RealDiv"), x) if call.needs(0) else None,
+        unbroadcast(grad * divide(divide(-x, y, "RealDiv"), y, "RealDiv"), y) if call.needs(1) else None,
+    ]
+
+
+@op("T T -> T", T=FLOATS | COMPLEXES)
+def DivNoNan(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(y == 0, y.dtype.type(0), xp.divide(x, y))
+
+
+@DivNoNan.express
+def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another; what is divided by 0 gives 0.
+
+    Args:
+      x: numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype; for integers float64, for those of 8 and 16 bits float32.
+
+    Raises:
+      TypeError: dtypes differ or are no numbers.
+      InvalidArgumentError: shapes do not fit.
+
+    >>> tf.math.divide_no_nan([3.0, 4.0], [0.0, 2.0]).numpy()
+    array([0., 2.], dtype=float32)
+    """
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        x = as_tensor(x, y._dtype)
+    x = as_tensor(x)
+    y = preferring(y, x._dtype)
+    return DivNoNan(*_divisible(x, y, "tf.math.divide_no_nan"), name=name)
+
+
+DivNoNan.infer(broadcast(DivNoNan))
+
+
+@DivNoNan.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    x, y = conj(x), conj(y)
+    return [
+        unbroadcast(divide_no_nan(grad, y, "div_no_nan"), x) if call.needs(0) else None,
+        unbroadcast(grad * divide_no_nan(divide_no_nan(-x, y, "div_no_nan"), y, "div_no_nan"), y)
+        if call.needs(1)
+        else None,
+    ]
+
+
+def _refuse_zero(xp: Any, y: Any) -> None:
+    """Only where the values are at hand: on a GPU the question would wait for them, and TensorFlow does not ask."""
+    if xp.__name__ == "numpy" and not y.all():
+        raise InvalidArgumentError(None, None, "Integer division by zero")
+
+
+@op("T T -> T", T=REALS)
+def FloorDiv(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        return xp.floor(xp.divide(x, y))  # floor_divide corrects the quotient: 9 for 1 // 0.1 instead of 10
+    _refuse_zero(xp, y)
+    return xp.floor_divide(x, y)
+
+
+@FloorDiv.express
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another and rounds down, as the operator `//` does.
+
+    Args:
+      x: real numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+
+    >>> tf.math.floordiv([7, -7], 2).numpy()
+    array([ 3, -4], dtype=int32)
+    """
+    return FloorDiv(x, y, name=name)
+
+
+@op("T T -> T", T=REALS)
+def FloorMod(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind != "f":
+        _refuse_zero(xp, y)
+    return xp.remainder(x, y)
+
+
+@FloorMod.express
+def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns what division leaves, as the operator `%` does; it has the sign of `y`.
+
+    Args:
+      x: real numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x - floordiv(x, y) * y`, of their dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+
+    >>> tf.math.floormod([7, -7], 3).numpy()
+    array([1, 2], dtype=int32)
+    """
+    return FloorMod(x, y, name=name)
+
+
+@FloorMod.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    return [
+        unbroadcast(grad, x) if call.needs(0) else None,
+        unbroadcast(grad * -floordiv(x, y), y) if call.needs(1) else None,
+    ]
+
+
+@op("T T -> T", T=REALS)
+def TruncateDiv(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        return xp.trunc(xp.divide(x, y))
+    _refuse_zero(xp, y)
+    quotient = xp.floor_divide(x, y)
+    return xp.add(quotient, (quotient < 0) & (quotient * y != x))
+
+
+def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides one tensor by another and cuts off towards 0, as C does.
+
+    Args:
+      x: real numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+
+    >>> tf.truncatediv([7, -7], 2).numpy()
+    array([ 3, -3], dtype=int32)
+    """
+    return TruncateDiv(x, y, name=name)
+
+
+@op("T T -> T", T=FLOATS | {int32, int64})
+def TruncateMod(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        return xp.fmod(x, y)
+    _refuse_zero(xp, y)
+    remainder = xp.remainder(x, y)
+    return xp.where((remainder != 0) & ((remainder ^ x) < 0), remainder - y, remainder)
+
+
+def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns what division that cuts off leaves; it has the sign of `x`.
+
+    Args:
+      x: floats, int32 or int64.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x - truncatediv(x, y) * y`, of their dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+
+    >>> tf.truncatemod([7, -7], 3).numpy()
+    array([ 1, -1], dtype=int32)
+    """
+    return TruncateMod(x, y, name=name)
+
+
+FloorDiv.infer(broadcast(FloorDiv))
+FloorMod.infer(broadcast(FloorMod))
+TruncateDiv.infer(broadcast(TruncateDiv))
+TruncateMod.infer(broadcast(TruncateMod))
+no_gradient(FloorDiv, TruncateDiv)
+unregistered(TruncateMod)
+
+Reciprocal = ufunc("Reciprocal", "reciprocal", "T -> T", T=FLOATS | COMPLEXES)
+
+
+@Reciprocal.express
+def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns 1 divided by every element.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `1 / x`, of its dtype; inf for 0.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.reciprocal([2.0, 0.0]).numpy()
+    array([0.5, inf], dtype=float32)
+    """
+    return Reciprocal(x, name=name)
+
+
+@Reciprocal.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = conj(call.output)
+    return [negative(multiply(grad, multiply(y, y)))]
+
+
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns 1 divided by every element, and 0 for 0.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.reciprocal_no_nan([2.0, 0.0]).numpy()
+    array([0.5, 0. ], dtype=float32)
+    """
+    tensor = as_tensor(x)
+    return DivNoNan(as_tensor(1, tensor._dtype), tensor, name=name)

@@ -1,0 +1,372 @@
+"""Powers and roots, exponentials and logarithms, and the functions made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.math.arithmetic import SIGNED, conj, multiply
+from nbtf._ops.math.comparison import chosen, greater, not_equal, where
+from nbtf._ops.math.division import divide, reciprocal
+from nbtf._ops.op import Gradients, op, ufunc
+from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.specs import broadcast
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+CONTINUOUS = FLOATS | COMPLEXES
+
+
+@op("T T -> T", T=SIGNED | COMPLEXES)
+def Pow(xp: Any, x: Any, y: Any) -> Any:
+    if not y.ndim and xp.__name__ == "numpy" and y.dtype.kind != "c" and y.item() == 2:
+        return xp.square(x)  # a quarter of the time
+    try:
+        return xp.power(x, y)
+    except ValueError as error:
+        if "negative" in str(error):
+            text = "Integers to negative integer powers are not allowed"
+            raise InvalidArgumentError(None, None, text) from None
+        raise
+
+
+@Pow.express
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Raises one tensor to the power of another, element by element, as the operator `**` does.
+
+    Args:
+      x: numbers, not the unsigned integers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype; nan for roots of negative numbers. Integers wrap when they overflow.
+
+    Raises:
+      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer has a negative power.
+
+    >>> tf.pow([2, 3], [3, 2]).numpy()
+    array([8, 9], dtype=int32)
+    """
+    return Pow(x, y, name=name)
+
+
+Pow.infer(broadcast(Pow))
+
+
+@Pow.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = (conj(one) for one in call.inputs)
+    towards_x = towards_y = None
+    if call.needs(0):
+        towards_x = unbroadcast(grad * y * pow(x, y - 1), x)
+    if call.needs(1):
+        # No real number has a logarithm unless it is positive: 0 instead, so that nothing spreads nan.
+        defined = not_equal(x, 0) if x._dtype in COMPLEXES else greater(x, 0.0)
+        logarithm = chosen(defined, log(where(defined, x, as_tensor(1, x._dtype))), True)
+        towards_y = unbroadcast(grad * conj(call.output) * logarithm, y)
+    return [towards_x, towards_y]
+
+
+Sqrt = ufunc("Sqrt", "sqrt", "T -> T", T=CONTINUOUS)
+
+
+@Sqrt.express
+def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns square roots.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; nan for negative numbers.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sqrt([4.0, 9.0]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    return Sqrt(x, name=name)
+
+
+@Sqrt.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [divide(multiply(grad, 0.5), conj(call.output))]
+
+
+@op("T -> T", T=CONTINUOUS)
+def Rsqrt(xp: Any, x: Any) -> Any:
+    return xp.reciprocal(xp.sqrt(x))
+
+
+@Rsqrt.express
+def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns 1 divided by square roots.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; inf for 0, nan for negative numbers.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.rsqrt([4.0, 16.0]).numpy()
+    array([0.5 , 0.25], dtype=float32)
+    """
+    return Rsqrt(x, name=name)
+
+
+Rsqrt.infer(broadcast(Rsqrt))
+
+
+@Rsqrt.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = conj(call.output)
+    return [grad * -0.5 * (y * (y * y))]
+
+
+Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS)
+
+
+@Exp.express
+def exp(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns e to the power of every element.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; inf where the dtype ends.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.exp([0.0, 1.0]).numpy().round(3)
+    array([1.   , 2.718], dtype=float32)
+    """
+    return Exp(x, name=name)
+
+
+@Exp.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * conj(call.output)]
+
+
+Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS)
+
+
+@Expm1.express
+def expm1(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `exp(x) - 1`, exact also where `x` is near 0.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.expm1([0.0, 1.0]).numpy().round(3)
+    array([0.   , 1.718], dtype=float32)
+    """
+    return Expm1(x, name=name)
+
+
+@Expm1.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * exp(conj(call.inputs[0]))]
+
+
+Log = ufunc("Log", "log", "T -> T", T=CONTINUOUS)
+
+
+@Log.express
+def log(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns natural logarithms.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; -inf for 0, nan for negative numbers.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.log([1.0, 0.0]).numpy()
+    array([  0., -inf], dtype=float32)
+    """
+    return Log(x, name=name)
+
+
+@Log.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    # TensorFlow multiplies by the reciprocal, and its optimizer of graphs makes this division of it.
+    return [grad / conj(call.inputs[0])]
+
+
+Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS)
+
+
+@Log1p.express
+def log1p(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `log(1 + x)`, exact also where `x` is near 0.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.math.log1p([0.0, 1.0]).numpy().round(3)
+    array([0.   , 0.693], dtype=float32)
+    """
+    return Log1p(x, name=name)
+
+
+@Log1p.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * reciprocal(1 + conj(call.inputs[0]))]
+
+
+@op("T -> T", T=CONTINUOUS)
+def Sigmoid(xp: Any, x: Any) -> Any:
+    return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), x.dtype.type(1)))
+
+
+@Sigmoid.express
+def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `1 / (1 + exp(-x))`, which leads from 0 to 1.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sigmoid([-1000.0, 0.0, 1000.0]).numpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return Sigmoid(x, name=name)
+
+
+Sigmoid.infer(broadcast(Sigmoid))
+
+
+@Sigmoid.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = call.output
+    return [sigmoid_grad(y if y._dtype in REALS else conj(y), grad)]
+
+
+@op("T T -> T", T=CONTINUOUS)
+def SigmoidGrad(xp: Any, y: Any, dy: Any) -> Any:
+    slope = y - xp.square(y)
+    slope *= dy
+    return slope
+
+
+@SigmoidGrad.express
+def sigmoid_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
+    """Returns the gradient of a sigmoid.
+
+    Args:
+      y: the result of the sigmoid.
+      dy: the gradient of that result, of the same shape.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `dy * y * (1 - y)`.
+    """
+    return SigmoidGrad(y, dy, name=name)
+
+
+SigmoidGrad.infer(broadcast(SigmoidGrad))
+
+
+@SigmoidGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
+    towards_y = grad * dy - 2.0 * (grad * dy) * y if call.needs(0) else None
+    return [towards_y, sigmoid_grad(y, grad) if call.needs(1) else None]
+
+
+Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS)
+
+
+@Tanh.express
+def tanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the hyperbolic tangent, which leads from -1 to 1.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.tanh([-1000.0, 0.0, 1000.0]).numpy()
+    array([-1.,  0.,  1.], dtype=float32)
+    """
+    return Tanh(x, name=name)
+
+
+@Tanh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    (y,) = call.outputs
+    return [tanh_grad(y if y._dtype in REALS else conj(y), grad)]
+
+
+@op("T T -> T", T=CONTINUOUS)
+def TanhGrad(xp: Any, y: Any, dy: Any) -> Any:
+    lost = xp.square(y)
+    lost *= dy
+    return dy - lost
+
+
+@TanhGrad.express
+def tanh_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
+    """Returns the gradient of a hyperbolic tangent.
+
+    Args:
+      y: the hyperbolic tangent.
+      dy: its gradient, of the same shape.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `dy * (1 - y * y)`.
+    """
+    return TanhGrad(y, dy, name=name)
+
+
+TanhGrad.infer(broadcast(TanhGrad))
+
+
+@TanhGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
+    towards_y = grad * -2.0 * dy * y if call.needs(0) else None
+    return [towards_y, tanh_grad(y, grad) if call.needs(1) else None]

@@ -1,0 +1,312 @@
+"""The size of numbers: absolute value, sign, squares, the larger of two, and bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.math.arithmetic import SIGNED, cast, conj, multiply, negative, subtract
+from nbtf._ops.math.comparison import chosen, greater_equal, less_equal
+from nbtf._ops.math.complex_numbers import complex, imag, real
+from nbtf._ops.math.division import divide_no_nan
+from nbtf._ops.op import Gradients, op, ufunc
+from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.specs import broadcast
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import COMPLEXES, FLOATS, NUMBERS, REALS, DType, DTypeLike, TensorLike, as_dtype, int32, int64
+
+Abs = ufunc("Abs", "absolute", "T -> T", T=SIGNED)
+
+
+@Abs.express
+def abs(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns absolute values.
+
+    Args:
+      x: numbers that have a sign, or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `|x|`, of its dtype; of complex numbers the length, a real number of half the size.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.abs([-2.0, 3.0]).numpy()
+    array([2., 3.], dtype=float32)
+    >>> tf.abs([3 + 4j]).numpy()
+    array([5.])
+    """
+    tensor = as_tensor(x)
+    if tensor._dtype in COMPLEXES:
+        return ComplexAbs(tensor, Tout=tensor._dtype.real_dtype, name=name)
+    return Abs(tensor, name=name)
+
+
+@Abs.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * sign(call.inputs[0])]
+
+
+@op("T -> Tout", T=COMPLEXES, plain={"Tout": as_dtype})
+def ComplexAbs(xp: Any, x: Any, Tout: DType) -> Any:  # noqa: N803  # TensorFlow's name
+    return xp.absolute(x)
+
+
+@ComplexAbs.infer
+def _(x: Spec, Tout: DType) -> Spec:  # noqa: N803
+    return Spec(x.shape, Tout)
+
+
+@ComplexAbs.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x = call.inputs[0]
+    along = multiply(complex(grad, subtract(grad, grad)), x)
+    return [divide_no_nan(along, cast(call.output, x._dtype))]
+
+
+Sign = ufunc("Sign", "sign", "T -> T", T=SIGNED | COMPLEXES)
+
+
+@Sign.express
+def sign(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the sign of every element: -1, 0 or 1.
+
+    Args:
+      x: numbers that have one: not the unsigned integers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; of complex numbers `x / |x|`, and 0 of 0; nan of nan.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sign([-3.0, 0.0, 2.0]).numpy()
+    array([-1.,  0.,  1.], dtype=float32)
+    """
+    return Sign(x, name=name)
+
+
+@Sign.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [zeros_like(call.inputs[0], name="zeros_like")]
+
+
+Square = ufunc("Square", "square", "T -> T", T=NUMBERS)
+
+
+@Square.express
+def square(x: TensorLike, name: str | None = None) -> Tensor:
+    """Multiplies every element with itself.
+
+    Args:
+      x: numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `x * x`, of its dtype.
+
+    Raises:
+      InvalidArgumentError: `x` holds no numbers.
+
+    >>> tf.square([-2.0, 3.0]).numpy()
+    array([4., 9.], dtype=float32)
+    """
+    return Square(x, name=name)
+
+
+@Square.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [multiply(grad, multiply(conj(call.inputs[0]), 2.0))]
+
+
+@op("T T -> T", T=FLOATS | COMPLEXES | {int32, int64})
+def SquaredDifference(xp: Any, x: Any, y: Any) -> Any:
+    difference = xp.subtract(x, y)
+    return xp.multiply(difference, difference.conj())
+
+
+@SquaredDifference.express
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the squares of differences, element by element.
+
+    Args:
+      x: numbers, not of the shorter integers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `(x - y) * conj(x - y)`, of their dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ or are not supported, or shapes do not fit.
+
+    >>> tf.math.squared_difference([1.0, 5.0], 2.0).numpy()
+    array([1., 9.], dtype=float32)
+    """
+    return SquaredDifference(x, y, name=name)
+
+
+SquaredDifference.infer(broadcast(SquaredDifference))
+
+
+@SquaredDifference.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x, y = call.inputs
+    slope = multiply(grad, 2.0) * (x - y)
+    return [
+        unbroadcast(slope, x) if call.needs(0) else None,
+        unbroadcast(negative(slope), y) if call.needs(1) else None,
+    ]
+
+
+Maximum = ufunc("Maximum", "maximum", "T T -> T", T=REALS)
+
+
+@Maximum.express
+def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the larger of two numbers, element by element.
+
+    Args:
+      x: real numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype; nan where one of them is.
+
+    Raises:
+      InvalidArgumentError: dtypes differ or shapes do not fit.
+
+    >>> tf.maximum([1.0, 5.0], [3.0, 2.0]).numpy()
+    array([3., 5.], dtype=float32)
+    """
+    return Maximum(x, y, name=name)
+
+
+@Maximum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return _to_the_chosen(call, greater_equal(*call.inputs), grad)
+
+
+Minimum = ufunc("Minimum", "minimum", "T T -> T", T=REALS)
+
+
+@Minimum.express
+def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the smaller of two numbers, element by element.
+
+    Args:
+      x: real numbers.
+      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of their dtype; nan where one of them is.
+
+    Raises:
+      InvalidArgumentError: dtypes differ or shapes do not fit.
+
+    >>> tf.minimum([1.0, 5.0], [3.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    return Minimum(x, y, name=name)
+
+
+@Minimum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return _to_the_chosen(call, less_equal(*call.inputs), grad)
+
+
+def _to_the_chosen(call: Call, first: Tensor, grad: Tensor) -> Gradients:
+    """Where both are equal the gradient goes to the first, as in TensorFlow."""
+    x, y = call.inputs
+    return [
+        unbroadcast(chosen(first, grad, True), x) if call.needs(0) else None,
+        unbroadcast(chosen(first, grad, False), y) if call.needs(1) else None,
+    ]
+
+
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Tensor:
+    """Keeps every element within bounds.
+
+    TensorFlow has no op for it; the log shows `Minimum` and `Maximum`.
+
+    Args:
+      t: real numbers.
+      clip_value_min: the least that is left, of `t`'s dtype, of a shape that broadcasts to `t`'s. Where it is above
+        `clip_value_max` it wins.
+      clip_value_max: the most that is left.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `t`'s shape and dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ or shapes do not fit.
+      ValueError: the bounds have a larger shape than `t`.
+
+    >>> tf.clip_by_value([-1.5, 0.5, 2.5], 0.0, 1.0).numpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    values = as_tensor(t)
+    within = maximum(minimum(values, clip_value_max), clip_value_min, name)
+    values.shape.assert_is_compatible_with(within.shape)
+    return within
+
+
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """Converts the elements of a tensor to another dtype; what does not fit becomes the nearest that does.
+
+    Args:
+      value: numbers. Of complex ones only the real part is taken where `dtype` is real.
+      dtype: what the elements become.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of that dtype. nan stays nan, or what `tf.cast` makes of it.
+
+    Raises:
+      TypeError: one of the dtypes has no least and largest number.
+
+    >>> tf.saturate_cast([300, -5, 7], tf.uint8).numpy()
+    array([255,   0,   7], dtype=uint8)
+    """
+    tensor, target = as_tensor(value), as_dtype(dtype)
+    if tensor._dtype in COMPLEXES and target in COMPLEXES:
+        parts = [saturate_cast(part(tensor), target.real_dtype) for part in (real, imag)]
+        return complex(*parts, name=name)
+    source = real(tensor) if tensor._dtype in COMPLEXES else tensor
+    least, most = _bounds(source._dtype, target.real_dtype)
+    return cast(clip_by_value(source, as_tensor(least, source._dtype), as_tensor(most, source._dtype)), target, name)
+
+
+def _bounds(source: DType, target: DType) -> tuple[float, float]:
+    """Returns the least and the largest number of `source` that `target` has too."""
+    (least, most), (lowest, highest) = _limits(source), _limits(target)
+    least, most = max(least, lowest), min(most, highest)
+    if source.is_integer:
+        return int(least), int(most)
+    return float(least), _rounded_down(most, source) if isinstance(most, int) else most
+
+
+def _limits(dtype: DType) -> tuple[float, float]:
+    """Returns Python's numbers, which compare exactly whatever their kinds."""
+    number = int if dtype.is_integer else float
+    return number(dtype.min), number(dtype.max)
+
+
+# Binary digits of a float's fraction by its bytes. Source: IEEE 754-2019, table 3.5.
+_DIGITS = {2: 11, 4: 24, 8: 53}
+
+
+def _rounded_down(number: int, dtype: DType) -> float:
+    """Returns the largest float of a dtype that is not above a positive integer."""
+    spare = max(0, number.bit_length() - _DIGITS[dtype.size])
+    return float(number >> spare << spare)

@@ -1,0 +1,234 @@
+"""In which order elements come by size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.coordinates import scatter_nd
+from nbtf._ops.arrays.ranges import range as range_
+from nbtf._ops.arrays.shapes import transpose
+from nbtf._ops.attributes import as_int
+from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
+from nbtf._ops.op import Gradients, no_gradient, op
+from nbtf._ops.specs import bracketed, last_open, of_rank
+from nbtf._runtime.arguments import check_whole
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, float32, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+
+class Largest(NamedTuple):
+    """The largest elements and where they were."""
+
+    values: Tensor
+    indices: Tensor
+
+
+Largest.__name__ = "TopKV2"  # as TensorFlow's prints
+
+
+@op(
+    "T -> T index_type",
+    T=REALS,
+    host={"k": as_int},
+    plain={"index_type": as_dtype},
+    partly=last_open,
+)
+def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
+    length = input.shape[-1]
+    if not 0 <= k <= length:
+        raise ValueError("there are not as many")
+    # A stable sort of the reversed elements, reversed: of equal ones, the first comes first.
+    order = length - 1 - xp.argsort(input[..., ::-1], axis=-1, kind="stable")[..., : -k - 1 : -1]
+    return xp.take_along_axis(input, order, axis=-1), order.astype(index_type.np_dtype)
+
+
+def top_k(
+    input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeLike = int32, name: str | None = None
+) -> Largest:
+    """Finds the largest elements along the last axis.
+
+    Args:
+      input: real numbers, shape `[..., length]`.
+      k: how many.
+      sorted: accepted and ignored: the largest always comes first.
+      index_type: the dtype of the positions, int16, int32 or int64.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A named tuple of `values` and `indices`, shape `[..., k]` each. Of equal elements the first comes first.
+
+    Raises:
+      InvalidArgumentError: there are not as many elements.
+
+    >>> tf.math.top_k([1, 5, 3], k=2).indices.numpy()
+    array([1, 2], dtype=int32)
+    """
+    return Largest(*TopKV2(input, k=k, sorted=sorted, index_type=index_type, name=name))
+
+
+@TopKV2.infer
+def _(input: Spec, k: int, sorted: bool, index_type: DType) -> list[Spec]:
+    if not input.shape:
+        raise InvalidArgumentError(None, None, f"input must be >= 1-D, got shape {bracketed(input.shape)}")
+    if k < 0:
+        raise InvalidArgumentError(None, None, f"Need k >= 0, got {k}")
+    length = input.shape[-1]
+    if length is not None and k > length:
+        text = f"input must have at least k columns. Had {length}, needed {k}"
+        raise InvalidArgumentError(None, None, text)
+    shape = (*input.shape[:-1], k)
+    return [Spec(shape, input.dtype), Spec(shape, index_type)]
+
+
+@TopKV2.gradient
+def _(call: Call, grad: Tensor | None, _indices: Tensor | None) -> Gradients:
+    if grad is None:
+        return [None]
+    shape: list[int] = call.inputs[0].shape.as_list()
+    rows = math.prod(shape[:-1])
+    starts = multiply(range_(rows, dtype=int64), shape[-1])
+    places = add(cast(reshape(call.outputs[1], [rows, -1]), int64), reshape(starts, [-1, 1]))
+    spread = scatter_nd(reshape(places, [-1, 1]), reshape(grad, [-1]), [rows * shape[-1]])
+    return [reshape(spread, shape)]
+
+
+def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
+    """Puts elements along an axis in order.
+
+    Args:
+      values: real numbers.
+      axis: along which; counted from the end if negative.
+      direction: "ASCENDING" or "DESCENDING".
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same elements, of `values`' shape.
+
+    Raises:
+      ValueError: another direction.
+      InvalidArgumentError: there is no such axis.
+
+    >>> tf.sort([3, 1, 2]).numpy()
+    array([1, 2, 3], dtype=int32)
+    """
+    descending = _is_descending(direction)
+    tensor = as_tensor(values)
+    if descending:
+        return _ordered(tensor, axis).values
+    return _backwards(_ordered(_backwards(tensor), axis).values)
+
+
+def argsort(
+    values: TensorLike,
+    axis: int = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Finds the order of elements along an axis.
+
+    Args:
+      values: real numbers.
+      axis: along which; counted from the end if negative.
+      direction: "ASCENDING" or "DESCENDING".
+      stable: accepted and ignored: of equal elements the first always comes first.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Positions along `axis`, int32: `tf.gather` with them gives the elements in order.
+
+    Raises:
+      ValueError: another direction.
+      InvalidArgumentError: there is no such axis.
+
+    >>> tf.argsort([3, 1, 2]).numpy()
+    array([1, 2, 0], dtype=int32)
+    """
+    descending = _is_descending(direction)
+    tensor = as_tensor(values)
+    return _ordered(tensor if descending else _backwards(tensor), axis).indices
+
+
+def _is_descending(direction: str) -> bool:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(
+            f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}"
+        )
+    return direction == "DESCENDING"
+
+
+def _backwards(tensor: Tensor) -> Tensor:
+    """Returns numbers whose order is the reverse; twice, they are themselves again."""
+    dtype = tensor.dtype
+    if dtype.is_unsigned:
+        return subtract(as_tensor(dtype.max, dtype), tensor)
+    return subtract(negative(tensor), 1) if dtype.is_integer else negative(tensor)
+
+
+def _ordered(tensor: Tensor, axis: int) -> Largest:
+    """Returns all elements along an axis, the largest first."""
+    rank = len(tensor.shape)
+    if not -rank <= check_whole(axis, "axis") < rank:
+        raise InvalidArgumentError(None, None, f"slice index {axis} of dimension 0 out of bounds.")
+    place = axis % rank
+    if place == rank - 1:
+        return top_k(tensor, tensor.shape[-1])
+    order = list(range(rank))
+    order[place], order[-1] = order[-1], order[place]
+    made = top_k(transpose(tensor, order), tensor.shape[place])
+    return Largest(transpose(made.values, order), transpose(made.indices, order))
+
+
+@op("float32 T -> bool", T=frozenset({int32, int64}), host={"k": as_int}, partly=of_rank(1))
+def InTopKV2(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
+    columns = predictions.shape[-1]
+    if predictions.ndim != 2 or targets.shape != predictions.shape[:1]:
+        raise ValueError("one target per row")
+    inside = (targets >= 0) & (targets < columns)
+    chosen = xp.take_along_axis(predictions, xp.where(inside, targets, 0)[:, None], axis=1)
+    larger = xp.add.reduce(predictions > chosen, 1, xp.int64)
+    return inside & xp.isfinite(chosen[:, 0]) & (larger < k)
+
+
+def in_top_k(targets: TensorLike, predictions: TensorLike, k: Any, name: str | None = None) -> Tensor:
+    """Tells whether targets are among the `k` largest predictions.
+
+    Args:
+      targets: a column number per row, int32 or int64, shape `[batch]`.
+      predictions: float32, shape `[batch, classes]`.
+      k: how many count.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A bool per row; False where the target is no column or its prediction not finite. Those equal to the `k`-th
+      largest count as well.
+
+    Raises:
+      InvalidArgumentError: the shapes do not fit.
+
+    >>> tf.math.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy()
+    array([False,  True])
+    """
+    return InTopKV2(as_tensor(predictions, float32), targets, k=k, name=name)
+
+
+@InTopKV2.infer
+def _(predictions: Spec, targets: Spec, k: int) -> Spec:
+    if len(predictions.shape) != 2:
+        raise InvalidArgumentError(None, None, "predictions must be 2-dimensional")
+    if len(targets.shape) != 1:
+        raise InvalidArgumentError(None, None, "targets must be 1-dimensional")
+    rows = predictions.shape[0]
+    if rows != targets.shape[0] and None not in (rows, targets.shape[0]):
+        text = f"First dimension of predictions {rows} must match length of targets {targets.shape[0]}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec((rows,), as_dtype("bool"))
+
+
+no_gradient(InTopKV2)

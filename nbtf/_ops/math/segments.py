@@ -1,0 +1,240 @@
+"""How rows that belong together become one: sums, means, products and extremes of segments whose ids are sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import ones_like, zeros_like
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.comparison import equal, greater, where
+from nbtf._ops.math.division import divide
+from nbtf._ops.op import Gradients, op
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import NUMBERS, REALS, TensorLike, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+IDS = frozenset({int32, int64})
+"""Dtypes of segment ids. Source: attr `Tindices` of TensorFlow's op definitions."""
+
+
+def folded(xp: Any, join: Any, rows: Any, ids: Any, count: int, start: Any) -> Any:
+    """Returns `count` rows, each joined from those with its id, in pairs of neighbours: the same on every device.
+
+    Args:
+      xp: the array library.
+      join: a ufunc, such as `xp.add`.
+      rows: an array.
+      ids: the place of each row in the result, from 0 to below `count`.
+      count: the length of the result.
+      start: what stands where no row belongs.
+    """
+    result = xp.full((count, *rows.shape[1:]), start, dtype=rows.dtype)
+    order = xp.argsort(ids, kind="stable")
+    ids, rows = ids[order], rows[order]
+    rank = xp.arange(ids.size) - xp.searchsorted(ids, ids, side="left")
+    while ids.size and int(rank.max()):
+        second = xp.flatnonzero(rank & 1)
+        rows[second - 1] = join(rows[second - 1], rows[second])
+        first = xp.flatnonzero(rank & 1 == 0)
+        ids, rows, rank = ids[first], rows[first], rank[first] >> 1
+    result[ids] = rows
+    return result
+
+
+def _segments(xp: Any, data: Any, segment_ids: Any) -> int:
+    """Returns how many segments there are, after looking whether the ids make sense.
+
+    A real GPU looks at the shapes alone: for the ids it would have to wait, and TensorFlow's kernels do not either.
+    """
+    if segment_ids.ndim != 1:
+        raise InvalidArgumentError(None, None, "segment_ids should be a vector.")
+    if not data.ndim:
+        raise InvalidArgumentError(None, None, "input must be at least rank 1")
+    if segment_ids.size != data.shape[0]:
+        text = "segment_ids should be the same size as dimension 0 of input."
+        raise InvalidArgumentError(None, None, text)
+    if not segment_ids.size:
+        return 0
+    count = int(segment_ids[-1]) + 1
+    if xp is CPU.xp:
+        if (segment_ids[1:] < segment_ids[:-1]).any():
+            raise InvalidArgumentError(None, None, "segment ids are not increasing")
+        if int(segment_ids[0]) < 0:
+            text = f"Segment id {int(segment_ids[0])} out of range [0, {count}), possibly because 'segment_ids' input "
+            raise InvalidArgumentError(None, None, f"{text}is not sorted.")
+    return count
+
+
+def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Adds rows that belong together.
+
+    Args:
+      data: numbers.
+      segment_ids: int32 or int64, the segment of each row, ascending.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment up to the last one; 0 where none belongs.
+
+    Raises:
+      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+
+    >>> tf.math.segment_sum([1, 2, 3], [0, 0, 2]).numpy()
+    array([3, 0, 3], dtype=int32)
+    """
+    return SegmentSum(data, segment_ids, name=name)
+
+
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True)
+def SegmentSum(xp: Any, data: Any, segment_ids: Any) -> Any:
+    return folded(xp, xp.add, data, segment_ids, _segments(xp, data, segment_ids), 0)
+
+
+@SegmentSum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [gather(grad, call.inputs[1]), None]
+
+
+def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Averages rows that belong together.
+
+    Args:
+      data: numbers; means of integers are rounded down.
+      segment_ids: int32 or int64, the segment of each row, ascending.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment up to the last one; 0 where none belongs.
+
+    Raises:
+      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+
+    >>> tf.math.segment_mean([1.0, 2.0, 3.0], [0, 0, 2]).numpy()
+    array([1.5, 0. , 3. ], dtype=float32)
+    """
+    return SegmentMean(data, segment_ids, name=name)
+
+
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True)
+def SegmentMean(xp: Any, data: Any, segment_ids: Any) -> Any:
+    count = _segments(xp, data, segment_ids)
+    sums = folded(xp, xp.add, data, segment_ids, count, 0)
+    members = xp.maximum(folded(xp, xp.add, xp.ones(segment_ids.shape, dtype=xp.int64), segment_ids, count, 0), 1)
+    members = members.reshape(count, *[1] * (data.ndim - 1)).astype(data.dtype)
+    return sums // members if data.dtype.kind in "iu" else (sums / members).astype(data.dtype)
+
+
+@SegmentMean.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    data, ids = call.inputs
+    members = segment_sum(ones_like(ids, data.dtype), ids)
+    return [gather(divide(grad, reshape(members, [-1, *[1] * (len(data.shape) - 1)])), ids), None]
+
+
+def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the largest of rows that belong together, element by element.
+
+    Args:
+      data: real numbers.
+      segment_ids: int32 or int64, the segment of each row, ascending.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment up to the last one; 0 where none belongs.
+
+    Raises:
+      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+
+    >>> tf.math.segment_max([1, 5, 3], [0, 0, 2]).numpy()
+    array([5, 0, 3], dtype=int32)
+    """
+    return SegmentMax(data, segment_ids, name=name)
+
+
+@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True)
+def SegmentMax(xp: Any, data: Any, segment_ids: Any) -> Any:
+    return folded(xp, xp.maximum, data, segment_ids, _segments(xp, data, segment_ids), 0)
+
+
+def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the smallest of rows that belong together, element by element.
+
+    Args:
+      data: real numbers.
+      segment_ids: int32 or int64, the segment of each row, ascending.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment up to the last one; 0 where none belongs.
+
+    Raises:
+      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+
+    >>> tf.math.segment_min([1, 5, 3], [0, 0, 2]).numpy()
+    array([1, 0, 3], dtype=int32)
+    """
+    return SegmentMin(data, segment_ids, name=name)
+
+
+@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True)
+def SegmentMin(xp: Any, data: Any, segment_ids: Any) -> Any:
+    return folded(xp, xp.minimum, data, segment_ids, _segments(xp, data, segment_ids), 0)
+
+
+@SegmentMax.gradient
+@SegmentMin.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    data, ids = call.inputs
+    chosen = equal(data, gather(call.output, ids))  # rows that tie share the gradient
+    ties = segment_sum(cast(chosen, data.dtype), ids)
+    return [where(chosen, gather(divide(grad, ties), ids), zeros_like(data)), None]
+
+
+def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+    """Multiplies rows that belong together.
+
+    Args:
+      data: numbers.
+      segment_ids: int32 or int64, the segment of each row, ascending.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment up to the last one; 1 where none belongs.
+
+    Raises:
+      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+
+    >>> tf.math.segment_prod([2, 5, 3], [0, 0, 2]).numpy()
+    array([10,  1,  3], dtype=int32)
+    """
+    return SegmentProd(data, segment_ids, name=name)
+
+
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True)
+def SegmentProd(xp: Any, data: Any, segment_ids: Any) -> Any:
+    return folded(xp, xp.multiply, data, segment_ids, _segments(xp, data, segment_ids), 1)
+
+
+@SegmentProd.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    data, ids = call.inputs
+    zero = equal(data, zeros_like(data))
+    zeros_in = segment_sum(cast(zero, int32), ids)
+    kept = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
+    without = segment_prod(where(zero, ones_like(data), data), ids)
+    others = where(zero, gather(without, ids), divide(gather(call.output, ids), data))
+    return [multiply(gather(kept, ids), others), None]
+
+
+@SegmentSum.infer
+@SegmentMean.infer
+@SegmentMax.infer
+@SegmentMin.infer
+@SegmentProd.infer
+def _(data: Spec, segment_ids: Spec) -> Spec:
+    return Spec((None, *data.shape[1:]), data.dtype)

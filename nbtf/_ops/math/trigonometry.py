@@ -1,0 +1,354 @@
+"""Trigonometry: angles, their hyperbolic kin, and the way back."""
+
+from __future__ import annotations
+
+from nbtf._ops.math.arithmetic import add, conj, subtract
+from nbtf._ops.math.division import reciprocal
+from nbtf._ops.math.exponentials import CONTINUOUS, sqrt
+from nbtf._ops.math.magnitude import square
+from nbtf._ops.op import Gradients, ufunc
+from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import FLOATS, TensorLike
+
+Sin = ufunc("Sin", "sin", "T -> T", T=CONTINUOUS)
+
+
+@Sin.express
+def sin(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns sines.
+
+    Args:
+      x: angles in radians: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sin([0.0, 1.5707964]).numpy()
+    array([0., 1.], dtype=float32)
+    """
+    return Sin(x, name=name)
+
+
+@Sin.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * cos(conj(call.inputs[0]))]
+
+
+Cos = ufunc("Cos", "cos", "T -> T", T=CONTINUOUS)
+
+
+@Cos.express
+def cos(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns cosines.
+
+    Args:
+      x: angles in radians: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.cos([0.0, 3.1415927]).numpy()
+    array([ 1., -1.], dtype=float32)
+    """
+    return Cos(x, name=name)
+
+
+@Cos.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [-grad * sin(conj(call.inputs[0]))]
+
+
+Tan = ufunc("Tan", "tan", "T -> T", T=CONTINUOUS)
+
+
+@Tan.express
+def tan(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns tangents.
+
+    Args:
+      x: angles in radians: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.tan([0.0, 1.0]).numpy().round(3)
+    array([0.   , 1.557], dtype=float32)
+    """
+    return Tan(x, name=name)
+
+
+@Tan.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [square(reciprocal(cos(conj(call.inputs[0])))) * grad]
+
+
+Asin = ufunc("Asin", "arcsin", "T -> T", T=CONTINUOUS)
+
+
+@Asin.express
+def asin(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the angles that have a sine.
+
+    Args:
+      x: floats from -1 to 1, or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; from -pi/2 to pi/2, nan where there is none.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.asin([0.0, 1.0]).numpy().round(3)
+    array([0.   , 1.571], dtype=float32)
+    """
+    return Asin(x, name=name)
+
+
+@Asin.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * reciprocal(sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
+
+
+Acos = ufunc("Acos", "arccos", "T -> T", T=CONTINUOUS)
+
+
+@Acos.express
+def acos(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the angles that have a cosine.
+
+    Args:
+      x: floats from -1 to 1, or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; from 0 to pi, nan where there is none.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.acos([1.0, -1.0]).numpy().round(3)
+    array([0.   , 3.142], dtype=float32)
+    """
+    return Acos(x, name=name)
+
+
+@Acos.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [-grad * reciprocal(sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
+
+
+Atan = ufunc("Atan", "arctan", "T -> T", T=CONTINUOUS)
+
+
+@Atan.express
+def atan(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the angles that have a tangent.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; from -pi/2 to pi/2.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.atan([0.0, 1.0]).numpy().round(3)
+    array([0.   , 0.785], dtype=float32)
+    """
+    return Atan(x, name=name)
+
+
+@Atan.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * reciprocal(add(square(conj(call.inputs[0])), 1))]
+
+
+Sinh = ufunc("Sinh", "sinh", "T -> T", T=CONTINUOUS)
+
+
+@Sinh.express
+def sinh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns hyperbolic sines.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.sinh([0.0, 1.0]).numpy().round(3)
+    array([0.   , 1.175], dtype=float32)
+    """
+    return Sinh(x, name=name)
+
+
+@Sinh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * cosh(conj(call.inputs[0]))]
+
+
+Cosh = ufunc("Cosh", "cosh", "T -> T", T=CONTINUOUS)
+
+
+@Cosh.express
+def cosh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns hyperbolic cosines.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.cosh([0.0, 1.0]).numpy().round(3)
+    array([1.   , 1.543], dtype=float32)
+    """
+    return Cosh(x, name=name)
+
+
+@Cosh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * sinh(conj(call.inputs[0]))]
+
+
+Asinh = ufunc("Asinh", "arcsinh", "T -> T", T=CONTINUOUS)
+
+
+@Asinh.express
+def asinh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the numbers that have a hyperbolic sine.
+
+    Args:
+      x: floats or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.asinh([0.0, 1.0]).numpy().round(3)
+    array([0.   , 0.881], dtype=float32)
+    """
+    return Asinh(x, name=name)
+
+
+@Asinh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad / cosh(conj(call.output))]
+
+
+Acosh = ufunc("Acosh", "arccosh", "T -> T", T=CONTINUOUS)
+
+
+@Acosh.express
+def acosh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the numbers that have a hyperbolic cosine.
+
+    Args:
+      x: floats from 1, or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; nan where there is none.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.acosh([1.0, 2.0]).numpy().round(3)
+    array([0.   , 1.317], dtype=float32)
+    """
+    return Acosh(x, name=name)
+
+
+@Acosh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad / sinh(conj(call.output))]
+
+
+Atanh = ufunc("Atanh", "arctanh", "T -> T", T=CONTINUOUS)
+
+
+@Atanh.express
+def atanh(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the numbers that have a hyperbolic tangent.
+
+    Args:
+      x: floats from -1 to 1, or complex numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s dtype; nan where there is none.
+
+    Raises:
+      InvalidArgumentError: `x` is of another dtype.
+
+    >>> tf.atanh([0.0, 0.5]).numpy().round(3)
+    array([0.   , 0.549], dtype=float32)
+    """
+    return Atanh(x, name=name)
+
+
+@Atanh.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * reciprocal(subtract(1.0, square(conj(call.inputs[0]))))]
+
+
+Atan2 = ufunc("Atan2", "arctan2", "T T -> T", T=FLOATS)
+
+
+@Atan2.express
+def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the angles of points, seen from the origin.
+
+    Args:
+      y: floats, how far up.
+      x: floats of the same dtype, how far to the right, of a shape that broadcasts with `y`'s.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Radians from -pi to pi, of their dtype.
+
+    Raises:
+      InvalidArgumentError: dtypes differ or are not supported, or shapes do not fit.
+
+    >>> tf.atan2([1.0, 1.0], [1.0, -1.0]).numpy().round(3)
+    array([0.785, 2.356], dtype=float32)
+    """
+    return Atan2(y, x, name=name)
+
+
+@Atan2.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y, x = call.inputs
+    per_length = grad / (square(x) + square(y))
+    return [
+        unbroadcast(x * per_length, y) if call.needs(0) else None,
+        unbroadcast(-y * per_length, x) if call.needs(1) else None,
+    ]

@@ -1,0 +1,276 @@
+"""How rows that belong together become one, whatever order their segments come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
+from nbtf._ops.arrays.creation import ones_like, zeros_like
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.attributes import as_int
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.comparison import equal, greater, greater_equal, where
+from nbtf._ops.math.division import divide, truediv
+from nbtf._ops.math.exponentials import sqrt
+from nbtf._ops.math.magnitude import maximum
+from nbtf._ops.math.segments import IDS, folded
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import UNKNOWN, Dims, bracketed
+from nbtf._runtime.conversion import as_tensor, host_array
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DTYPE_OF, NUMBERS, REALS, TensorLike, int32
+from nbtf.errors import InvalidArgumentError
+
+
+def as_segments(value: Any) -> int:
+    """Reads the number of segments.
+
+    Raises:
+      InvalidArgumentError: it is no scalar.
+    """
+    try:
+        return as_int(value)
+    except (AttributeError, TypeError):
+        text = f"num_segments should be a scalar, not shape {bracketed(host_array(value)[0].shape)}"
+        raise InvalidArgumentError(None, None, text) from None
+
+
+def _folded(xp: Any, join: Any, data: Any, ids: Any, count: int, start: Any) -> Any:
+    """Returns the segments of rows; ids below 0 belong nowhere. Only the CPU looks for ids that are too large."""
+    if count < 0 or data.shape[: ids.ndim] != ids.shape:
+        raise ValueError("shapes do not fit")
+    flat = ids.reshape(-1)
+    if xp is CPU.xp and (flat >= count).any():
+        place = tuple(int(i) for i in xp.argwhere(ids >= count)[0])
+        text = f"segment_ids{bracketed(place) if place else ''} = {int(ids[place])} is out of range [0, {count})"
+        raise InvalidArgumentError(None, None, text)
+    rows = data.reshape(flat.size, *data.shape[ids.ndim :])
+    inside = xp.flatnonzero((flat >= 0) & (flat < count))
+    return folded(xp, join, rows[inside], flat[inside], count, start)
+
+
+def _folded_spec(data: Spec, segment_ids: Spec, num_segments: int) -> Spec:
+    ids = segment_ids.shape
+    pairs = zip(data.shape, ids, strict=False)
+    if len(ids) > len(data.shape) or any(None not in (a, b) and a != b for a, b in pairs):
+        text = f"data.shape = {bracketed(data.shape)} does not start with segment_ids.shape = {bracketed(ids)}"
+        raise InvalidArgumentError(None, None, text)
+    if num_segments < 0:
+        raise InvalidArgumentError(None, None, f"Input num_segments == {num_segments} must not be negative.")
+    return Spec((num_segments, *data.shape[len(ids) :]), data.dtype)
+
+
+def unsorted_segment_sum(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Adds rows that belong together.
+
+    Args:
+      data: numbers.
+      segment_ids: int32 or int64, the segment of each row; its shape is that of the first axes of `data`. Rows with ids
+        below 0 are left out.
+      num_segments: how many segments there are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment; 0 where none belongs.
+
+    Raises:
+      InvalidArgumentError: shapes do not fit, or an id is too large.
+
+    >>> tf.math.unsorted_segment_sum([1, 2, 3], [2, 0, 2], 4).numpy()
+    array([2, 0, 4, 0], dtype=int32)
+    """
+    return UnsortedSegmentSum(data, segment_ids, num_segments=num_segments, name=name)
+
+
+def _folded_partly(data: Any, segment_ids: Any, num_segments: Any) -> Dims:
+    if data.shape is None or segment_ids.shape is None:
+        return None
+    return None if num_segments is UNKNOWN else num_segments, *data.shape[len(segment_ids.shape) :]
+
+
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+def UnsortedSegmentSum(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
+    return _folded(xp, xp.add, data, segment_ids, num_segments, 0)
+
+
+@UnsortedSegmentSum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [_of_rows(grad, call.inputs[1]), None]
+
+
+def _of_rows(values: Tensor, ids: Tensor) -> Tensor:
+    """Returns for each row what its segment has; 0 for rows without one."""
+    found = gather(values, maximum(ids, zeros_like(ids)))
+    inside = greater_equal(ids, zeros_like(ids))
+    inside = reshape(inside, [*ids.shape, *[1] * (len(found.shape) - len(ids.shape))])
+    return where(broadcast_to(inside, found.shape), found, zeros_like(found))
+
+
+def unsorted_segment_max(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Returns the largest of rows that belong together, element by element.
+
+    Args:
+      data: real numbers.
+      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
+      num_segments: how many segments there are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment; the smallest number of the dtype where none belongs.
+
+    Raises:
+      InvalidArgumentError: shapes do not fit, or an id is too large.
+
+    >>> tf.math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2).numpy()
+    array([2, 3], dtype=int32)
+    """
+    return UnsortedSegmentMax(data, segment_ids, num_segments=num_segments, name=name)
+
+
+@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+def UnsortedSegmentMax(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
+    return _folded(xp, xp.maximum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].min)
+
+
+def unsorted_segment_min(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Returns the smallest of rows that belong together, element by element.
+
+    Args:
+      data: real numbers.
+      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
+      num_segments: how many segments there are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment; the largest number of the dtype where none belongs.
+
+    Raises:
+      InvalidArgumentError: shapes do not fit, or an id is too large.
+
+    >>> tf.math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2).numpy()
+    array([2, 1], dtype=int32)
+    """
+    return UnsortedSegmentMin(data, segment_ids, num_segments=num_segments, name=name)
+
+
+@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+def UnsortedSegmentMin(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
+    return _folded(xp, xp.minimum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].max)
+
+
+@UnsortedSegmentMax.gradient
+@UnsortedSegmentMin.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    data, ids = call.inputs
+    chosen = equal(data, _of_rows(call.output, ids))  # rows that tie share the gradient
+    count = as_segments(call.attrs["num_segments"])
+    ties = unsorted_segment_sum(cast(chosen, data.dtype), ids, count)
+    shared = _of_rows(divide(grad, maximum(ties, ones_like(ties))), ids)
+    return [where(chosen, shared, zeros_like(data)), None]
+
+
+def unsorted_segment_prod(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Multiplies rows that belong together.
+
+    Args:
+      data: numbers.
+      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
+      num_segments: how many segments there are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment; 1 where none belongs.
+
+    Raises:
+      InvalidArgumentError: shapes do not fit, or an id is too large.
+
+    >>> tf.math.unsorted_segment_prod([4, 2, 3], [1, 0, 1], 3).numpy()
+    array([ 2, 12,  1], dtype=int32)
+    """
+    return UnsortedSegmentProd(data, segment_ids, num_segments=num_segments, name=name)
+
+
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+def UnsortedSegmentProd(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
+    return _folded(xp, xp.multiply, data, segment_ids, num_segments, 1)
+
+
+@UnsortedSegmentProd.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    data, ids = call.inputs
+    count = as_segments(call.attrs["num_segments"])
+    zero = equal(data, zeros_like(data))
+    zeros_in = unsorted_segment_sum(cast(zero, int32), ids, count)
+    kept = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
+    without = unsorted_segment_prod(where(zero, ones_like(data), data), ids, count)
+    divisor = where(zero, ones_like(data), data)
+    others = where(zero, _of_rows(without, ids), divide(_of_rows(call.output, ids), divisor))
+    return [multiply(_of_rows(kept, ids), others), None]
+
+
+UnsortedSegmentSum.infer(_folded_spec)
+UnsortedSegmentMax.infer(_folded_spec)
+UnsortedSegmentMin.infer(_folded_spec)
+UnsortedSegmentProd.infer(_folded_spec)
+
+
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Averages rows that belong together.
+
+    Args:
+      data: numbers; means of integers are float64, as those of `/`.
+      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
+      num_segments: how many segments there are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment; 0 where none belongs.
+
+    >>> tf.math.unsorted_segment_mean([1.0, 2.0, 3.0], [1, 0, 1], 2).numpy()
+    array([2., 2.], dtype=float32)
+    """
+    rows = as_tensor(data)
+    return truediv(unsorted_segment_sum(rows, segment_ids, num_segments), _members(rows, segment_ids, num_segments))
+
+
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Adds rows that belong together, and divides by the square root of their number.
+
+    Args:
+      data: floats.
+      segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
+      num_segments: how many segments there are.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A row for each segment; 0 where none belongs.
+
+    >>> tf.math.unsorted_segment_sqrt_n([1.0, 2.0, 3.0], [0, 0, 0], 1).numpy()
+    array([3.4641018], dtype=float32)
+    """
+    rows = as_tensor(data)
+    members = sqrt(_members(rows, segment_ids, num_segments))
+    return truediv(unsorted_segment_sum(rows, segment_ids, num_segments), members)
+
+
+def _members(rows: Tensor, segment_ids: TensorLike, num_segments: Any) -> Tensor:
+    """Returns how many rows each segment has, at least 1, ready to divide by."""
+    ids = as_tensor(segment_ids)
+    members = unsorted_segment_sum(ones_like(ids, rows.dtype), ids, num_segments)
+    shaped = reshape(members, [-1, *[1] * (len(rows.shape) - len(ids.shape))])
+    return maximum(shaped, ones_like(shaped))

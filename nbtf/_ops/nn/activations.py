@@ -1,0 +1,351 @@
+"""How layers bend their outputs: relu and its kin, softplus, gelu."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.joining import concat
+from nbtf._ops.math.arithmetic import add, cast, multiply, negative
+from nbtf._ops.math.comparison import chosen, greater, less, where
+from nbtf._ops.math.division import divide
+from nbtf._ops.math.exponentials import pow, sigmoid, tanh
+from nbtf._ops.math.logic import logical_and
+from nbtf._ops.math.magnitude import abs, square
+from nbtf._ops.math.special import erfc
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import broadcast
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import FLOATS, REALS, TensorLike, float32
+
+
+def _like(features: Spec, **_attrs: Any) -> Spec:
+    return features
+
+
+@op("T -> T", T=REALS)
+def Relu(xp: Any, features: Any) -> Any:
+    return xp.maximum(features, 0)
+
+
+@Relu.express
+def relu(features: TensorLike, name: str | None = None) -> Tensor:
+    """Returns what is positive, and 0 for the rest.
+
+    Args:
+      features: real numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `max(features, 0)`, of the same shape and dtype.
+
+    >>> tf.nn.relu([-2.0, 0.0, 3.0]).numpy()
+    array([0., 0., 3.], dtype=float32)
+    """
+    return Relu(features, name=name)
+
+
+Relu.infer(_like)
+
+
+@Relu.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [relu_grad(grad, call.output)]
+
+
+@op("T T -> T", T=REALS)
+def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
+    return gradients * (features > 0)  # as TensorFlow does, so nan stays nan; a third of the time of `where`
+
+
+@ReluGrad.express
+def relu_grad(gradients: Tensor, features: Tensor, name: str | None = None) -> Tensor:
+    """Returns the gradient of `tf.nn.relu`.
+
+    Args:
+      gradients: the gradient of its result.
+      features: what it was applied to, or its result; of the same shape.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `gradients` where `features` is positive, elsewhere 0.
+    """
+    return ReluGrad(gradients, features, name=name)
+
+
+ReluGrad.infer(broadcast(ReluGrad))
+
+
+@ReluGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    features = call.inputs[1]
+    # Not None: asked for the second derivative, TensorFlow says that there is one, and that it is 0.
+    return [relu_grad(grad, features) if call.needs(0) else None, zeros_like(features) if call.needs(1) else None]
+
+
+@op("T -> T", T=REALS)
+def Relu6(xp: Any, features: Any) -> Any:
+    return xp.minimum(xp.maximum(features, 0), 6)
+
+
+@Relu6.express
+def relu6(features: TensorLike, name: str | None = None) -> Tensor:
+    """Returns what is between 0 and 6, and the nearer of the two for the rest.
+
+    Args:
+      features: real numbers.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      `min(max(features, 0), 6)`, of the same shape and dtype.
+
+    >>> tf.nn.relu6([-2.0, 3.0, 9.0]).numpy()
+    array([0., 3., 6.], dtype=float32)
+    """
+    return Relu6(features, name=name)
+
+
+Relu6.infer(_like)
+
+
+@Relu6.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [chosen(logical_and(greater(call.output, 0), less(call.output, 6)), grad, True)]
+
+
+@op("T -> T", T=FLOATS)
+def Elu(xp: Any, features: Any) -> Any:
+    return xp.maximum(features, 0) + xp.expm1(xp.minimum(features, 0))
+
+
+@Elu.express
+def elu(features: TensorLike, name: str | None = None) -> Tensor:
+    """Returns what is positive, and `exp(features) - 1` for the rest.
+
+    Args:
+      features: floats.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape and dtype.
+
+    Source: Clevert, Unterthiner, Hochreiter, arXiv:1511.07289.
+
+    >>> tf.nn.elu([-1000.0, 3.0]).numpy()
+    array([-1.,  3.], dtype=float32)
+    """
+    return Elu(features, name=name)
+
+
+Elu.infer(_like)
+
+
+@Elu.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [where(less(call.output, 0), multiply(grad, add(call.output, 1)), grad)]
+
+
+# Klambauer, Unterthiner, Mayr, Hochreiter, arXiv:1706.02515, equation 14.
+SELU_SCALE = 1.0507009873554804934193349852946
+SELU_ALPHA = 1.6732632423543772848170429916717
+
+
+@op("T -> T", T=FLOATS)
+def Selu(xp: Any, features: Any) -> Any:
+    negative_part = SELU_SCALE * SELU_ALPHA * xp.expm1(xp.minimum(features, 0))
+    return SELU_SCALE * xp.maximum(features, 0) + negative_part
+
+
+@Selu.express
+def selu(features: TensorLike, name: str | None = None) -> Tensor:
+    """Returns a scaled `elu` that keeps mean 0 and variance 1 from layer to layer.
+
+    Args:
+      features: floats.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape and dtype.
+
+    Source: Klambauer, Unterthiner, Mayr, Hochreiter, arXiv:1706.02515.
+
+    >>> tf.nn.selu([0.0, 1.0]).numpy()
+    array([0.      , 1.050701], dtype=float32)
+    """
+    return Selu(features, name=name)
+
+
+Selu.infer(_like)
+
+
+@Selu.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    y = call.output
+    return [where(less(y, 0), multiply(grad, add(y, SELU_SCALE * SELU_ALPHA)), multiply(grad, SELU_SCALE))]
+
+
+@op("T -> T", T=FLOATS)
+def LeakyRelu(xp: Any, features: Any, alpha: float) -> Any:
+    return xp.where(features > 0, features, float(alpha) * features)
+
+
+@LeakyRelu.express
+def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
+    """Returns what is positive, and a part of the rest.
+
+    Args:
+      features: real numbers; integers become float32.
+      alpha: the part of negative numbers that is left.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape.
+
+    >>> tf.nn.leaky_relu([-2.0, 3.0]).numpy()
+    array([-0.4,  3. ], dtype=float32)
+    """
+    tensor = as_tensor(features)
+    if tensor.dtype.is_integer:
+        tensor = cast(tensor, float32)
+    return LeakyRelu(tensor, alpha=float(alpha), name=name)
+
+
+LeakyRelu.infer(_like)
+
+
+@LeakyRelu.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [where(greater(call.inputs[0], 0), grad, multiply(grad, float(call.attrs["alpha"])))]
+
+
+def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
+    """Returns the positive part, and beside it the positive part of the negative.
+
+    Args:
+      features: real numbers.
+      axis: along which the two stand side by side.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor that is twice as long along `axis`.
+
+    >>> tf.nn.crelu([-2.0, 3.0]).numpy()
+    array([0., 3., 2., 0.], dtype=float32)
+    """
+    tensor = as_tensor(features)
+    return relu(concat([tensor, negative(tensor)], axis, name))
+
+
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
+    """Returns each number times the chance that a normal random number is smaller.
+
+    Args:
+      features: floats.
+      approximate: computes it by `tanh`, which is off by at most 5e-4.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape and dtype.
+
+    Raises:
+      ValueError: `features` are not floats.
+
+    Source: Hendrycks, Gimpel, arXiv:1606.08415, section 2.
+
+    >>> tf.nn.gelu([0.0, 100.0]).numpy()
+    array([  0., 100.], dtype=float32)
+    """
+    x = as_tensor(features)
+    if not x.dtype.is_floating:
+        text = f"`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype!s}"
+        raise ValueError(text)
+    half = multiply(x, 0.5)
+    if approximate:
+        inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # the root of 2 / pi
+        return multiply(half, add(tanh(inner), 1.0), name)
+    return multiply(half, erfc(multiply(negative(x), 0.7071067811865476)), name)  # the root of 1 / 2
+
+
+@op("T -> T", T=FLOATS)
+def Softplus(xp: Any, features: Any) -> Any:
+    return xp.maximum(features, 0) + xp.log1p(xp.exp(-xp.absolute(features)))
+
+
+@Softplus.express
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `log(1 + exp(features))`, a relu without the edge.
+
+    Args:
+      features: floats.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape and dtype.
+
+    >>> tf.nn.softplus([-1000.0, 1000.0]).numpy()
+    array([   0., 1000.], dtype=float32)
+    """
+    return Softplus(features, name=name)
+
+
+Softplus.infer(_like)
+
+
+@Softplus.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [grad * sigmoid(call.inputs[0])]
+
+
+@op("T -> T", T=FLOATS)
+def Softsign(xp: Any, features: Any) -> Any:
+    return features / (xp.absolute(features) + 1)
+
+
+@Softsign.express
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
+    """Returns `features / (1 + abs(features))`, which leads from -1 to 1.
+
+    Args:
+      features: floats.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the same shape and dtype.
+
+    >>> tf.nn.softsign([-1.0, 0.0, 3.0]).numpy()
+    array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
+    return Softsign(features, name=name)
+
+
+Softsign.infer(_like)
+
+
+@Softsign.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [divide(grad, square(add(abs(call.inputs[0]), 1)))]
+
+
+def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
+    """Returns `features * sigmoid(beta * features)`; also called swish.
+
+    Args:
+      features: floats.
+      beta: how steep it is.
+
+    Returns:
+      A tensor of the same shape and dtype.
+
+    Raises:
+      InvalidArgumentError: `features` are not floats.
+
+    Source: Ramachandran, Zoph, Le, arXiv:1710.05941.
+
+    >>> tf.nn.silu([0.0, 100.0]).numpy()
+    array([  0., 100.], dtype=float32)
+    """
+    x = as_tensor(features)
+    return multiply(x, sigmoid(multiply(as_tensor(beta, x.dtype), x)))

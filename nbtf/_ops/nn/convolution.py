@@ -1,0 +1,440 @@
+"""Convolutions of images, of sequences, and of whatever comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.shapes import expand_dims, squeeze
+from nbtf._ops.attributes import HostInput, as_ints, as_shape, of_integers
+from nbtf._ops.nn.windows import (
+    Padding,
+    Window,
+    as_given,
+    channels_last,
+    check_rank,
+    cropped,
+    image_shape,
+    length_after,
+    padded,
+    shaped,
+    steps,
+    views,
+    window,
+)
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import as_asked, may_be_equal, of_rank
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import FLOATS, TensorLike, int32
+from nbtf.errors import InvalidArgumentError
+
+KINDS = FLOATS | {int32}
+
+
+def _groups(channels: int, depth: int, filters: int) -> int:
+    """Returns into how many parts the channels fall; each filter sees one part.
+
+    Raises:
+      InvalidArgumentError: they do not fall into equal parts.
+    """
+    if depth <= 0 or channels % depth:
+        text = f"input depth must be evenly divisible by filter depth: {channels} vs {depth}"
+        raise InvalidArgumentError(None, None, text)
+    groups = channels // depth
+    if groups and filters % groups:
+        text = f"output depth must be evenly divisible by number of groups: {filters} vs {groups}"
+        raise InvalidArgumentError(None, None, text)
+    return max(groups, 1)
+
+
+def _columns(xp: Any, images: Any, w: Window) -> Any:
+    """Returns what lies under the window at each place: [N, rows, columns, window height, window width, C]."""
+    rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
+    wide = padded(xp, images, rows, columns)
+    under = xp.empty((images.shape[0], rows.places, columns.places, *w.size, images.shape[3]), images.dtype)
+    for i, j, view in views(wide, w, rows, columns):
+        under[:, :, :, i, j] = view
+    return under
+
+
+def _part(array: Any, number: int, groups: int) -> Any:
+    """Returns one of the equal parts of the last axis."""
+    length = array.shape[-1] // groups
+    return array[..., number * length : (number + 1) * length]
+
+
+@op("T T -> T", T=KINDS, partly=of_rank(4))
+def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, data_format: Any, dilations: Any) -> Any:
+    if input.ndim != 4 or filters.ndim != 4:
+        raise ValueError("images and filters have four axes")
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
+    images = channels_last(xp, input, w)
+    groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
+    under = _columns(xp, images, w)
+    places, seen = under.shape[:3], w.size[0] * w.size[1] * filters.shape[2]
+    matrix = filters.reshape(seen, filters.shape[3])
+    if groups == 1:
+        made = under.reshape(places[0] * places[1] * places[2], seen).dot(matrix)
+    else:
+        parts = [_part(under, g, groups).reshape(places[0] * places[1] * places[2], seen) for g in range(groups)]
+        made = xp.concatenate([parts[g].dot(_part(matrix, g, groups)) for g in range(groups)], axis=1)
+    return as_given(xp, made.reshape(*places, filters.shape[3]), w)
+
+
+@Conv2D.express
+def _conv2d(
+    input: TensorLike,
+    filters: TensorLike,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convolves a batch of images; see `conv2d`."""
+    return Conv2D(
+        input, filters, strides=strides, padding=padding, data_format=data_format, dilations=dilations, name=name
+    )
+
+
+def conv2d(
+    input: TensorLike,
+    filters: TensorLike,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes 2-D convolutions: at each place, the product of filters with what lies under them.
+
+    Args:
+      input: floats or int32, shape `[batch, height, width, channels]`, or channels second with `"NCHW"`, which
+        TensorFlow has on GPUs only. More axes in front count as batch.
+      filters: the same dtype, shape `[height, width, channels, results]`; the channels of the images may be a multiple,
+        then each filter sees one group of them.
+      strides: how far the window moves: a number, or one each for height and width, or one for each axis.
+      padding: `"SAME"` adds zeros so that every `strides`-th place counts, `"VALID"` adds nothing; or lengths to add,
+        a pair for each axis.
+      data_format: `"NHWC"` or `"NCHW"`.
+      dilations: how far apart the elements of the window stand; 1 when None.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[batch, rows, columns, results]`.
+
+    Raises:
+      ValueError: strides or dilations are not 1, 2 or 4 numbers.
+      InvalidArgumentError: shapes that do not fit each other.
+
+    >>> image = tf.reshape(tf.range(9.0), [1, 3, 3, 1])
+    >>> tf.nn.conv2d(image, tf.ones([2, 2, 1, 1]), strides=1, padding="VALID").numpy().reshape(2, 2)
+    array([[ 8., 12.],
+           [20., 24.]], dtype=float32)
+    """
+    shape = getattr(input, "shape", ())
+    if getattr(shape, "rank", 4) is None or len(shape) <= 4:  # in a graph only a run may tell it
+        return _conv2d(input, filters, strides, padding, data_format, dilations, name)
+    images = as_tensor(input)
+    batch, rest = tuple(images.shape)[:-3], tuple(images.shape)[-3:]
+    made = _conv2d(reshape(images, (-1, *rest)), filters, strides, padding, data_format, dilations, name)
+    return reshape(made, (*batch, *tuple(made.shape)[1:]))
+
+
+def _check(channels: int | None, filters: Spec) -> None:
+    if None not in (channels, filters.shape[2], filters.shape[3]):
+        _groups(channels, filters.shape[2], filters.shape[3])  # pyright: ignore[reportArgumentType]
+
+
+@Conv2D.infer
+def _(input: Spec, filters: Spec, strides: Any, padding: Any, data_format: Any, dilations: Any) -> Spec:
+    check_rank("convolution input", input.shape)
+    check_rank("convolution filter", filters.shape)
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
+    batch, height, width, channels = image_shape(input.shape, w.first)
+    _check(channels, filters)
+    rows, columns = length_after(height, 0, w), length_after(width, 1, w)
+    return Spec(shaped(batch, rows, columns, filters.shape[3], w.first), input.dtype)
+
+
+@Conv2D.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    input, filters = call.inputs
+    return [
+        Conv2DBackpropInput(filters, grad, input_sizes=input.shape, **call.attrs) if call.needs(0) else None,
+        Conv2DBackpropFilter(input, grad, filter_sizes=filters.shape, **call.attrs) if call.needs(1) else None,
+    ]
+
+
+# The way back
+
+
+def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], w: Window, op_name: str) -> None:
+    """Refuses images that the convolution cannot have come from."""
+    _, *lengths, _ = image_shape(grad.shape, w.first)
+    _, *wanted, _ = image_shape(sizes, w.first)
+    for axis, (actual, length) in enumerate(zip(lengths, wanted, strict=True)):
+        computed = length_after(length, axis, w)
+        if None not in (actual, computed) and actual != computed:
+            details = f"spatial_dim: {axis + 1} input: {length} filter: {filters[axis]} output: {actual} "
+            details += f"stride: {w.strides[axis]} dilation: {w.dilations[axis]}"
+            text = f"Size of out_backprop doesn't match computed: actual = {actual}, computed = {computed} {details}"
+            raise InvalidArgumentError(None, None, f"{op_name}: {text}")
+
+
+_as_sizes = of_integers("Tshape", as_shape)
+
+
+@op(
+    "T T -> T",
+    T=KINDS,
+    host={"input_sizes": _as_sizes},
+    partly=as_asked("input_sizes"),
+    inputs={"input_sizes": HostInput("input_sizes", 0)},
+)
+def Conv2DBackpropInput(
+    xp: Any,
+    filters: Any,
+    grad: Any,
+    input_sizes: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: Any,
+    dilations: Any,
+) -> Any:
+    if filters.ndim != 4 or grad.ndim != 4:
+        raise ValueError("images and filters have four axes")
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
+    back = channels_last(xp, grad, w)
+    batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
+    groups = _groups(channels, filters.shape[2], filters.shape[3])
+    rows, columns = steps(height, 0, w), steps(width, 1, w)
+    if back.shape != (batch, rows.places, columns.places, filters.shape[3]):
+        raise ValueError("the gradient has another shape than the convolution")
+    matrix = filters.reshape(w.size[0] * w.size[1] * filters.shape[2], filters.shape[3])
+    places = batch * rows.places * columns.places
+    shape = (*back.shape[:3], *w.size, filters.shape[2])
+    flat = back.reshape(places, filters.shape[3])
+    parts = [_part(flat, g, groups).dot(_part(matrix, g, groups).T).reshape(shape) for g in range(groups)]
+    under = parts[0] if groups == 1 else xp.concatenate(parts, axis=-1)
+    length, breadth = rows.before + height + rows.after, columns.before + width + columns.after
+    wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
+    for i, j, view in views(wide, w, rows, columns):
+        view += under[:, :, :, i, j]
+    return as_given(xp, xp.ascontiguousarray(cropped(wide, rows, columns)), w)
+
+
+@Conv2DBackpropInput.infer
+def _(
+    filters: Spec, grad: Spec, input_sizes: Any, strides: Any, padding: Any, data_format: Any, dilations: Any
+) -> Spec:
+    check_rank("filter", filters.shape)
+    check_rank("out_backprop", grad.shape)
+    w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
+    check_rank("input_sizes", input_sizes)
+    _check(image_shape(input_sizes, w.first)[3], filters)
+    _check_sizes(grad, input_sizes, filters.shape, w, "Conv2DCustomBackpropInput")
+    if not may_be_equal([image_shape(grad.shape, w.first)[3]], [filters.shape[3]]):
+        raise InvalidArgumentError(
+            None, None, "Conv2DCustomBackpropInput: filter and out_backprop must have the same out_depth"
+        )
+    return Spec(tuple(input_sizes), grad.dtype)
+
+
+@Conv2DBackpropInput.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    filters, below = call.inputs
+    attrs = {name: value for name, value in call.attrs.items() if name != "input_sizes"}
+    return [
+        Conv2DBackpropFilter(grad, below, filter_sizes=filters.shape, **attrs) if call.needs(0) else None,
+        _conv2d(grad, filters, **attrs) if call.needs(1) else None,
+    ]
+
+
+@op(
+    "T T -> T",
+    T=KINDS,
+    host={"filter_sizes": _as_sizes},
+    partly=as_asked("filter_sizes"),
+    inputs={"filter_sizes": HostInput("filter_sizes", 1)},
+)
+def Conv2DBackpropFilter(
+    xp: Any,
+    input: Any,
+    grad: Any,
+    filter_sizes: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: Any,
+    dilations: Any,
+) -> Any:
+    if input.ndim != 4 or grad.ndim != 4:
+        raise ValueError("images have four axes")
+    height, width, depth, filters = as_shape(filter_sizes)
+    w = window((height, width), strides, padding, data_format, dilations)
+    images, back = channels_last(xp, input, w), channels_last(xp, grad, w)
+    groups = _groups(images.shape[3], depth, filters)
+    under = _columns(xp, images, w)
+    if back.shape != (*under.shape[:3], filters):
+        raise ValueError("the gradient has another shape than the convolution")
+    places, seen = under.shape[0] * under.shape[1] * under.shape[2], height * width * depth
+    flat = back.reshape(places, filters)
+    parts = [_part(under, g, groups).reshape(places, seen).T.dot(_part(flat, g, groups)) for g in range(groups)]
+    made = parts[0] if groups == 1 else xp.concatenate(parts, axis=1)
+    return made.reshape(height, width, depth, filters)
+
+
+@Conv2DBackpropFilter.infer
+def _(input: Spec, grad: Spec, filter_sizes: Any, strides: Any, padding: Any, data_format: Any, dilations: Any) -> Spec:
+    check_rank("input", input.shape)
+    check_rank("out_backprop", grad.shape)
+    check_rank("filter_sizes", filter_sizes)
+    w = window(filter_sizes[:2], strides, padding, data_format, dilations)
+    _check(image_shape(input.shape, w.first)[3], Spec(tuple(filter_sizes), input.dtype))
+    _check_sizes(grad, input.shape, filter_sizes, w, "Conv2DCustomBackpropFilter")
+    return Spec(tuple(filter_sizes), input.dtype)
+
+
+@Conv2DBackpropFilter.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    input, below = call.inputs
+    attrs = {name: value for name, value in call.attrs.items() if name != "filter_sizes"}
+    return [
+        Conv2DBackpropInput(grad, below, input_sizes=input.shape, **attrs) if call.needs(0) else None,
+        _conv2d(input, grad, **attrs) if call.needs(1) else None,
+    ]
+
+
+def conv2d_transpose(
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    strides: Any,
+    padding: Padding = "SAME",
+    data_format: str | None = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes the transpose of `conv2d`, which makes images larger: its gradient for the images.
+
+    Args:
+      input: floats or int32, shape `[batch, height, width, channels]`.
+      filters: the same dtype, shape `[height, width, results, channels]`.
+      output_shape: of the result.
+      strides: as for `conv2d`.
+      padding: as for `conv2d`.
+      data_format: as for `conv2d`.
+      dilations: as for `conv2d`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `output_shape`.
+
+    Raises:
+      InvalidArgumentError: the shapes do not belong together.
+
+    >>> tf.nn.conv2d_transpose(tf.ones([1, 2, 2, 1]), tf.ones([2, 2, 1, 1]), [1, 4, 4, 1], 2).numpy().sum()
+    np.float32(16.0)
+    """
+    return Conv2DBackpropInput(
+        filters,
+        input,
+        input_sizes=output_shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
+
+
+def conv1d(
+    input: TensorLike,
+    filters: TensorLike,
+    stride: Any,
+    padding: Padding,
+    data_format: str | None = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes 1-D convolutions of sequences, as images of height 1.
+
+    Args:
+      input: floats, shape `[batch, width, channels]`, or `[batch, channels, width]` with `"NCW"`.
+      filters: the same dtype, shape `[width, channels, results]`.
+      stride: how far the window moves.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: `"NWC"` or `"NCW"`.
+      dilations: how far apart the elements of the window stand; 1 when None.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[batch, places, results]`.
+
+    Raises:
+      ValueError: an unknown data format.
+      InvalidArgumentError: the shapes do not fit each other.
+
+    >>> tf.nn.conv1d([[[1.0], [2.0], [4.0]]], [[[1.0]], [[10.0]]], stride=1, padding="VALID").numpy().tolist()
+    [[[21.0], [42.0]]]
+    """
+    if data_format not in (None, "NWC", "NCW"):
+        raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
+    first = data_format == "NCW"
+    height = 2 if first else 1
+    images = expand_dims(input, height)
+    over_height = expand_dims(filters, 0)
+    strides, dilations = (1, _one(stride)), (1, 1 if dilations is None else _one(dilations))
+    made = conv2d(images, over_height, strides, padding, "NCHW" if first else "NHWC", dilations, name)
+    return squeeze(made, [height])
+
+
+def _one(value: Any) -> int:
+    """Returns the number for the width: a number itself, or one of a list of one, or for each axis."""
+    if hasattr(value, "__index__"):
+        return value.__index__()
+    numbers = as_ints(value)
+    if not numbers:
+        raise ValueError("stride and dilations must be numbers, got none")
+    return max(numbers)
+
+
+def convolution(
+    input: TensorLike,
+    filters: TensorLike,
+    strides: Any = None,
+    padding: Padding = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Computes convolutions of sequences or images: `conv1d` or `conv2d`, by the number of axes.
+
+    Args:
+      input: floats, with 3 or 4 axes.
+      filters: the same dtype, as many axes.
+      strides: how far the window moves; 1 when None.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: of the function that it calls.
+      dilations: how far apart the elements of the window stand; 1 when None.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with as many axes as `input`.
+
+    Raises:
+      ValueError: another number of axes.
+
+    >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])).shape
+    TensorShape([1, 3, 3, 1])
+    """
+    images = as_tensor(input)
+    strides = 1 if strides is None else strides
+    if len(images.shape) == 3:
+        return conv1d(images, filters, strides, padding, data_format or "NWC", dilations, name)
+    if len(images.shape) == 4:
+        return conv2d(images, filters, strides, padding, data_format or "NHWC", dilations, name)
+    raise ValueError(f"`input` must have 3 or 4 axes here. Received: input.shape={images.shape}")

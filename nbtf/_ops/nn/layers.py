@@ -1,0 +1,233 @@
+"""What layers are made of besides products and activations: biases, dropout, embeddings, normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.joining import concat
+from nbtf._ops.linalg.norms import clip_by_norm
+from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
+from nbtf._ops.math.comparison import greater_equal, where
+from nbtf._ops.math.division import divide
+from nbtf._ops.math.exponentials import rsqrt
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.specs import bracketed, like_first
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import NUMBERS, TensorLike
+from nbtf.errors import InvalidArgumentError
+
+
+def as_channels_first(data_format: Any) -> bool:
+    """Reads where the channels are: `N...C`, at the end, or `NC...`, in front.
+
+    Raises:
+      ValueError: it is neither.
+    """
+    if data_format is None:
+        return False
+    if str(data_format).startswith("NC"):
+        return True
+    if str(data_format).startswith("N") and str(data_format).endswith("C"):
+        return False
+    raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
+
+
+@op("T T -> T", T=NUMBERS, partly=like_first)
+def BiasAdd(xp: Any, value: Any, bias: Any, data_format: Any) -> Any:
+    first = as_channels_first(data_format)
+    if bias.ndim != 1 or value.ndim < 2 or bias.shape[0] != value.shape[1 if first else -1]:
+        raise ValueError("as many biases as channels")
+    return value + (bias.reshape(-1, *(1,) * (value.ndim - 2)) if first else bias)
+
+
+@BiasAdd.express
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """Adds a number to each channel.
+
+    Args:
+      value: numbers, shape `[batch, ..., channels]`.
+      bias: numbers of the same dtype, shape `[channels]`.
+      data_format: where the channels are: `"N...C"` at the end, which is meant when None, `"NC..."` in front.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `value`'s shape.
+
+    Raises:
+      ValueError: another `data_format`.
+      InvalidArgumentError: there are not as many biases as channels.
+
+    >>> tf.nn.bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy()
+    array([[11., 22.],
+           [13., 24.]], dtype=float32)
+    """
+    as_channels_first(data_format)
+    return BiasAdd(value, bias, data_format=data_format, name=name)
+
+
+@BiasAdd.infer
+def _(value: Spec, bias: Spec, data_format: Any) -> Spec:
+    shapes = f"{bracketed(bias.shape)} vs. {bracketed(value.shape)}"
+    if len(value.shape) < 2:
+        raise InvalidArgumentError(None, None, f"Input tensor must be at least 2D: {bracketed(value.shape)}")
+    if len(bias.shape) != 1:
+        raise InvalidArgumentError(None, None, f"Biases must be 1D: {bracketed(bias.shape)}")
+    channels = value.shape[1 if as_channels_first(data_format) else -1]
+    if channels != bias.shape[0] and None not in (channels, bias.shape[0]):
+        text = "Must provide as many biases as the last dimension of the input tensor"
+        raise InvalidArgumentError(None, None, f"{text}: {shapes}")
+    return value
+
+
+@BiasAdd.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    rank = len(call.inputs[0].shape)
+    channels = 1 if as_channels_first(call.attrs["data_format"]) else rank - 1
+    others = [axis for axis in range(rank) if axis != channels]
+    return [grad, reduce_sum(grad, others) if call.needs(1) else None]
+
+
+def dropout(
+    x: TensorLike, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Sets elements to 0 at random, and scales the others so that their sum stays the same on average.
+
+    Args:
+      x: floats.
+      rate: which part becomes 0, in `[0, 1)`: a number or a scalar tensor.
+      noise_shape: of the decisions, which are broadcast to `x`'s shape; a length of None is `x`'s.
+      seed: see `tf.random.set_seed`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of `x`'s shape; `x` itself where `rate` is the number 0.
+
+    Raises:
+      ValueError: `rate` is no number in `[0, 1)`, or `x` are no floats.
+      InvalidArgumentError: `noise_shape` does not fit.
+
+    >>> tf.random.set_seed(1)
+    >>> tf.nn.dropout([1.0, 1.0, 1.0, 1.0], rate=0.5, seed=3).numpy().max()
+    np.float32(2.0)
+    """
+    from nbtf._ops.random.streams import uniform  # loaded on first use, as `tf.random` is
+
+    _check_rate(rate)
+    tensor = as_tensor(x)
+    if not tensor.dtype.is_floating:
+        raise ValueError(
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={tensor.dtype!s}"
+        )
+    if isinstance(rate, int | float) and rate == 0:
+        return tensor
+    if isinstance(rate, int | float):
+        scaled = multiply(tensor, 1 / (1 - rate))
+    else:
+        rate = as_tensor(rate, tensor.dtype)
+        scaled = divide(tensor, subtract(as_tensor(1, tensor.dtype), rate))
+    shape = tensor.shape if noise_shape is None else _filled(noise_shape, tensor)
+    kept = greater_equal(uniform(shape, dtype=tensor.dtype, seed=seed), rate)
+    return where(kept, scaled, as_tensor(0, tensor.dtype), name=name)
+
+
+def _check_rate(rate: Any) -> None:
+    if isinstance(rate, int | float):
+        if not 0 <= rate < 1:
+            text = "`rate` must be a scalar tensor or a float in the range [0, 1). "
+            raise ValueError(f"{text}Received: rate={rate}")
+    elif getattr(rate, "shape", None) != ():
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+
+
+def _filled(noise_shape: Any, tensor: Tensor) -> Any:
+    if isinstance(noise_shape, Tensor):
+        return noise_shape
+    lengths = list(noise_shape)
+    if len(lengths) != len(tensor.shape):
+        return lengths
+    return [tensor.shape[i] if n is None else n for i, n in enumerate(lengths)]
+
+
+def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
+    """Reads rows of a table.
+
+    Args:
+      params: the table, shape `[rows, ...]`; or a list of them, whose rows follow each other.
+      ids: which rows, int32 or int64, any shape.
+      max_norm: rows that are longer are shortened to this length.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The rows, shape `ids.shape + params.shape[1:]`.
+
+    Raises:
+      ValueError: there is no table.
+      InvalidArgumentError: there is no such row (on the CPU; on a GPU it is 0).
+
+    >>> tf.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 1]).numpy()
+    array([[3., 4.],
+           [3., 4.]], dtype=float32)
+    """
+    tables = _tables(params)
+    table = tables[0] if len(tables) == 1 else concat(tables, 0)
+    places = as_tensor(ids)
+    rows = gather(table, places)
+    if max_norm is None:
+        return identity(rows, name)
+    own = list(range(len(places.shape), len(rows.shape)))
+    return identity(clip_by_norm(rows, max_norm, own), name)
+
+
+def _tables(params: Any) -> list[Any]:
+    if params is None:
+        raise ValueError("params must be specified")
+    if params.__class__ is not list and params.__class__ is not tuple:
+        return [params]
+    if not params:
+        raise ValueError("Length of params is currently 0. Need at least one element in params.")
+    tables: list[Any] = list(params)
+    return tables if all(len(getattr(one, "shape", ())) for one in tables) else [as_tensor(tables)]
+
+
+def batch_normalization(
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """Moves and scales a tensor by a given mean and variance.
+
+    Args:
+      x: floats.
+      mean: what becomes `offset`.
+      variance: what becomes the square of `scale`.
+      offset: added at the end; None adds nothing.
+      scale: multiplied before that; None multiplies nothing.
+      variance_epsilon: added to the variance, so that nothing is divided by 0.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of the common shape.
+
+    Source: Ioffe, Szegedy, arXiv:1502.03167, algorithm 1.
+
+    >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, None, None, 0.0).numpy()
+    array([-1.,  1.], dtype=float32)
+    """
+    tensor = as_tensor(x)
+    centre = as_tensor(mean)
+    factor = rsqrt(add(as_tensor(variance), variance_epsilon))
+    if scale is not None:
+        factor = multiply(factor, scale)
+    moved = multiply(centre, factor)
+    rest = negative(moved) if offset is None else subtract(as_tensor(offset, moved.dtype), moved)
+    return add(multiply(tensor, cast(factor, tensor.dtype)), cast(rest, tensor.dtype), name)

@@ -1,0 +1,411 @@
+"""The largest or the mean of what lies under a window: of images, of sequences, and of whatever comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.shapes import expand_dims, squeeze
+from nbtf._ops.attributes import as_shape, of_integers
+from nbtf._ops.nn.windows import (
+    Padding,
+    Steps,
+    Window,
+    as_given,
+    channels_first,
+    channels_last,
+    cropped,
+    image_shape,
+    length_after,
+    padded,
+    pair,
+    shaped,
+    steps,
+    views,
+    window,
+)
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import as_asked, of_rank
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import FLOATS, REALS, TensorLike, uint32, uint64
+from nbtf.errors import InvalidArgumentError
+
+LARGEST_OF = REALS - {uint32, uint64}
+_as_sizes = of_integers("Tshape", as_shape)
+
+
+def _pool(ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Window:
+    first = channels_first(data_format)
+    size = pair(ksize, "ksize", first)
+    if min(size) <= 0:
+        shown = ",".join(map(str, shaped(1, *size, 1, first)))
+        text = f"Sliding window ksize must be positive. The specified or inferred ksize is: {shown}"
+        raise InvalidArgumentError(None, None, text)
+    return window(size, strides, padding, data_format)
+
+
+def _infer(value: Spec, ksize: Any, strides: Any, padding: Any, data_format: Any) -> Spec:
+    if len(value.shape) != 4:
+        text = f"tensor_in_shape must have 2 spatial dimensions. {len(value.shape)} 0"
+        raise InvalidArgumentError(None, None, text)
+    w = _pool(ksize, strides, padding, data_format)
+    batch, height, width, channels = image_shape(value.shape, w.first)
+    return Spec(shaped(batch, length_after(height, 0, w), length_after(width, 1, w), channels, w.first), value.dtype)
+
+
+def _images(xp: Any, value: Any, w: Window, fill: Any) -> tuple[Any, Steps, Steps]:
+    """Returns the images with their padding, and the places of the window."""
+    if value.ndim != 4:
+        raise ValueError("images have four axes")
+    images = channels_last(xp, value, w)
+    rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
+    return padded(xp, images, rows, columns, fill), rows, columns
+
+
+def _lowest(xp: Any, dtype: Any) -> Any:
+    return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
+
+
+# The largest
+
+
+@op("T -> T", T=LARGEST_OF, partly=of_rank(4))
+def MaxPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
+    w = _pool(ksize, strides, padding, data_format)
+    wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
+    made: Any = None
+    for _, _, view in views(wide, w, rows, columns):
+        made = view.copy() if made is None else xp.maximum(made, view)
+    return as_given(xp, made, w)
+
+
+@MaxPool.express
+def max_pool2d(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the largest element under each place of a window, channel by channel.
+
+    Args:
+      input: real numbers, shape `[batch, height, width, channels]`, or channels second with `"NCHW"`.
+      ksize: the window's size: a number, or one each for height and width, or one for each axis.
+      strides: how far it moves, likewise.
+      padding: `"SAME"`, `"VALID"`, or lengths to add, a pair for each axis; what is added is never the largest.
+      data_format: `"NHWC"` or `"NCHW"`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[batch, rows, columns, channels]`.
+
+    Raises:
+      ValueError: `ksize` or `strides` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: `input` has not four axes, or a size is not positive.
+
+    >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+    >>> tf.nn.max_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().reshape(2, 2)
+    array([[ 5.,  7.],
+           [13., 15.]], dtype=float32)
+    """
+    return MaxPool(input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
+
+
+MaxPool.infer(_infer)
+
+
+@MaxPool.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [MaxPoolGrad(call.inputs[0], call.output, grad, **call.attrs)]
+
+
+def _winners(xp: Any, wide: Any, made: Any, w: Window, rows: Steps, columns: Steps) -> Any:
+    """Yields, for each element of the window, where it is the first that is the largest."""
+    free = xp.ones(made.shape, bool)
+    for i, j, view in views(wide, w, rows, columns):
+        wins = free & (view == made)
+        free &= ~wins
+        yield i, j, wins
+
+
+@op("T T T -> T", T=LARGEST_OF)
+def MaxPoolGrad(
+    xp: Any, input: Any, output: Any, grad: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
+) -> Any:
+    w = _pool(ksize, strides, padding, data_format)
+    wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
+    made, back = channels_last(xp, output, w), channels_last(xp, grad, w)
+    given = xp.zeros(wide.shape, grad.dtype)
+    targets = views(given, w, rows, columns)
+    for (_, _, wins), (_, _, target) in zip(_winners(xp, wide, made, w, rows, columns), targets, strict=True):
+        target += xp.where(wins, back, 0).astype(grad.dtype)
+    return as_given(xp, xp.ascontiguousarray(cropped(given, rows, columns)), w)
+
+
+@MaxPoolGrad.infer
+def _(input: Spec, output: Spec, grad: Spec, **attrs: Any) -> Spec:
+    _infer(input, **attrs)
+    return input
+
+
+@MaxPoolGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    input, output, _ = call.inputs
+    return [None, None, MaxPoolGradGrad(input, output, grad, **call.attrs)]
+
+
+@op("T T T -> T", T=LARGEST_OF)
+def MaxPoolGradGrad(
+    xp: Any, input: Any, output: Any, grad: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
+) -> Any:
+    w = _pool(ksize, strides, padding, data_format)
+    wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
+    made = channels_last(xp, output, w)
+    changes = padded(xp, channels_last(xp, grad, w), rows, columns)
+    taken = xp.zeros(made.shape, grad.dtype)
+    sources = views(changes, w, rows, columns)
+    for (_, _, wins), (_, _, source) in zip(_winners(xp, wide, made, w, rows, columns), sources, strict=True):
+        taken = xp.where(wins, source, taken)
+    return as_given(xp, taken, w)
+
+
+@MaxPoolGradGrad.infer
+def _(input: Spec, output: Spec, grad: Spec, **attrs: Any) -> Spec:
+    return _infer(input, **attrs)
+
+
+@MaxPoolGradGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    input, output, _ = call.inputs
+    return [None, None, MaxPoolGrad(input, output, grad, **call.attrs)]
+
+
+# The mean
+
+
+def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[Any, Steps, Steps]:
+    """Returns how many elements of the image lie under each place: shape [1, rows, columns, 1]."""
+    rows, columns = steps(height, 0, w), steps(width, 1, w)
+    ones = padded(xp, xp.ones((1, height, width, 1), dtype), rows, columns)
+    counts = xp.zeros((1, rows.places, columns.places, 1), dtype)
+    for _, _, view in views(ones, w, rows, columns):
+        counts = counts + view
+    return counts, rows, columns
+
+
+@op("T -> T", T=FLOATS, partly=of_rank(4))
+def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
+    w = _pool(ksize, strides, padding, data_format)
+    wide, rows, columns = _images(xp, input, w, 0)
+    made: Any = None
+    for _, _, view in views(wide, w, rows, columns):
+        made = view.copy() if made is None else made + view
+    _, height, width, _ = image_shape(input.shape, w.first)
+    return as_given(xp, made / _counts(xp, height, width, w, input.dtype)[0], w)
+
+
+@AvgPool.express
+def avg_pool2d(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the mean of the elements under each place of a window, channel by channel.
+
+    Args:
+      input: floats, shape `[batch, height, width, channels]`, or channels second with `"NCHW"`.
+      ksize: the window's size: a number, or one each for height and width, or one for each axis.
+      strides: how far it moves, likewise.
+      padding: `"SAME"` or `"VALID"`; what is added does not count.
+      data_format: `"NHWC"` or `"NCHW"`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[batch, rows, columns, channels]`.
+
+    Raises:
+      ValueError: `ksize` or `strides` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: `input` has not four axes, or a size is not positive.
+
+    >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
+    >>> tf.nn.avg_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().reshape(2, 2)
+    array([[ 2.5,  4.5],
+           [10.5, 12.5]], dtype=float32)
+    """
+    return AvgPool(input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
+
+
+AvgPool.infer(_infer)
+
+
+@AvgPool.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [AvgPoolGrad(grad, orig_input_shape=call.inputs[0].shape, **call.attrs)]
+
+
+@op("T -> T", T=FLOATS, host={"orig_input_shape": _as_sizes}, partly=as_asked("orig_input_shape"))
+def AvgPoolGrad(
+    xp: Any, grad: Any, orig_input_shape: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any
+) -> Any:
+    w = _pool(ksize, strides, padding, data_format)
+    batch, height, width, channels = image_shape(as_shape(orig_input_shape), w.first)
+    counts, rows, columns = _counts(xp, height, width, w, grad.dtype)
+    shares = channels_last(xp, grad, w) / counts
+    length, breadth = rows.before + height + rows.after, columns.before + width + columns.after
+    wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
+    for _, _, view in views(wide, w, rows, columns):
+        view += shares
+    return as_given(xp, xp.ascontiguousarray(cropped(wide, rows, columns)), w)
+
+
+@AvgPoolGrad.infer
+def _(grad: Spec, orig_input_shape: Any, **attrs: Any) -> Spec:
+    return Spec(tuple(orig_input_shape), grad.dtype)
+
+
+@AvgPoolGrad.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    attrs = {name: value for name, value in call.attrs.items() if name != "orig_input_shape"}
+    return [avg_pool2d(grad, **attrs)]
+
+
+def _of_sequences(pool: Any, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any) -> Tensor:
+    if data_format not in (None, "NWC", "NCW"):
+        raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
+    first = data_format == "NCW"
+    height = 2 if first else 1
+    size, stride = (1, pair(ksize, "ksize", False)[1]), (1, pair(strides, "strides", False)[1])
+    images = expand_dims(input, height)
+    return squeeze(pool(images, size, stride, padding, "NCHW" if first else "NHWC", name), [height])
+
+
+def max_pool1d(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the largest element under each place of a window that moves along sequences.
+
+    Args:
+      input: real numbers, shape `[batch, width, channels]`, or channels second with `"NCW"`.
+      ksize: the window's size.
+      strides: how far it moves.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: `"NWC"` or `"NCW"`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[batch, places, channels]`.
+
+    >>> tf.nn.max_pool1d([[[1.0], [3.0], [2.0], [0.0]]], 2, 2, "VALID").numpy().tolist()
+    [[[3.0], [2.0]]]
+    """
+    return _of_sequences(max_pool2d, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool1d(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """Returns the mean of the elements under each place of a window that moves along sequences.
+
+    Args:
+      input: floats, shape `[batch, width, channels]`, or channels second with `"NCW"`.
+      ksize: the window's size.
+      strides: how far it moves.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: `"NWC"` or `"NCW"`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[batch, places, channels]`.
+
+    >>> tf.nn.avg_pool1d([[[1.0], [3.0], [2.0], [0.0]]], 2, 2, "VALID").numpy().tolist()
+    [[[2.0], [1.0]]]
+    """
+    return _of_sequences(avg_pool2d, input, ksize, strides, padding, data_format, name)
+
+
+def max_pool(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the largest element under each place of a window: `max_pool1d` or `max_pool2d`, by the number of axes.
+
+    Args:
+      input: real numbers, with 3 or 4 axes.
+      ksize: the window's size.
+      strides: how far it moves.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: of the function that it calls.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with as many axes as `input`.
+
+    Raises:
+      ValueError: another number of axes.
+
+    >>> tf.nn.max_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
+    TensorShape([1, 2, 2, 1])
+    """
+    return _by_rank(max_pool1d, max_pool2d, input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool(
+    input: TensorLike,
+    ksize: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the mean of the elements under each place of a window: `avg_pool1d` or `avg_pool2d`, by the axes.
+
+    Args:
+      input: floats, with 3 or 4 axes.
+      ksize: the window's size.
+      strides: how far it moves.
+      padding: `"SAME"` or `"VALID"`.
+      data_format: of the function that it calls.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor with as many axes as `input`.
+
+    Raises:
+      ValueError: another number of axes.
+
+    >>> tf.nn.avg_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
+    TensorShape([1, 2, 2, 1])
+    """
+    return _by_rank(avg_pool1d, avg_pool2d, input, ksize, strides, padding, data_format, name)
+
+
+def _by_rank(
+    one: Any, two: Any, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any
+) -> Tensor:
+    images = as_tensor(input)
+    if len(images.shape) == 3:
+        return one(images, ksize, strides, padding, data_format or "NWC", name)
+    if len(images.shape) == 4:
+        return two(images, ksize, strides, padding, data_format or "NHWC", name)
+    raise ValueError(f"`input` must have 3 or 4 axes here. Received: input.shape={images.shape}")

@@ -1,0 +1,82 @@
+"""A part of a tensor: some of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.arrays.coordinates import scatter_nd
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.attributes import as_ints
+from nbtf._ops.math.arithmetic import cast, negative
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, TensorLike
+
+
+class IndexedSlices:
+    """Rows of a larger tensor: `dense[indices[i]]` is `values[i]`, the other rows are zero.
+
+    Args:
+      values: the rows, shape `[n, d1, ..., dk]`.
+      indices: which rows they are, shape `[n]`; one that comes twice stands for the sum.
+      dense_shape: the shape of the larger tensor, if known.
+
+    >>> print(tf.IndexedSlices([[1.0, 2.0]], [3]))
+    IndexedSlices(indices=[3], values=[[1.0, 2.0]])
+    """
+
+    def __init__(self, values: TensorLike, indices: TensorLike, dense_shape: TensorLike | None = None) -> None:
+        """Keeps the three as they are given."""
+        self._values: Any = values
+        self._indices: Any = indices
+        self._dense_shape: Any = dense_shape
+
+    @property
+    def values(self) -> Any:
+        """The rows, as they were given."""
+        return self._values
+
+    @property
+    def indices(self) -> Any:
+        """Which rows they are."""
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Any:
+        """The shape of the larger tensor, if known."""
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the larger tensor, as far as it is known."""
+        return TensorShape(None if self._dense_shape is None else as_ints(self._dense_shape))
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return as_tensor(self._values).dtype
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that the rows belong to."""
+        return as_tensor(self._values).device
+
+    def __neg__(self) -> IndexedSlices:
+        """Negates the rows."""
+        return IndexedSlices(negative(self._values), self._indices, self._dense_shape)
+
+    def __str__(self) -> str:
+        """Shows the parts."""
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape!s}"
+        return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}{shape})"
+
+    def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
+        """Becomes the larger tensor where an op takes a tensor."""
+        if self._dense_shape is None:
+            raise ValueError(
+                f"Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: {self}"
+            )
+        places = as_tensor(self._indices)
+        values = as_tensor(self._values, dtype)
+        return scatter_nd(expand_dims(places, -1), values, cast(self._dense_shape, places.dtype))

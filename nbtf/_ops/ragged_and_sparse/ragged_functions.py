@@ -1,0 +1,151 @@
+"""Which functions make ragged tensors of lists, and which work on their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from nbtf._devices.cpu import CPU
+from nbtf._ops.operators import OPERATORS
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.row_splits import splits_of
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DTypeLike, as_dtype, int64
+from nbtf.errors import InvalidArgumentError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LISTS = (list, tuple, CPU.xp.ndarray)
+
+
+def constant(
+    pylist: Any,
+    dtype: DTypeLike | None = None,
+    ragged_rank: int | None = None,
+    inner_shape: Any = None,
+    name: str | None = None,
+    row_splits_dtype: DTypeLike = int64,
+) -> RaggedTensor | Tensor:
+    """Makes a ragged tensor of nested lists.
+
+    Args:
+      pylist: lists of different lengths, nested equally deep everywhere.
+      dtype: of the elements; their own when None.
+      ragged_rank: how many levels of lists may differ in length; all but the innermost elements when None.
+      inner_shape: the shape of the innermost values.
+      name: accepted and ignored.
+      row_splits_dtype: `tf.int64` or `tf.int32`.
+
+    Returns:
+      A ragged tensor; a tensor where there is nothing to be ragged.
+
+    Raises:
+      ValueError: the elements are nested differently deep.
+
+    >>> tf.ragged.constant([[1, 2, 3], [], [4]])
+    <tf.RaggedTensor [[1, 2, 3], [], [4]]>
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if not isinstance(pylist, _LISTS):
+        return as_tensor(pylist, wanted)
+    depth, deepest = _depths(pylist)
+    if depth is not None and depth < deepest:
+        raise ValueError("all scalar values must have the same nesting depth")
+    if ragged_rank is None:
+        ragged_rank = max(0, deepest - 1 - (0 if inner_shape is None else len(inner_shape)))
+    splits: list[list[int]] = []
+    for _ in range(ragged_rank):
+        splits.append(splits_of([len(row) for row in pylist]))
+        pylist = [item for row in pylist for item in row]
+    result: Any = as_tensor(_as_lists(pylist), wanted)
+    for places in reversed(splits):
+        result = RaggedTensor(result, as_tensor(places, as_dtype(row_splits_dtype)))
+    return result
+
+
+def _depths(value: Any) -> tuple[int | None, int]:
+    """Returns how deep the scalars stand, None without any, and how deep the lists go.
+
+    Raises:
+      ValueError: some scalars stand deeper than others.
+    """
+    if not isinstance(value, _LISTS):
+        return 0, 0
+    scalars, lists = set[int](), [0]
+    for item in cast("Sequence[Any]", value):
+        depth, deepest = _depths(item)
+        lists.append(deepest)
+        if depth is not None:
+            scalars.add(depth + 1)
+    if len(scalars) > 1:
+        raise ValueError("all scalar values must have the same nesting depth")
+    return (scalars.pop() if scalars else None), max(lists) + 1
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(item) for item in value] if isinstance(value, _LISTS) else value
+
+
+def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Applies a function to the values of ragged tensors and keeps their rows.
+
+    Args:
+      op: gets `flat_values` in the place of each ragged tensor.
+      *args: its arguments; all ragged tensors among them have the same rows.
+      **kwargs: its named arguments, of which the same holds.
+
+    Returns:
+      A ragged tensor; what `op` gives if there is none among the arguments.
+
+    Raises:
+      InvalidArgumentError: the rows differ in length.
+
+    >>> tf.ragged.map_flat_values(tf.abs, tf.ragged.constant([[-1, 2], [-3]]))
+    <tf.RaggedTensor [[1, 2], [3]]>
+    """
+    ragged = [value for value in (*args, *kwargs.values()) if isinstance(value, RaggedTensor)]
+    for other in ragged[1:]:
+        _check_same_rows(ragged[0], other)
+    result = op(*map(_flat, args), **{key: _flat(value) for key, value in kwargs.items()})
+    return ragged[0].with_flat_values(result) if ragged else result
+
+
+def _flat(value: Any) -> Any:
+    return value.flat_values if isinstance(value, RaggedTensor) else value
+
+
+def _check_same_rows(x: RaggedTensor, y: RaggedTensor) -> None:
+    theirs = zip(x.nested_row_splits, y.nested_row_splits, strict=False)
+    if x.ragged_rank != y.ragged_rank or any(a.numpy().tolist() != b.numpy().tolist() for a, b in theirs):
+        text = (
+            "Condition x == y did not hold: ragged tensors that are combined have the same rows, "
+            f"these have {[s.numpy().tolist() for s in x.nested_row_splits]} and "
+            f"{[s.numpy().tolist() for s in y.nested_row_splits]}"
+        )
+        raise InvalidArgumentError(None, None, text)
+
+
+def _operator(function: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(*operands: Any) -> Any:
+        return map_flat_values(function, *operands)
+
+    return operator
+
+
+for _name, _function in OPERATORS.items():
+    if _name != "__getitem__":
+        setattr(RaggedTensor, _name, _operator(_function))
+
+
+def takes_ragged(function: F) -> F:
+    """Returns a function of tensors of any shape that takes ragged tensors as well, and gives one then."""
+
+    @wraps(function)
+    def with_ragged(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(value, RaggedTensor) for value in (*args, *kwargs.values())):
+            return map_flat_values(function, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return cast("F", with_ragged)

@@ -1,0 +1,361 @@
+"""What a sparse tensor is: the few values that are not zero, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.coordinates import gather_nd
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.index_writes import joined_at
+from nbtf._ops.arrays.joining import unstack
+from nbtf._ops.arrays.shapes import transpose
+from nbtf._ops.attributes import as_ints
+from nbtf._ops.math.arithmetic import conj, multiply
+from nbtf._ops.math.comparison import not_equal, where
+from nbtf._ops.op import Gradients, op, unregistered
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.specs import bracketed
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import ALL, NUMBERS, DType, TensorLike, int64
+from nbtf.errors import InvalidArgumentError, UnimplementedError
+
+
+class SparseTensor:
+    """A tensor that keeps only some of its elements; the others are zero.
+
+    Args:
+      indices: where the values stand, shape `[n, rank]`; ops expect them in the order of rows.
+      values: the values, shape `[n]`.
+      dense_shape: the lengths of the axes, shape `[rank]`.
+
+    Raises:
+      ValueError: the shapes of the three do not fit.
+
+    >>> s = tf.sparse.SparseTensor(indices=[[0, 1]], values=[7], dense_shape=[2, 2])
+    >>> tf.sparse.to_dense(s).numpy()
+    array([[0, 7],
+           [0, 0]], dtype=int32)
+    """
+
+    __slots__ = ("__weakref__", "_dense_shape", "_indices", "_values")
+
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
+        """Makes tensors of the three."""
+        self._indices = as_tensor(indices, int64)
+        self._values = as_tensor(values)
+        self._dense_shape = as_tensor(dense_shape, int64)
+        count, rank = self._indices.shape.with_rank(2)
+        for length, vector in ((count, self._values), (rank, self._dense_shape)):
+            other = vector.shape.with_rank(1)[0]
+            if other != length:
+                raise ValueError(f"Dimensions {length} and {other} are not compatible")
+
+    @property
+    def indices(self) -> Tensor:
+        """Where the values stand."""
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        """The values."""
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        """The lengths of the axes, as a tensor."""
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """The lengths of the axes."""
+        return TensorShape(as_ints(self._dense_shape))
+
+    def get_shape(self) -> TensorShape:
+        """Returns `shape`."""
+        return self.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._values.dtype
+
+    def with_values(self, new_values: TensorLike) -> SparseTensor:
+        """Returns a sparse tensor with other values at the same places."""
+        return SparseTensor(self._indices, new_values, self._dense_shape)
+
+    def __str__(self) -> str:
+        """Shows the three tensors."""
+        return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
+
+    __repr__ = __str__
+
+    def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
+        """Refuses: an op that takes tensors does not know about places."""
+        raise UnimplementedError(
+            None,
+            None,
+            "A SparseTensor stands where a tensor is needed. Give it as tf.sparse.to_dense(sparse), or apply the "
+            "function to its values with tf.sparse.map_values(function, sparse).",
+        )
+
+
+@op("int64 T T -> T", T=ALL, plain={"output_shape": as_ints}, cpu_only=True)
+def SparseToDense(
+    xp: Any, sparse_indices: Any, sparse_values: Any, default_value: Any, output_shape: Any, validate_indices: bool
+) -> Any:
+    _check_inside(xp, sparse_indices, output_shape)
+    if validate_indices:
+        _check_order(xp, sparse_indices)
+    dense = xp.empty(output_shape, sparse_values.dtype)
+    dense[...] = default_value
+    dense[tuple(sparse_indices.T)] = sparse_values
+    return dense
+
+
+@SparseToDense.infer
+def _(sparse_indices: Spec, sparse_values: Spec, default_value: Spec, output_shape: Any, **attrs: Any) -> Spec:
+    return Spec(tuple(output_shape), sparse_values.dtype)
+
+
+@SparseToDense.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    values = gather_nd(grad, call.inputs[0]) if call.needs(1) else None
+    return [None, values, None]
+
+
+def _check_inside(xp: Any, indices: Any, shape: tuple[int, ...]) -> None:
+    wrong = ((indices < 0) | (indices >= xp.array(shape, indices.dtype))).any(1)
+    if wrong.any():
+        at = int(wrong.argmax())
+        text = (
+            f"indices[{at}] = {bracketed(indices[at].tolist())} is out of bounds: need 0 <= index < {bracketed(shape)}"
+        )
+        raise InvalidArgumentError(None, None, text)
+
+
+def _check_order(xp: Any, indices: Any) -> None:
+    rows = [tuple(row) for row in indices.tolist()]
+    for at in range(1, len(rows)):
+        if rows[at] <= rows[at - 1]:
+            text = f"indices[{at}] = {bracketed(rows[at])} is "
+            if rows[at] == rows[at - 1]:
+                raise InvalidArgumentError(None, None, f"{text}repeated")
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{text}out of order. Many sparse ops require sorted indices.\n"
+                "    Use `tf.sparse.reorder` to create a correctly ordered copy.\n\n",
+            )
+
+
+def to_dense(
+    sp_input: SparseTensor, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> Tensor:
+    """Returns a sparse tensor as a tensor.
+
+    Args:
+      sp_input: the sparse tensor.
+      default_value: what the other elements are; zero, False or the empty text when None.
+      validate_indices: checks that places are in order and none comes twice.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `sp_input.shape`.
+
+    Raises:
+      TypeError: not a sparse tensor.
+      InvalidArgumentError: a place is outside, out of order or comes twice.
+
+    >>> tf.sparse.to_dense(tf.sparse.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 3])).numpy()
+    array([[1, 0, 0],
+           [0, 0, 2]], dtype=int32)
+    """
+    sparse = _sparse(sp_input)
+    if default_value is None:
+        default_value = {"O": b"", "b": False}.get(sparse.dtype.np_dtype.kind, 0)
+    return SparseToDense(
+        sparse.indices,
+        sparse.values,
+        as_tensor(default_value, sparse.dtype),
+        output_shape=sparse.dense_shape,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+def _sparse(value: Any) -> SparseTensor:
+    if not isinstance(value, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    return value
+
+
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
+    """Returns a tensor as a sparse tensor of its elements that are not zero, not False and not empty.
+
+    Args:
+      tensor: any tensor.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A sparse tensor of the same shape.
+
+    >>> tf.sparse.from_dense([0, 7, 0, 8]).indices.numpy()
+    array([[1],
+           [3]])
+    """
+    dense = as_tensor(tensor)
+    indices: Tensor = where(not_equal(dense, zeros_like(dense)))
+    return SparseTensor(indices, gather_nd(dense, indices), as_tensor(dense.shape.as_list(), int64))
+
+
+@op("int64 T -> int64 T", T=ALL, plain={"input_shape": as_ints}, cpu_only=True)
+def SparseReorder(xp: Any, input_indices: Any, input_values: Any, input_shape: Any) -> list[Any]:
+    order = xp.lexsort(input_indices.T[::-1])
+    return [input_indices[order], input_values[order]]
+
+
+@SparseReorder.infer
+def _(input_indices: Spec, input_values: Spec, input_shape: Any) -> list[Spec]:
+    return [input_indices, input_values]
+
+
+unregistered(SparseReorder)  # TensorFlow has one; better an error than a gradient that is missing in silence
+
+
+def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+    """Returns a sparse tensor with its places in the order of rows.
+
+    Args:
+      sp_input: the sparse tensor.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same elements in the order that ops expect.
+
+    Raises:
+      TypeError: not a sparse tensor.
+
+    >>> tf.sparse.reorder(tf.sparse.SparseTensor([[1], [0]], [5, 6], [2])).values.numpy()
+    array([6, 5], dtype=int32)
+    """
+    sparse = _sparse(sp_input)
+    indices, values = SparseReorder(sparse.indices, sparse.values, input_shape=sparse.dense_shape, name=name)
+    return SparseTensor(indices, values, sparse.dense_shape)
+
+
+@op("int64 T T -> T", T=NUMBERS, plain={"a_shape": as_ints})
+def SparseTensorDenseMatMul(
+    xp: Any, a_indices: Any, a_values: Any, b: Any, a_shape: Any, adjoint_a: bool, adjoint_b: bool
+) -> Any:
+    rows, columns = a_indices.T[::-1] if adjoint_a else a_indices.T
+    values = a_values.conj() if adjoint_a else a_values
+    dense = b.conj().T if adjoint_b else b
+    height, depth = a_shape[::-1] if adjoint_a else a_shape
+    if dense.shape[0] != depth:
+        raise ValueError(depth)
+    result = xp.zeros((height, dense.shape[1]), b.dtype)
+    return joined_at(xp, xp.add, result, (rows,), values[:, None] * dense[columns], fresh=True)
+
+
+@SparseTensorDenseMatMul.infer
+def _(a_indices: Spec, a_values: Spec, b: Spec, a_shape: Any, adjoint_a: bool, adjoint_b: bool) -> Spec:
+    height, depth = a_shape[::-1] if adjoint_a else a_shape
+    inner, width = b.shape[::-1] if adjoint_b else b.shape
+    if inner not in (depth, None):
+        text = f"Cannot multiply A and B because inner dimension does not match: {depth} vs. {inner}.  "
+        raise InvalidArgumentError(None, None, f"{text}Did you forget a transpose?")
+    return Spec((height, width), b.dtype)
+
+
+@SparseTensorDenseMatMul.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    indices, values, b = call.inputs
+    adjoint_a, adjoint_b = call.attrs["adjoint_a"], call.attrs["adjoint_b"]
+    to_values = to_b = None
+    if call.needs(1):
+        rows, columns = unstack(indices, 2, 1)
+        dense = _adjoint(b) if adjoint_b else b
+        left, right = (columns, rows) if adjoint_a else (rows, columns)
+        to_values = reduce_sum(multiply(gather(grad, left), conj(gather(dense, right))), 1)
+        to_values = conj(to_values) if adjoint_a else to_values
+    if call.needs(2):
+        shape = call.attrs["a_shape"]
+        to_b = SparseTensorDenseMatMul(indices, values, grad, a_shape=shape, adjoint_a=not adjoint_a, adjoint_b=False)
+        to_b = _adjoint(to_b) if adjoint_b else to_b
+    return [None, to_values, to_b]
+
+
+def _adjoint(matrix: Tensor) -> Tensor:
+    return conj(transpose(matrix))
+
+
+def sparse_dense_matmul(
+    sp_a: SparseTensor, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
+    """Multiplies a sparse matrix by a matrix.
+
+    Args:
+      sp_a: the sparse matrix, shape `[m, k]`.
+      b: the other, shape `[k, n]`, of the same dtype.
+      adjoint_a: takes the conjugate transpose of `sp_a`.
+      adjoint_b: takes that of `b`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of shape `[m, n]`.
+
+    Raises:
+      TypeError: `sp_a` is not a sparse tensor.
+      InvalidArgumentError: the matrices do not fit.
+
+    >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[0, 2]]), [[1], [3]]).numpy()
+    array([[6]], dtype=int32)
+    """
+    sparse = _sparse(sp_a)
+    return SparseTensorDenseMatMul(
+        sparse.indices,
+        sparse.values,
+        as_tensor(b, None if hasattr(b, "_dtype") else sparse.dtype),
+        a_shape=sparse.dense_shape,
+        adjoint_a=adjoint_a,
+        adjoint_b=adjoint_b,
+        name=name,
+    )
+
+
+def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
+    """Applies a function to the values of sparse tensors and keeps their places.
+
+    Args:
+      op: gets `values` in the place of each sparse tensor.
+      *args: its arguments; all sparse tensors among them have the same places.
+      **kwargs: its named arguments, of which the same holds.
+
+    Returns:
+      A sparse tensor.
+
+    Raises:
+      ValueError: there is no sparse tensor among the arguments.
+      InvalidArgumentError: the places differ.
+
+    >>> tf.sparse.map_values(tf.abs, tf.sparse.from_dense([-1, 0])).values.numpy()
+    array([1], dtype=int32)
+    """
+    sparse = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
+    if not sparse:
+        raise ValueError("No SparseTensor in argument list of map_values")
+    for other in sparse[1:]:
+        if other.shape != sparse[0].shape or other.indices.numpy().tolist() != sparse[0].indices.numpy().tolist():
+            raise InvalidArgumentError(None, None, "sparse tensors that are combined have the same places")
+    result = op(*map(_values, args), **{key: _values(value) for key, value in kwargs.items()})
+    return sparse[0].with_values(result)
+
+
+def _values(value: Any) -> Any:
+    return value.values if isinstance(value, SparseTensor) else value

@@ -1,0 +1,1 @@
+"""Random numbers, with a state and without: `tf.random`."""

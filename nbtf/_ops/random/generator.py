@@ -1,0 +1,502 @@
+"""Random numbers whose state is a variable: `tf.random.Generator`."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.bitcast import bitcast
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import zeros, zeros_like
+from nbtf._ops.arrays.joining import concat, stack, unstack
+from nbtf._ops.attributes import as_int
+from nbtf._ops.math.arithmetic import add, cast, multiply, subtract
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.random.arguments import as_bound
+from nbtf._ops.random.binomial import StatefulRandomBinomial, binomial_reserve
+from nbtf._ops.random.philox import RESERVED
+from nbtf._ops.random.stateless import (
+    ALGORITHMS,
+    StatelessRandomNormalV2,
+    StatelessRandomUniformFullIntV2,
+    StatelessRandomUniformIntV2,
+    StatelessRandomUniformV2,
+    StatelessTruncatedNormalV2,
+)
+from nbtf._ops.random.streams import seeds
+from nbtf._ops.reductions.means_and_extremes import reduce_prod
+from nbtf._ops.specs import like_first
+from nbtf._ops.variables.creation import alone
+from nbtf._ops.variables.resource import read_variable
+from nbtf._ops.variables.variable import Variable
+from nbtf._runtime.arguments import check_has, check_whole
+from nbtf._runtime.context import open_graph
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float32, int32, int64, uint64
+from nbtf.errors import UnimplementedError
+
+Lengths = Any
+"""The shape of what is drawn: a list of integers or an integer tensor."""
+
+WORD = (1 << 64) - 1
+
+
+class Algorithm(Enum):
+    """How random bits are made; nbtf has Philox."""
+
+    PHILOX = 1
+    THREEFRY = 2
+    AUTO_SELECT = 3
+
+
+STATE_SIZES = {1: 3, 2: 2, 3: 3}
+"""How many numbers the state of an algorithm has: those of the counter, and one of the key."""
+
+
+def as_algorithm_number(alg: Any) -> int:
+    """Returns TensorFlow's number of an algorithm.
+
+    Raises:
+      ValueError: there is no such algorithm.
+    """
+    plain = alg.value if isinstance(alg, Algorithm) else alg
+    number = ALGORITHMS.get(plain, 0) if isinstance(plain, str) else check_whole(plain, "alg")
+    if number not in STATE_SIZES:
+        raise ValueError(
+            f"Argument `alg` got unsupported value {alg}. Supported values are philox for the Philox algorithm, "
+            "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
+        )
+    return number
+
+
+def create_rng_state(seed: Any, alg: Any) -> Tensor:
+    """Returns the state of a generator that starts from a seed.
+
+    Args:
+      seed: an integer of any size, or a list of integers.
+      alg: "philox", "threefry" or "auto_select".
+
+    Returns:
+      The numbers of the counter and one of the key, int64; what the seed leaves open is 0.
+
+    Raises:
+      ValueError: there is no such algorithm.
+
+    >>> tf.random.create_rng_state(1234, "philox")
+    <tf.Tensor: shape=(3,), dtype=int64, numpy=array([1234,    0,    0])>
+    """
+    size = STATE_SIZES[as_algorithm_number(alg)]
+    if isinstance(seed, int):
+        return as_tensor([_signed(seed >> 64 * place & WORD) for place in range(size)], int64)
+    numbers = reshape(_as_state(seed), [-1])[:size]
+    return concat([zeros([size - numbers.shape[0]], int64), numbers], 0)
+
+
+def _signed(number: Any) -> Any:
+    """Returns the signed integer of the same 64 bits."""
+    return number - (1 << 64) if isinstance(number, int) and number >> 63 == 1 else number
+
+
+def _as_state(value: Any) -> Tensor:
+    if isinstance(value, list | tuple):
+        value = [_signed(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    return cast(value, int64)
+
+
+class Generator:
+    """Draws random numbers and remembers how far it has come, in a variable.
+
+    The same seed gives the same numbers in each run and on every kind of device: TensorFlow's. Made in the scope of a
+    strategy, it gives each replica other numbers.
+
+    >>> generator = tf.random.Generator.from_seed(1234)
+    >>> generator.uniform([3], 0, 10, tf.int32).shape
+    TensorShape([3])
+    >>> generator.state.numpy()
+    array([2002,    0,    0])
+    """
+
+    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
+        """Starts from the state of another generator, or from a state and an algorithm.
+
+        Args:
+          copy_from: a generator whose state is copied.
+          state: counter and key; a variable is used as it is.
+          alg: "philox"; or "threefry", with which nothing can be drawn, as in TensorFlow on CPUs and GPUs.
+
+        Raises:
+          AssertionError: there is neither a generator nor state and algorithm, or both, as in TensorFlow.
+          ValueError: the state has another length.
+        """
+        scope = SCOPE()
+        self._of_strategy = scope is not None and scope.strategy is not None
+        if copy_from is not None:
+            assert (alg, state) == (None, None)
+            self._algorithm = check_has(copy_from, "algorithm", "copy_from", "a generator").algorithm
+            self._state = self._made(copy_from.state)
+            return
+        assert alg is not None
+        assert state is not None
+        self._algorithm = as_algorithm_number(alg)
+        if hasattr(state, "assign"):
+            self._check(state)
+            self._state = state
+        else:
+            numbers = _as_state(state)
+            self._check(numbers)
+            self._state = self._made(numbers)
+
+    @staticmethod
+    def _made(value: Any) -> Any:
+        return Variable(value, trainable=False, name="StateVar", dtype=int64)
+
+    def _check(self, state: Any) -> None:
+        TensorShape(state.shape).assert_is_compatible_with([STATE_SIZES[self._algorithm]])
+
+    @classmethod
+    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
+        """Returns a generator that starts from a seed.
+
+        Args:
+          seed: an integer of any size, or a list of integers.
+          alg: "philox", which None means.
+
+        >>> tf.random.Generator.from_seed(7).state.numpy()
+        array([7, 0, 0])
+        """
+        number = as_algorithm_number(Algorithm.PHILOX if alg is None else alg)
+        return cls(state=create_rng_state(seed, number), alg=number)
+
+    @classmethod
+    def from_state(cls, state: Any, alg: Any) -> Generator:
+        """Returns a generator that goes on from a state.
+
+        Args:
+          state: counter and key, such as another generator's `state`.
+          alg: "philox".
+
+        Raises:
+          ValueError: the state has another length.
+        """
+        return cls(state=state, alg=alg)
+
+    @classmethod
+    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+        """Returns a generator that nobody can foresee.
+
+        Args:
+          alg: "philox", which None means.
+        """
+        number = as_algorithm_number(Algorithm.PHILOX if alg is None else alg)
+        drawn = [int.from_bytes(os.urandom(8), signed=True) for _ in range(STATE_SIZES[number])]
+        return cls(state=as_tensor(drawn, int64), alg=number)
+
+    @classmethod
+    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
+        """Returns a generator that goes on from a key and a counter.
+
+        Args:
+          key: an int64 scalar, which chooses the stream of numbers.
+          counter: two int64 numbers, the place in it.
+          alg: "philox".
+
+        Raises:
+          ValueError: key or counter have another shape.
+        """
+        number = as_algorithm_number(alg)
+        return cls(state=_state_of(key, counter, number), alg=number)
+
+    # Its state
+
+    @property
+    def state(self) -> Any:
+        """The variable that holds counter and key."""
+        return self._state
+
+    @property
+    def algorithm(self) -> int:
+        """TensorFlow's number of the algorithm: 1 for Philox."""
+        return self._algorithm
+
+    @property
+    def key(self) -> Tensor:
+        """The number that chooses the stream, an int64 scalar."""
+        return self._state[STATE_SIZES[self._algorithm] - 1]
+
+    def reset(self, state: Any) -> None:
+        """Goes on from another state.
+
+        Raises:
+          ValueError: it has another length.
+        """
+        numbers = _as_state(state)
+        self._check(numbers)
+        self._state.assign(numbers)
+
+    def reset_from_seed(self, seed: Any) -> None:
+        """Starts again from a seed; see `from_seed`."""
+        self._state.assign(create_rng_state(seed, self._algorithm))
+
+    def reset_from_key_counter(self, key: Any, counter: Any) -> None:
+        """Goes on from another key and counter; see `from_key_counter`."""
+        self._state.assign(_state_of(key, counter, self._algorithm))
+
+    def skip(self, delta: Any) -> Tensor:
+        """Leaves numbers out.
+
+        Args:
+          delta: how many; afterwards the state is what it is after `normal([delta])`.
+
+        Returns:
+          The state as it was.
+        """
+        copies = getattr(self._state, "_values", (self._state,))  # a strategy's, of which each device has one
+        return alone(partial(self._read_and_skip, cast(delta, uint64)), *copies)
+
+    def _read_and_skip(self, delta: Tensor) -> Tensor:
+        variable = getattr(self._state, "__tf_variable__", self._state)
+        graph = open_graph()
+        before = tensor_of(variable, int64, variable._device) if graph is None else read_variable(variable)
+        self._state._update(RngReadAndSkip, delta, alg=self._algorithm)
+        return before
+
+    def _key_and_counter(self, shape: Any, count: int | None = None) -> tuple[Tensor, Tensor]:
+        """Returns where the numbers of a shape begin, and sets them aside."""
+        before = self.skip(reduce_prod(shape) if count is None else count)
+        counter, key = bitcast(before[:2], uint64), bitcast(before[2:3], uint64)
+        scope = SCOPE()
+        if not self._of_strategy or scope is None or scope.replica is None:
+            return key, counter
+        replica = as_tensor([scope.replica, 0], uint64)
+        return self._full_int(key, replica, [1], uint64), counter
+
+    def _full_int(self, key: Tensor, counter: Tensor, shape: Any, dtype: DType) -> Tensor:
+        return StatelessRandomUniformFullIntV2(key, counter, shape=shape, alg=self._algorithm, dtype=dtype)
+
+    # What it draws
+
+    def normal(
+        self,
+        shape: Lengths,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = float32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from a normal distribution.
+
+        Args:
+          shape: of the result.
+          mean: the centre; a tensor that broadcasts with `shape` will do.
+          stddev: the standard deviation, likewise.
+          dtype: float16, float32 or float64.
+          name: accepted and ignored; eager ops have no names.
+
+        >>> tf.random.Generator.from_seed(1234).normal([2]).numpy()
+        array([0.9356609, 1.0854305], dtype=float32)
+        """
+        kind, lengths = as_dtype(dtype), _lengths(shape)
+        centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+        key, counter = self._key_and_counter(lengths)
+        drawn = StatelessRandomNormalV2(key, counter, shape=lengths, alg=self._algorithm, dtype=kind, name=name)
+        return add(multiply(drawn, width), centre)
+
+    def truncated_normal(
+        self,
+        shape: Lengths,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = float32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers from a normal distribution; what is beyond two standard deviations is drawn again.
+
+        Args:
+          shape: of the result.
+          mean: the centre; a tensor that broadcasts with `shape` will do.
+          stddev: the standard deviation before the ends are cut off, likewise.
+          dtype: float16, float32 or float64.
+          name: accepted and ignored; eager ops have no names.
+        """
+        kind, lengths = as_dtype(dtype), _lengths(shape)
+        centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+        key, counter = self._key_and_counter(lengths)
+        drawn = StatelessTruncatedNormalV2(key, counter, shape=lengths, alg=self._algorithm, dtype=kind, name=name)
+        return add(multiply(drawn, width), centre)
+
+    def uniform(
+        self,
+        shape: Lengths,
+        minval: Any = 0,
+        maxval: Any = None,
+        dtype: DTypeLike = float32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+
+        Args:
+          shape: of the result.
+          minval: the lower bound; with integers, None for both bounds means all values of the dtype.
+          maxval: the upper bound, not reached; 1 for floats if not given.
+          dtype: float16, float32, float64 or integers of 32 or 64 bits.
+          name: accepted and ignored; eager ops have no names.
+
+        Raises:
+          ValueError: integers with one bound.
+          InvalidArgumentError: `minval` is not below `maxval` for integers.
+        """
+        kind, lengths = as_dtype(dtype), _lengths(shape)
+        if kind.is_integer:
+            return self._integers(lengths, minval, maxval, kind)
+        low, high = as_tensor(minval, kind), as_tensor(1 if maxval is None else maxval, kind)
+        key, counter = self._key_and_counter(lengths)
+        drawn = StatelessRandomUniformV2(key, counter, shape=lengths, alg=self._algorithm, dtype=kind, name=name)
+        return add(multiply(drawn, subtract(high, low)), low)
+
+    def _integers(self, shape: Any, minval: Any, maxval: Any, dtype: DType) -> Tensor:
+        if (minval is None) is not (maxval is None):
+            raise ValueError(
+                f"For integer dtype {dtype!s}, minval and maxval must be both `None` or both non-`None`; got "
+                f"minval={minval} and maxval={maxval}"
+            )
+        if minval is None:
+            return self.uniform_full_int(shape, dtype)
+        low, high = as_bound(minval, dtype), as_bound(maxval, dtype)
+        key, counter = self._key_and_counter(shape)
+        return StatelessRandomUniformIntV2(
+            key, counter, shape=shape, alg=self._algorithm, minval=low, maxval=high, dtype=dtype
+        )
+
+    def uniform_full_int(self, shape: Lengths, dtype: DTypeLike = uint64, name: str | None = None) -> Tensor:
+        """Draws integers of all values that a dtype has.
+
+        Args:
+          shape: of the result.
+          dtype: integers of 32 or 64 bits.
+          name: accepted and ignored; eager ops have no names.
+        """
+        lengths = _lengths(shape)
+        key, counter = self._key_and_counter(lengths)
+        return self._full_int(key, counter, lengths, as_dtype(dtype))
+
+    def binomial(
+        self, shape: Lengths, counts: TensorLike, probs: TensorLike, dtype: DTypeLike = int32, name: str | None = None
+    ) -> Tensor:
+        """Draws how often something happens in a number of trials.
+
+        Args:
+          shape: of the result; it ends with the shape of `counts` and `probs`, broadcast.
+          counts: how many trials there are.
+          probs: how likely it is in each.
+          dtype: of the result.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          TensorFlow's numbers where ten or more successes are expected; others, equally distributed, where fewer are.
+
+        Raises:
+          InvalidArgumentError: the shapes do not fit.
+
+        >>> tf.random.Generator.from_seed(1).binomial([3], 10.0, 1.0).numpy()
+        array([10, 10, 10], dtype=int32)
+        """
+        trials, lengths = as_tensor(counts), _lengths(shape)
+        chances = as_tensor(probs, trials.dtype)
+        key, counter = self._key_and_counter(
+            lengths, binomial_reserve(tuple(trials.shape), tuple(chances.shape), lengths)
+        )
+        return StatefulRandomBinomial(key, counter, trials, chances, shape=lengths, dtype=as_dtype(dtype), name=name)
+
+    # What it makes of itself
+
+    def make_seeds(self, count: Any = 1) -> Tensor:
+        """Draws seeds for stateless random ops.
+
+        Args:
+          count: how many.
+
+        Returns:
+          int64 numbers of shape `[2, count]`; each column is a seed.
+        """
+        keys = self.uniform_full_int([count], int64)
+        return stack([keys, zeros_like(keys)])
+
+    def split(self, count: int = 1) -> list[Generator]:
+        """Makes generators whose numbers have nothing to do with each other's.
+
+        Args:
+          count: how many.
+
+        Returns:
+          Generators on the current device; this one goes on, so that another call makes others.
+
+        >>> [generator.algorithm for generator in tf.random.Generator.from_seed(1).split(2)]
+        [1, 1]
+        """
+        keys = unstack(self.uniform_full_int([count], int64), num=count)
+        fresh = [0] * (STATE_SIZES[self._algorithm] - 1)
+        return [Generator(state=as_tensor([*fresh, key], int64), alg=self._algorithm) for key in keys]
+
+
+def _lengths(shape: Lengths) -> Any:
+    """Returns a shape as a tensor; a mere number is left for the kernel to refuse, as TensorFlow's does."""
+    empty = isinstance(shape, list | tuple) and not shape
+    lengths = as_tensor(shape, int64) if empty else as_tensor(shape)
+    return lengths if lengths.shape.rank else as_int(lengths)
+
+
+def _state_of(key: Any, counter: Any, alg: int) -> Tensor:
+    numbers, chosen = _as_state(counter), _as_state(_signed(key))
+    numbers.shape.assert_is_compatible_with([STATE_SIZES[alg] - 1])
+    chosen.shape.assert_is_compatible_with([])
+    return concat([numbers, reshape(chosen, [1])], 0)
+
+
+@op("int64 uint64 -> int64", host={"alg": as_int}, resource=True, shares_memory=True, partly=like_first)
+def RngReadAndSkip(xp: Any, resource: Any, delta: Any, alg: int) -> Any:
+    if alg == Algorithm.THREEFRY.value:
+        raise UnimplementedError(None, None, "Non-XLA devices don't support the ThreeFry algorithm.")
+    low, high, key = resource.view(xp.uint64)
+    after = low + delta.reshape(()) * xp.asarray(RESERVED, dtype=xp.uint64)
+    return xp.stack((after, high + (after < low).astype(xp.uint64), key)).view(xp.int64)
+
+
+@RngReadAndSkip.infer
+def _(resource: Spec, delta: Spec, alg: int) -> Spec:
+    return resource
+
+
+def get_global_generator() -> Generator:
+    """Returns the generator that everybody shares; the first call makes one that nobody can foresee.
+
+    >>> tf.random.get_global_generator().normal([2]).shape
+    TensorShape([2])
+    """
+    kept = seeds()
+    if kept.generator is None:
+        fresh = Generator.from_non_deterministic_state()
+        with kept.lock:
+            kept.generator = kept.generator or fresh
+    return kept.generator
+
+
+def set_global_generator(generator: Generator) -> None:
+    """Replaces the generator that everybody shares.
+
+    Args:
+      generator: the new one.
+
+    >>> tf.random.set_global_generator(tf.random.Generator.from_seed(1))
+    >>> tf.random.get_global_generator().normal([2]).numpy()
+    array([ 0.43842274, -0.53439844], dtype=float32)
+    """
+    seeds().generator = generator
+
+
+no_gradient(RngReadAndSkip)

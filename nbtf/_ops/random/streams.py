@@ -1,0 +1,290 @@
+"""How random numbers are drawn: by ops that continue a stream, whose seeds the context keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import HostInput
+from nbtf._ops.math.arithmetic import add, multiply, subtract
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.random import philox
+from nbtf._ops.random.arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
+from nbtf._ops.specs import as_asked
+from nbtf._runtime.blocks import current_scope
+from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.seeds import Seeds, Stream
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64
+
+Lengths = Any
+"""The shape of what is drawn: a list of integers or an integer tensor."""
+
+
+def set_seed(seed: Any) -> None:
+    """Sets the global seed: from here on, random ops give the same numbers in each run.
+
+    With a global seed, every op without a seed of its own gets one from it, so that two calls differ. An op with a
+    seed goes on where its last call ended. `set_seed` starts all over. The numbers are TensorFlow's.
+
+    Args:
+      seed: an integer; None forgets the seed.
+
+    >>> tf.random.set_seed(42)
+    >>> first = tf.random.uniform([2])
+    >>> tf.random.set_seed(42)
+    >>> bool(tf.reduce_all(first == tf.random.uniform([2])))
+    True
+    """
+    seeds().set_seed(seed)
+
+
+def seeds() -> Seeds:
+    """Returns the random state of the current context; where a function is traced or tried those of the trace."""
+    scope = SCOPE()
+    own = None if scope is None else getattr(scope.graph, "seeds", None)
+    if own is not None:
+        return own
+    context = CURRENT.context
+    if context.seeds is None:
+        with Context._lock:
+            context.seeds = context.seeds or Seeds()
+    return context.seeds
+
+
+def stream_of(op_type: str, dtype: DType, seed: int | None) -> Stream:
+    """Returns the stream that an op reads; each device asked for has its own, as TensorFlow's kernels have."""
+    scope = SCOPE() and current_scope()
+    place = None if scope is None or scope.request is None else scope.request.name
+    return seeds().stream((op_type, dtype, place), seed)
+
+
+def uniform(
+    shape: Lengths,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+
+    Args:
+      shape: of the result.
+      minval: the lower bound; with floats a tensor that broadcasts with `shape` will do.
+      maxval: the upper bound, not reached; 1 if not given, but integers need it.
+      dtype: float16, float32, float64, int32 or int64.
+      seed: continues a stream of its own; see `tf.random.set_seed`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of that shape and dtype, drawn on the device that runs the op; the same numbers on every kind.
+
+    Raises:
+      ValueError: another dtype, or integers without `maxval`.
+      InvalidArgumentError: a negative length, or `minval` not below `maxval` for integers.
+
+    >>> tf.random.uniform([2, 3], 1, 7, dtype=tf.int32).shape
+    TensorShape([2, 3])
+    """
+    kind = as_dtype(dtype)
+    if kind not in _UNIFORM:
+        raise ValueError(
+            f"Argument `dtype` got invalid value {kind!s}. Accepted dtypes are "
+            "(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int64)."
+        )
+    if maxval is None:
+        if kind.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+        maxval = 1
+    if kind.is_integer:
+        low, high = as_bound(minval, kind), as_bound(maxval, kind)
+        stream = stream_of("RandomUniformInt", kind, seed)
+        return RandomUniformInt(shape=shape, minval=low, maxval=high, stream=stream, dtype=kind, name=name)
+    drawn = RandomUniform(shape=shape, stream=stream_of("RandomUniform", kind, seed), dtype=kind, name=name)
+    return _between(drawn, minval, maxval)
+
+
+_UNIFORM = frozenset({float16, float32, float64, int32, int64})
+
+
+def _between(drawn: Tensor, minval: Any, maxval: Any) -> Tensor:
+    """Returns numbers in [0, 1) stretched to other bounds, with no op more than TensorFlow needs."""
+    from_zero = isinstance(minval, int) and minval == 0
+    if not from_zero:
+        low = as_tensor(minval, drawn.dtype)
+        return add(multiply(drawn, subtract(as_tensor(maxval, drawn.dtype), low)), low)
+    return drawn if isinstance(maxval, int) and maxval == 1 else multiply(drawn, as_tensor(maxval, drawn.dtype))
+
+
+Draw = Callable[[Any, Any, Any, int, DType], Any]
+
+
+def draw_from(xp: Any, draw: Draw, shape: Any, stream: Stream, dtype: DType) -> Any:
+    """Returns numbers from a stream, which moves on by TensorFlow's generous count."""
+    count = count_of(shape)
+    return draw(xp, stream.key, stream.take(count * philox.RESERVED), count, dtype).reshape(shape)
+
+
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
+def RandomUniform(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
+    return draw_from(xp, philox.uniform, shape, stream, dtype)
+
+
+@RandomUniform.infer
+def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
+    return drawn_spec(shape, dtype)
+
+
+@op(
+    "-> dtype",
+    host={"shape": as_vector, "minval": as_bound_int, "maxval": as_bound_int},
+    plain={"dtype": as_dtype},
+    partly=as_asked("shape"),
+    inputs={"minval": HostInput("min", of_result=True), "maxval": HostInput("max", of_result=True)},
+    index_type="T",
+)
+def RandomUniformInt(xp: Any, shape: Any, minval: int, maxval: int, stream: Stream, dtype: DType) -> Any:
+    count = count_of(shape)
+    bounds = bounds_of(minval, maxval, count)
+    counter = stream.take(count * philox.RESERVED)
+    return philox.integers_between(xp, stream.key, counter, count, bounds, dtype).reshape(shape)
+
+
+@RandomUniformInt.infer
+def _(shape: Any, minval: int, maxval: int, stream: Stream, dtype: DType) -> Spec:
+    spec = drawn_spec(shape, dtype)
+    check_bounds(shape, minval, maxval)
+    return spec
+
+
+def normal(
+    shape: Lengths,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws numbers from a normal distribution.
+
+    Args:
+      shape: of the result.
+      mean: the centre; a tensor that broadcasts with `shape` will do.
+      stddev: the standard deviation, likewise.
+      dtype: float16, float32 or float64.
+      seed: continues a stream of its own; see `tf.random.set_seed`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of that shape and dtype; the same numbers on every kind of device.
+
+    Raises:
+      TypeError: an integer dtype.
+      InvalidArgumentError: a negative length.
+
+    >>> tf.random.normal([4, 2], mean=5.0).shape
+    TensorShape([4, 2])
+    """
+    kind = as_dtype(dtype)
+    centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+    stream = stream_of("RandomStandardNormal", kind, seed)
+    drawn = RandomStandardNormal(shape=shape, stream=stream, dtype=kind, name=name)
+    return add(multiply(drawn, width), centre)
+
+
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
+def RandomStandardNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
+    return draw_from(xp, philox.normal, shape, stream, dtype)
+
+
+@RandomStandardNormal.infer
+def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
+    return drawn_spec(shape, dtype)
+
+
+def truncated_normal(
+    shape: Lengths,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws numbers from a normal distribution; what is beyond two standard deviations is drawn again.
+
+    Args:
+      shape: of the result.
+      mean: the centre; a tensor that broadcasts with `shape` will do.
+      stddev: the standard deviation before the ends are cut off, likewise.
+      dtype: float16, float32 or float64.
+      seed: continues a stream of its own; see `tf.random.set_seed`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      A tensor of that shape and dtype; the same numbers on every kind of device.
+
+    Raises:
+      TypeError: an integer dtype.
+      InvalidArgumentError: a negative length.
+
+    >>> drawn = tf.random.truncated_normal([1000], stddev=3.0)
+    >>> bool(tf.reduce_max(tf.abs(drawn)) < 6.0)
+    True
+    """
+    kind = as_dtype(dtype)
+    centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+    drawn = TruncatedNormal(shape=shape, stream=stream_of("TruncatedNormal", kind, seed), dtype=kind, name=name)
+    return add(multiply(drawn, width), centre)
+
+
+@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
+def TruncatedNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
+    return draw_from(xp, philox.truncated_normal, shape, stream, dtype)
+
+
+@TruncatedNormal.infer
+def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
+    return drawn_spec(shape, dtype)
+
+
+def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Puts the slices along the first axis in a random order.
+
+    Args:
+      value: any dtype.
+      seed: continues a stream of its own; see `tf.random.set_seed`.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The same slices; made on the CPU, as in TensorFlow, where no GPU has this op.
+
+    >>> tf.sort(tf.random.shuffle([3, 1, 2])).numpy()
+    array([1, 2, 3], dtype=int32)
+    """
+    tensor = as_tensor(value)
+    return RandomShuffle(tensor, stream=stream_of("RandomShuffle", tensor.dtype, seed), name=name)
+
+
+@op("T -> T", T=ALL, cpu_only=True)
+def RandomShuffle(xp: Any, value: Any, stream: Stream) -> Any:
+    if value.ndim == 0 or value.shape[0] < 2:
+        return value
+    swaps = value.shape[0] - 1
+    blocks = -(-swaps // 4)
+    words = philox.philox(xp, stream.key, stream.take(blocks), blocks).reshape(-1)[:swaps]
+    order = list(range(swaps + 1))
+    for place, other in enumerate((words % xp.arange(swaps + 1, 1, -1, dtype=xp.uint32)).tolist()):
+        order[place], order[place + other] = order[place + other], order[place]
+    return value[xp.asarray(order)]
+
+
+@RandomShuffle.infer
+def _(value: Spec, stream: Stream) -> Spec:
+    return value
+
+
+no_gradient(RandomUniform, RandomUniformInt, RandomStandardNormal, TruncatedNormal, RandomShuffle)

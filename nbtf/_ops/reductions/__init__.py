@@ -1,0 +1,1 @@
+"""What becomes of many elements along an axis: sums, means, extremes, truth, statistics."""

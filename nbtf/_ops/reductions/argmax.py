@@ -1,0 +1,138 @@
+"""Where the largest and the smallest elements are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import HostInput
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.reductions.sums import reduced_shape
+from nbtf._ops.specs import Dims, bracketed
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, bool_, int16, int32, int64, uint16
+from nbtf.errors import InvalidArgumentError
+
+_POSITIONS = {kind.c_name: kind for kind in (int16, uint16, int32, int64)}
+"""What a position can be, in the order of TensorFlow's message."""
+
+
+def as_position(value: Any) -> DType:
+    """Reads the dtype of positions.
+
+    Raises:
+      InvalidArgumentError: it is none of TensorFlow's four.
+    """
+    dtype = as_dtype(value)
+    if dtype.c_name not in _POSITIONS:
+        text = f"Value for attr 'output_type' of {dtype.c_name} is not in the list of allowed values: "
+        raise InvalidArgumentError(None, None, text + ", ".join(_POSITIONS))
+    return dtype
+
+
+def as_one_axis(value: Any) -> int:
+    """Reads one axis; None is the first.
+
+    Raises:
+      TypeError: it is no integer.
+    """
+    if value is None:
+        return 0
+    try:
+        return value.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError("axis must be int or Tensor with integer datatype") from None
+
+
+def _reduced_partly(input: Any, axis: Any, output_type: Any) -> Dims:
+    return None if not input.shape else (None,) * (len(input.shape) - 1)
+
+
+@op(
+    "T -> output_type",
+    T=REALS | {bool_},
+    host={"axis": as_one_axis},
+    plain={"output_type": as_position},
+    partly=_reduced_partly,
+    inputs={"axis": HostInput("dimension", default=0)},
+    index_type="Tidx",
+)
+def ArgMax(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
+    if not input.shape[axis]:
+        raise ValueError("nothing is the largest")
+    return input.argmax(axis).astype(output_type.np_dtype, copy=False)
+
+
+@ArgMax.express
+def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """Finds where the largest elements along an axis are; of equal ones, the first.
+
+    Args:
+      input: real numbers or bool, shape `[d0, ..., dn]`.
+      axis: one axis, counted from the end if negative; the first when None.
+      output_type: int16, uint16, int32 or int64.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Positions along `axis`; the shape is `input`'s without it.
+
+    Raises:
+      InvalidArgumentError: the axis is outside `[-rank, rank)`, or has no elements.
+
+    >>> tf.argmax([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
+    array([1, 0])
+    """
+    return ArgMax(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
+
+
+@op(
+    "T -> output_type",
+    T=REALS | {bool_},
+    host={"axis": as_one_axis},
+    plain={"output_type": as_position},
+    partly=_reduced_partly,
+    inputs={"axis": HostInput("dimension", default=0)},
+    index_type="Tidx",
+)
+def ArgMin(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
+    if not input.shape[axis]:
+        raise ValueError("nothing is the smallest")
+    return input.argmin(axis).astype(output_type.np_dtype, copy=False)
+
+
+@ArgMin.express
+def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, name: str | None = None) -> Tensor:
+    """Finds where the smallest elements along an axis are; of equal ones, the first.
+
+    Args:
+      input: real numbers or bool, shape `[d0, ..., dn]`.
+      axis: one axis, counted from the end if negative; the first when None.
+      output_type: int16, uint16, int32 or int64.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Positions along `axis`; the shape is `input`'s without it.
+
+    Raises:
+      InvalidArgumentError: the axis is outside `[-rank, rank)`, or has no elements.
+
+    >>> tf.argmin([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
+    array([0, 1])
+    """
+    return ArgMin(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
+
+
+def _positions(input: Spec, axis: int, output_type: DType) -> Spec:
+    rank = len(input.shape)
+    if not -rank <= axis < rank:
+        text = f"Expected dimension in the range [{-rank}, {rank}), but got {axis}"
+        raise InvalidArgumentError(None, None, text)
+    if input.shape[axis] == 0:
+        text = f"Reduction axis {axis} is empty in shape {bracketed(input.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return Spec(reduced_shape(input.shape, axis, False), output_type)
+
+
+ArgMax.infer(_positions)
+ArgMin.infer(_positions)
+no_gradient(ArgMax, ArgMin)

@@ -1,0 +1,263 @@
+"""How tensors are reduced along axes: means, extremes, products, truth, and where the largest element is.
+
+`reduce_sum` stands in `broadcasting.py`, since gradients need it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, positive_axes
+from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.comparison import equal
+from nbtf._ops.math.cumulative import cumprod
+from nbtf._ops.math.division import divide
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import reduce_sum, reduced_shape, spread
+from nbtf._ops.specs import reduced
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import NUMBERS, REALS, TensorLike, as_dtype
+
+
+def _reduced(input_tensor: Spec, axis: Any, keepdims: bool) -> Spec:
+    return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
+
+
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is not None:
+        axis = as_axes(axis)
+    dtype = input_tensor.dtype
+    if dtype.kind in "iu":
+        return _mean_of_integers(xp, input_tensor, axis, keepdims)
+    if dtype.itemsize == 2:  # a sum of float16 overflows early
+        return Mean.kernel(xp, input_tensor.astype(xp.float32), axis, keepdims).astype(dtype)
+    total = xp.add.reduce(input_tensor, axis, dtype, None, keepdims)
+    return total / (input_tensor.size // total.size) if total.size else total
+
+
+def _mean_of_integers(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    """Returns means rounded towards zero, as C divides; of nothing, 0."""
+    wide = xp.int64 if input_tensor.dtype.kind == "i" else xp.uint64
+    total = xp.add.reduce(input_tensor, axis, wide, None, keepdims)
+    if not input_tensor.size:
+        return total.astype(input_tensor.dtype)
+    count = input_tensor.size // total.size
+    below = (total < 0) & (total % count != 0)  # `//` rounds these down; CuPy has no `fmod` of integers
+    return (total // count + below).astype(input_tensor.dtype)
+
+
+@Mean.express
+def reduce_mean(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Averages a tensor over some of its axes.
+
+    Args:
+      input_tensor: numbers, shape `[d0, ..., dn]`. Integers are divided as integers, rounding towards zero.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the averaged axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The mean, of `input_tensor`'s dtype; of no elements, nan.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
+    array([2., 3.], dtype=float32)
+    >>> tf.reduce_mean([1, 2]).numpy()
+    np.int32(1)
+    """
+    return Mean(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+Mean.infer(_reduced)
+
+
+@Mean.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    axes = positive_axes(as_axis(call.attrs["axis"]), len(call.inputs[0].shape))
+    count = math.prod(call.inputs[0].shape[i] for i in axes)
+    return [divide(spread(grad, call), max(count, 1))]
+
+
+@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is not None:
+        axis = as_axes(axis)
+    if not input_tensor.size:
+        return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).min)
+    return input_tensor.max(axis, None, keepdims)
+
+
+def _of_nothing(xp: Any, input_tensor: Any, axis: Any, keepdims: bool, bound: Any) -> Any:
+    """Returns what TensorFlow starts from where there is nothing to compare: the worst value there is."""
+    shape = xp.add.reduce(input_tensor, axis, None, None, keepdims).shape
+    if input_tensor.dtype.kind == "f":
+        bound = math.copysign(math.inf, bound)
+    return xp.full(shape, bound, input_tensor.dtype)
+
+
+@Max.express
+def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Finds the largest elements along some axes.
+
+    Args:
+      input_tensor: real numbers, shape `[d0, ..., dn]`.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the reduced axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The largest elements; of no elements, the smallest value of the dtype.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.reduce_max([[1, 4], [3, 2]], axis=1).numpy()
+    array([4, 3], dtype=int32)
+    """
+    return Max(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+Max.infer(_reduced)
+
+
+@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is not None:
+        axis = as_axes(axis)
+    if not input_tensor.size:
+        return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).max)
+    return input_tensor.min(axis, None, keepdims)
+
+
+@Min.express
+def reduce_min(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Finds the smallest elements along some axes.
+
+    Args:
+      input_tensor: real numbers, shape `[d0, ..., dn]`.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the reduced axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The smallest elements; of no elements, the largest value of the dtype.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.reduce_min([[1, 4], [3, 2]], axis=1).numpy()
+    array([1, 2], dtype=int32)
+    """
+    return Min(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+Min.infer(_reduced)
+
+
+def _to_the_extremes(call: Call, grad: Tensor) -> Gradients:
+    """Elements that share the extreme share its gradient."""
+    x, axis = call.inputs[0], call.attrs["axis"]
+    shape = reduced_shape(tuple(x.shape), as_axis(axis), True)
+    chosen = cast(equal(x, reshape(call.output, shape)), grad.dtype)
+    return [chosen / reduce_sum(chosen, axis, True) * reshape(grad, shape)]
+
+
+Max.gradient(_to_the_extremes)
+Min.gradient(_to_the_extremes)
+
+
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx", static=True)
+def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is not None:
+        axis = as_axes(axis)
+    return xp.multiply.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
+
+
+@Prod.express
+def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Multiplies the elements along some axes.
+
+    Args:
+      input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the reduced axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The products, of `input_tensor`'s dtype; of no elements, 1.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.reduce_prod([[1.0, 2.0], [3.0, 4.0]]).numpy()
+    np.float32(24.0)
+    """
+    return Prod(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+Prod.infer(_reduced)
+
+
+@Prod.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    # The product of all others, one axis after the other; a division by the element would fail at 0.
+    x = call.inputs[0]
+    grad = reshape(grad, reduced_shape(tuple(x.shape), as_axis(call.attrs["axis"]), True))
+    stages = [x]
+    axes = positive_axes(as_axis(call.attrs["axis"]), len(x.shape))
+    for axis in axes[:-1]:
+        stages.append(reduce_prod(stages[-1], axis, True))
+    for axis, stage in zip(reversed(axes), reversed(stages), strict=True):
+        others = multiply(cumprod(stage, axis, True), cumprod(stage, axis, True, True))
+        grad = multiply(grad, others)
+    return [grad]
+
+
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is not None:
+        axis = as_axes(axis)
+    dtype = input_tensor.dtype
+    wide = abs(input_tensor) if dtype.kind == "c" else input_tensor
+    wide = wide.astype(xp.float64 if dtype.kind in "iu" else xp.promote_types(wide.dtype, xp.float32), copy=False)
+    return xp.sqrt(xp.add.reduce(wide * wide, axis, wide.dtype, None, keepdims)).astype(dtype)
+
+
+def reduce_euclidean_norm(
+    input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Computes the lengths of vectors: the root of the sum of squares along some axes.
+
+    Args:
+      input_tensor: numbers, shape `[d0, ..., dn]`. Of integers, the length is cut to an integer.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the reduced axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The lengths, of `input_tensor`'s dtype.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
+    array([ 5., 10.], dtype=float32)
+    """
+    return EuclideanNorm(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+EuclideanNorm.infer(_reduced)
+
+
+@EuclideanNorm.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    x = call.inputs[0]
+    shape = reduced_shape(tuple(x.shape), as_axis(call.attrs["axis"]), True)
+    return [multiply(x, divide(reshape(grad, shape), reshape(call.output, shape)))]

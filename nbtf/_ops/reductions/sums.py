@@ -1,0 +1,87 @@
+"""How elements are added along axes: reduce_sum, and the way back from a broadcast, which is a sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import BroadcastTo, broadcast_to, reshape
+from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, positive_axes
+from nbtf._ops.op import Gradients, op
+from nbtf._ops.specs import reduced
+from nbtf._runtime.tape import Call
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import NUMBERS, TensorLike
+
+
+@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
+    if axis is not None:
+        axis = as_axes(axis)
+    return xp.add.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
+
+
+@Sum.express
+def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+    """Adds a tensor over some of its axes.
+
+    Args:
+      input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
+      axis: an axis or a list of them, counted from the end if negative; all when None.
+      keepdims: keeps the summed axes with length 1.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The sum, of `input_tensor`'s dtype.
+
+    Raises:
+      InvalidArgumentError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
+    array([4., 6.], dtype=float32)
+    """
+    return Sum(input_tensor, axis=axis, keepdims=keepdims, name=name)
+
+
+@Sum.infer
+def _(input_tensor: Spec, axis: int | tuple[int, ...] | None, keepdims: bool) -> Spec:
+    return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
+
+
+def reduced_shape(
+    shape: tuple[int | None, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> tuple[int | None, ...]:
+    """Returns the shape that is left when axes are reduced."""
+    axes = positive_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+@Sum.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [spread(grad, call)]
+
+
+def spread(grad: Tensor, call: Call) -> Tensor:
+    """Returns the gradient of a reduction, repeated to the shape of what was reduced."""
+    attrs, shape = call.attrs, call.inputs[0]._array.shape
+    axis = attrs["axis"]
+    if axis is None or attrs["keepdims"]:
+        return broadcast_to(grad, shape)
+    return broadcast_to(reshape(grad, reduced_shape(shape, as_axis(axis), True)), shape)
+
+
+@BroadcastTo.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    return [unbroadcast(grad, call.inputs[0])]
+
+
+def unbroadcast(grad: Tensor, like: Any) -> Tensor:
+    """Returns a gradient summed back to the shape of an operand that was broadcast."""
+    shape: tuple[int, ...] = like._array.shape
+    if grad._array.shape == shape:
+        return grad
+    extra = grad._array.ndim - len(shape)
+    axes = [*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and grad._array.shape[i + extra] != 1)]
+    return reshape(reduce_sum(grad, axes), shape)

@@ -1,0 +1,1 @@
+"""Texts, on the CPU: `tf.strings`."""

@@ -1,0 +1,140 @@
+"""How texts are joined: of several tensors, or over the axes of one. All of it runs on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.attributes import as_axis
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
+from nbtf._ops.specs import bracketed, reduced
+from nbtf._runtime.arguments import check_text
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import int32, string
+from nbtf.errors import InvalidArgumentError, OutOfRangeError
+
+
+@op("string* -> string", cpu_only=True)
+def StringJoin(xp: Any, inputs: list[Any], separator: str) -> Any:
+    shape = _joined_shape([one.shape for one in inputs])
+    columns = [xp.broadcast_to(one, shape).ravel() for one in inputs]
+    result = xp.empty(shape, object)
+    flat = result.reshape(-1)
+    for place in range(flat.size):
+        flat[place] = check_text(separator, "separator").encode().join(column[place] for column in columns)
+    return result
+
+
+def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
+    """Joins texts that stand at the same place in several tensors.
+
+    Args:
+      inputs: a list of tensors of texts, of one shape; scalars go with any. Or of ragged tensors.
+      separator: what stands between them.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Texts in that shape.
+
+    Raises:
+      InvalidArgumentError: the shapes differ.
+
+    >>> tf.strings.join(["Gray", ["wolf", "fox"]], separator=" ").numpy()
+    array([b'Gray wolf', b'Gray fox'], dtype=object)
+    """
+    return _join(*inputs, separator=separator, name=name) if len(inputs) else as_tensor("", string)
+
+
+@takes_ragged
+def _join(*inputs: Any, separator: str, name: str | None) -> Tensor:
+    return StringJoin(list(inputs), separator=separator, name=name)
+
+
+@StringJoin.infer
+def _(inputs: Sequence[Spec], separator: str) -> Spec:
+    return Spec(_joined_shape([spec.shape for spec in inputs]), string)
+
+
+def _joined_shape(shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Returns the one shape that tensors have, apart from scalars."""
+    whole = [shape for shape in shapes if shape]
+    for other in whole[1:]:
+        if other != whole[0]:
+            text = f"Input shapes do not match: {bracketed(whole[0])} vs. {bracketed(other)}"
+            raise InvalidArgumentError(None, None, text)
+    return whole[0] if whole else ()
+
+
+@op("string -> string", host={"axis": as_axis}, asked={"axis": int32}, cpu_only=True, partly=reduced)
+def ReduceJoin(xp: Any, inputs: Any, axis: Any, keepdims: bool, separator: str) -> Any:
+    axes = _axes(axis, inputs.ndim)
+    kept = [i for i in range(inputs.ndim) if i not in axes]
+    shape = [inputs.shape[i] for i in kept]
+    rows = inputs.transpose(*kept, *reversed(axes)).reshape(*shape, -1)  # the axis named first runs fastest
+    result = xp.empty(shape, object)
+    flat = result.reshape(-1)
+    for place, texts in enumerate(rows.reshape(flat.size, -1)):
+        flat[place] = check_text(separator, "separator").encode().join(texts)
+    return result.reshape([1 if i in axes else n for i, n in enumerate(inputs.shape)]) if keepdims else result
+
+
+def _axes(axis: Any, rank: int) -> list[int]:
+    axes = range(rank - 1, -1, -1) if axis is None else [axis] if isinstance(axis, int) else axis
+    for one in axes:
+        if not -rank <= one < rank:
+            text = f"Invalid reduction dimension {one} for input with {rank} dimension(s)"
+            raise OutOfRangeError(None, None, text)
+    return [one % rank for one in axes]
+
+
+def reduce_join(
+    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+) -> Tensor:
+    """Joins the texts of a tensor over some of its axes.
+
+    Args:
+      inputs: texts; or a ragged tensor, over its last axis.
+      axis: an axis or a list of them, the one along which to join first in front; all when None.
+      keepdims: keeps the joined axes with length 1.
+      separator: what stands between the texts.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The joined texts.
+
+    Raises:
+      OutOfRangeError: an axis is outside `[-rank, rank)`.
+
+    >>> tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-").numpy()
+    array([b'a-b', b'c-d'], dtype=object)
+    """
+    if isinstance(inputs, RaggedTensor):
+        return _joined_rows(inputs, axis, separator)
+    return ReduceJoin(inputs, axis=axis, keepdims=keepdims, separator=separator, name=name)
+
+
+def _joined_rows(ragged: RaggedTensor, axis: Any, separator: str) -> Any:
+    rank = len(ragged.shape)
+    if axis is None:
+        return reduce_join(ragged.flat_values, separator=separator)
+    if as_axis(axis) not in (-1, rank - 1):
+        raise InvalidArgumentError(None, None, "ragged texts are joined over their last axis")
+    if isinstance(ragged.values, RaggedTensor):
+        return ragged.with_values(_joined_rows(ragged.values, -1, separator))
+    between = separator.encode()
+    return as_tensor([between.join(row) for row in ragged.to_list()], string)
+
+
+@ReduceJoin.infer
+def _(inputs: Spec, axis: Any, keepdims: bool, separator: str) -> Spec:
+    axes = _axes(axis, len(inputs.shape))
+    if keepdims:
+        return Spec(tuple(1 if i in axes else n for i, n in enumerate(inputs.shape)), string)
+    return Spec(tuple(n for i, n in enumerate(inputs.shape) if i not in axes), string)
+
+
+no_gradient(StringJoin, ReduceJoin)

@@ -1,0 +1,184 @@
+"""How texts are cut into words and bytes, and what their bytes are as numbers. All of it runs on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
+from nbtf._ops.ragged_and_sparse.row_splits import splits_of
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType, DTypeLike, as_dtype, int64, string
+from nbtf.errors import InvalidArgumentError
+
+
+def _pieces(xp: Any, texts: Any, cut: Callable[[bytes], Sequence[bytes]]) -> list[Any]:
+    """Returns the pieces of a vector of texts as TensorFlow's ops do: places in a matrix, pieces, its shape."""
+    rows = [cut(text) for text in texts]
+    indices = [(row, column) for row, found in enumerate(rows) for column in range(len(found))]
+    values = xp.empty(len(indices), object)
+    values[:] = [piece for found in rows for piece in found]
+    shape = xp.array([len(rows), max(map(len, rows), default=0)], int64.np_dtype)
+    return [xp.array(indices, int64.np_dtype).reshape(-1, 2), values, shape]
+
+
+@op("string string -> int64 string int64", data_dependent=True, cpu_only=True)
+def StringSplitV2(xp: Any, input: Any, sep: Any, maxsplit: int) -> list[Any]:
+    between = bytes(sep[()]) or None
+    return _pieces(xp, input, lambda text: text.split(between, maxsplit))
+
+
+def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+    """Cuts texts into words.
+
+    Args:
+      input: texts, of any shape or ragged.
+      sep: what stands between words; any run of blanks when None or empty.
+      maxsplit: how often a text is cut at most; -1 means always.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The words: a vector for a scalar, else a ragged tensor with one axis more.
+
+    >>> tf.strings.split("Gray wolf").numpy()
+    array([b'Gray', b'wolf'], dtype=object)
+    >>> tf.strings.split(["Gray wolf", "fox"])
+    <tf.RaggedTensor [[b'Gray', b'wolf'], [b'fox']]>
+    """
+    between = as_tensor("" if sep is None else sep, string)
+    return cut_texts(input, lambda texts: _ragged(StringSplitV2(texts, between, maxsplit=maxsplit, name=name)))
+
+
+@op("string string -> int64 string int64", data_dependent=True, cpu_only=True)
+def StringSplit(xp: Any, input: Any, delimiter: Any, skip_empty: bool) -> list[Any]:
+    # TensorFlow's first op for splitting: only cutting into bytes, an empty delimiter, is still asked of it.
+    return _pieces(xp, input, lambda text: [text[i : i + 1] for i in range(len(text))])
+
+
+@StringSplit.infer
+@StringSplitV2.infer
+def _(*texts: Spec, **attrs: Any) -> list[Spec]:
+    return [Spec((None, 2), int64), Spec((None,), string), Spec((2,), int64)]
+
+
+def bytes_split(input: Any, name: str | None = None) -> Any:
+    """Cuts texts into bytes.
+
+    Args:
+      input: texts, of any shape or ragged.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Texts of one byte: a vector for a scalar, else a ragged tensor with one axis more.
+
+    >>> tf.strings.bytes_split("Duck").numpy()
+    array([b'D', b'u', b'c', b'k'], dtype=object)
+    """
+    nothing = as_tensor("", string)
+    return cut_texts(input, lambda texts: _ragged(StringSplit(texts, nothing, skip_empty=False, name=name)))
+
+
+def _ragged(parts: Sequence[Tensor]) -> RaggedTensor:
+    indices, values, shape = parts
+    lengths = [0] * int(shape.numpy()[0])
+    for row in indices.numpy()[:, 0].tolist():
+        lengths[row] += 1
+    return RaggedTensor(values, as_tensor(splits_of(lengths), int64))
+
+
+def cut_texts(input: Any, cut: Callable[[Tensor], RaggedTensor]) -> Any:
+    """Applies what cuts a vector of texts to texts of any shape."""
+    if isinstance(input, RaggedTensor):
+        return input.with_values(cut_texts(input.values, cut))
+    texts = as_tensor(input, string)
+    shape = texts.shape.as_list()
+    if len(shape) == 1:
+        return cut(texts)
+    pieces = cut(reshape(texts, [-1]))
+    if not shape:
+        return pieces.values
+    for length in reversed(shape[1:]):
+        pieces = RaggedTensor.from_uniform_row_length(pieces, length)
+    return pieces
+
+
+@op("string -> out_type", plain={"out_type": as_dtype}, data_dependent=True, cpu_only=True)
+def DecodeRaw(xp: Any, bytes: Any, out_type: DType, little_endian: bool) -> Any:
+    texts = bytes.ravel().tolist()
+    count = len(texts[0]) if texts else 0
+    for place, text in enumerate(texts):
+        if len(text) != count:
+            sizes = f"element {place} has size {count} != {len(text)}"
+            message = f"DecodeRaw requires input strings to all be the same size, but {sizes}"
+            raise InvalidArgumentError(None, None, message)
+    if count % out_type.size:
+        size = f"{out_type.size}, the size of {out_type.c_name}"
+        message = f"Input to DecodeRaw has length {count} that is not a multiple of {size}"
+        raise InvalidArgumentError(None, None, message)
+    return _numbers(xp, texts, out_type, little_endian).reshape(*bytes.shape, count // out_type.size)
+
+
+@DecodeRaw.infer
+def _(bytes: Spec, out_type: DType, little_endian: bool) -> Spec:
+    return Spec((*bytes.shape, None), out_type)
+
+
+@op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
+def DecodePaddedRaw(xp: Any, input_bytes: Any, out_type: DType, little_endian: bool, fixed_length: int) -> Any:
+    if fixed_length % out_type.size:
+        raise ValueError(fixed_length)
+    texts = [text[:fixed_length].ljust(fixed_length, b"\0") for text in input_bytes.ravel().tolist()]
+    numbers = _numbers(xp, texts, out_type, little_endian)
+    return numbers.reshape(*input_bytes.shape, fixed_length // out_type.size)
+
+
+def _numbers(xp: Any, texts: Sequence[bytes], dtype: DType, little_endian: bool) -> Any:
+    order = dtype.np_dtype.newbyteorder("<" if little_endian else ">")
+    return xp.frombuffer(b"".join(texts), order).astype(dtype.np_dtype)
+
+
+@DecodePaddedRaw.infer
+def _(input_bytes: Spec, out_type: DType, little_endian: bool, fixed_length: int) -> Spec:
+    if fixed_length % out_type.size:
+        text = f"fixed_length ({fixed_length}) must be a multiple of the size of out_type ({out_type.size})"
+        raise InvalidArgumentError(None, None, text)
+    return Spec((*input_bytes.shape, fixed_length // out_type.size), out_type)
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: DTypeLike,
+    little_endian: bool = True,
+    fixed_length: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Reads the bytes of texts as numbers.
+
+    Args:
+      input_bytes: texts of one length.
+      out_type: the dtype that they are read as.
+      little_endian: whether the lowest byte of a number comes first.
+      fixed_length: a number of bytes to which each text is cut or filled up with zeros first.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Numbers, with one axis more.
+
+    Raises:
+      InvalidArgumentError: the texts differ in length, or it is no multiple of a number's.
+
+    >>> tf.io.decode_raw("Duck", tf.uint8).numpy()
+    array([ 68, 117,  99, 107], dtype=uint8)
+    """
+    if fixed_length is None:
+        return DecodeRaw(input_bytes, out_type=out_type, little_endian=little_endian, name=name)
+    return DecodePaddedRaw(
+        input_bytes, out_type=out_type, little_endian=little_endian, fixed_length=fixed_length, name=name
+    )
+
+
+no_gradient(StringSplitV2, StringSplit, DecodeRaw, DecodePaddedRaw)

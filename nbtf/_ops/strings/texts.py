@@ -1,0 +1,375 @@
+"""How texts are changed, measured and read as numbers, each element for itself. All of it runs on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
+from nbtf._ops.specs import broadcast
+from nbtf._ops.strings import kernels as kernels
+from nbtf._runtime.arguments import check_text
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64
+from nbtf.errors import InvalidArgumentError
+
+INDICES = frozenset({int32, int64})
+UNITS = ("BYTE", "UTF8_CHAR")
+
+
+def as_unit(value: Any) -> str:
+    """Returns what lengths are counted in."""
+    if value not in UNITS:
+        allowed = ", ".join(f'"{unit}"' for unit in UNITS)
+        text = f"Value for attr 'unit' of \"{value}\" is not in the list of allowed values: {allowed}"
+        raise InvalidArgumentError(None, None, text)
+    return value
+
+
+@op("string -> string", cpu_only=True)
+def StringLower(xp: Any, input: Any, encoding: str) -> Any:
+    _check_encoding(encoding)
+    if encoding:
+        return kernels.each(xp, lambda text: text.decode("utf-8", "replace").lower().encode(), object, input)
+    return kernels.each(xp, bytes.lower, object, input)
+
+
+@takes_ragged
+def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Makes capital letters small.
+
+    Args:
+      input: texts, of any shape or ragged.
+      encoding: `"utf-8"` for all letters; empty for those of ASCII.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The texts, in the same shape.
+
+    Raises:
+      InvalidArgumentError: another encoding.
+
+    >>> tf.strings.lower("Gray WOLF").numpy()
+    b'gray wolf'
+    """
+    return StringLower(input, encoding=encoding, name=name)
+
+
+@op("string -> string", cpu_only=True)
+def StringUpper(xp: Any, input: Any, encoding: str) -> Any:
+    _check_encoding(encoding)
+    if encoding:
+        return kernels.each(xp, lambda text: text.decode("utf-8", "replace").upper().encode(), object, input)
+    return kernels.each(xp, bytes.upper, object, input)
+
+
+@takes_ragged
+def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Makes small letters capital.
+
+    Args:
+      input: texts, of any shape or ragged.
+      encoding: `"utf-8"` for all letters; empty for those of ASCII.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The texts, in the same shape.
+
+    Raises:
+      InvalidArgumentError: another encoding.
+
+    >>> tf.strings.upper(["a", "b"]).numpy()
+    array([b'A', b'B'], dtype=object)
+    """
+    return StringUpper(input, encoding=encoding, name=name)
+
+
+def _check_encoding(encoding: str) -> None:
+    if encoding not in ("", "utf-8"):
+        text = f"only utf-8 or '' (no encoding) is supported, received {encoding}"
+        raise InvalidArgumentError(None, None, text)
+
+
+@op("string -> string", cpu_only=True)
+def StringStrip(xp: Any, input: Any) -> Any:
+    return kernels.each(xp, bytes.strip, object, input)
+
+
+@takes_ragged
+def strip(input: Any, name: str | None = None) -> Tensor:
+    """Takes blanks from both ends.
+
+    Args:
+      input: texts, of any shape or ragged.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The texts, in the same shape.
+
+    >>> tf.strings.strip("  wolf ").numpy()
+    b'wolf'
+    """
+    return StringStrip(input, name=name)
+
+
+@op("string -> int32", plain={"unit": as_unit}, cpu_only=True)
+def StringLength(xp: Any, input: Any, unit: str) -> Any:
+    return kernels.each(xp, len if unit == "BYTE" else kernels.characters, int32.np_dtype, input)
+
+
+@takes_ragged
+def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """Returns how long texts are.
+
+    Args:
+      input: texts, of any shape or ragged.
+      unit: `"BYTE"`, or `"UTF8_CHAR"` for characters.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Lengths, int32, in the same shape.
+
+    Raises:
+      InvalidArgumentError: another unit.
+
+    >>> tf.strings.length(["wolf", "Bär"], unit="UTF8_CHAR").numpy()
+    array([4, 3], dtype=int32)
+    """
+    return StringLength(input, unit=unit, name=name)
+
+
+@op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True)
+def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
+    texts, begins, lengths = xp.broadcast_arrays(input, pos, len)
+    result = xp.empty(texts.shape, object)
+    flat = result.reshape(-1)
+    for place, (text, begin, count) in enumerate(zip(texts.ravel(), begins.ravel(), lengths.ravel(), strict=True)):
+        try:
+            flat[place] = kernels.part(text, int(begin), int(count), unit)
+        except IndexError:
+            message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {place}"
+            raise InvalidArgumentError(None, None, message) from None
+    return result
+
+
+@takes_ragged
+def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """Returns a part of each text.
+
+    Args:
+      input: texts, of any shape or ragged.
+      pos: where the part begins, counted from the end if negative; one number or one for each text.
+      len: how long it is; shorter at the end of a text.
+      unit: what `pos` and `len` count: `"BYTE"`, or `"UTF8_CHAR"` for characters.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The parts, in the same shape.
+
+    Raises:
+      InvalidArgumentError: a part begins outside its text.
+
+    >>> tf.strings.substr("Gray wolf", 5, 4).numpy()
+    b'wolf'
+    """
+    return Substr(input, pos, len, unit=unit, name=name)
+
+
+Substr.infer(broadcast(Substr))
+
+
+@op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
+def StringToNumber(xp: Any, string_tensor: Any, out_type: DType) -> Any:
+    return kernels.each(xp, lambda text: kernels.number(text, out_type), out_type.np_dtype, string_tensor)
+
+
+@takes_ragged
+def to_number(input: Any, out_type: DTypeLike = float32, name: str | None = None) -> Tensor:
+    """Reads texts as numbers.
+
+    Args:
+      input: texts, of any shape or ragged.
+      out_type: float32, float64, int32, int64, uint32 or uint64.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The numbers, in the same shape.
+
+    Raises:
+      InvalidArgumentError: a text says no number, or one that the dtype does not have.
+
+    >>> tf.strings.to_number(["1", "2.5"]).numpy()
+    array([1. , 2.5], dtype=float32)
+    """
+    dtype = as_dtype(out_type)
+    if dtype not in NUMBERS_READ:
+        names = ", ".join(one.c_name for one in NUMBERS_READ)
+        text = f"Value for attr 'out_type' of {dtype.c_name} is not in the list of allowed values: {names}"
+        raise InvalidArgumentError(None, None, text)
+    return StringToNumber(input, out_type=dtype, name=name)
+
+
+NUMBERS_READ = (float32, as_dtype("float64"), int32, int64, uint32, uint64)
+
+
+@StringToNumber.infer
+def _(string_tensor: Spec, out_type: DType) -> Spec:
+    return Spec(string_tensor.shape, out_type)
+
+
+@op("T -> string", T=ALL, cpu_only=True)
+def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Any:
+    kind = input.dtype.kind
+    _check_format(input.dtype, kind in "fc", precision, scientific, shortest, fill)
+    flags = f"{fill}{width if width > -1 else ''}"
+    letter = "e" if scientific else "g" if shortest else "f"
+    form = f"%{flags}d" if kind in "iu" else f"%{flags}{f'.{precision}' if precision > -1 else ''}{letter}"
+    if kind == "b":
+        form = f"%{width if width > -1 else ''}s"
+        return kernels.each(xp, lambda value: (form % str(value).lower()).encode(), object, input)
+    if kind == "O":
+        return input.copy()
+    if kind == "c":
+        return kernels.each(xp, lambda z: f"({form % z.real},{form % z.imag})".encode(), object, input)
+    return kernels.each(xp, lambda value: (form % value).encode(), object, input)
+
+
+def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, shortest: bool, fill: str) -> None:
+    text = ""
+    if precision > -1 and not floating:
+        text = f"precision not supported for datatype {dtype.name}"
+    elif (scientific or shortest) and not floating:
+        text = f"scientific and shortest format not supported for datatype {dtype.name}"
+    elif scientific and shortest:
+        text = "Cannot select both scientific and shortest notation"
+    elif len(fill) > 1 or fill not in ("", " ", "+", "-", "0", "#"):
+        text = f"Fill argument not supported: {fill}"
+    if text:
+        raise InvalidArgumentError(None, None, text)
+
+
+@takes_ragged
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Writes numbers and truth values as texts.
+
+    Args:
+      input: a tensor of any dtype and shape, or a ragged one.
+      precision: digits behind the point; 6 when -1. For numbers with a fraction only.
+      scientific: writes `1.5e+10`.
+      shortest: writes whatever is shorter, `1.5e+10` or `1.5`.
+      width: how long a text is at least.
+      fill: what fills it: nothing or a blank, `"0"`; `"-"` fills at the right.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The texts, in the same shape.
+
+    Raises:
+      InvalidArgumentError: the dtype cannot be written so.
+
+    >>> tf.strings.as_string(3.14159, precision=2).numpy()
+    b'3.14'
+    """
+    return AsString(
+        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill, name=name
+    )
+
+
+@op("string -> string", cpu_only=True)
+def StaticRegexReplace(xp: Any, input: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
+    regex = kernels.pattern(check_text(pattern, "pattern").encode())
+    return kernels.each(xp, lambda text: kernels.replaced(text, regex, rewrite, replace_global), object, input)
+
+
+@takes_ragged
+def regex_replace(
+    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+) -> Tensor:
+    r"""Writes what a pattern matches anew.
+
+    Args:
+      input: texts, of any shape or ragged.
+      pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
+      rewrite: what stands there afterwards; `\1` is the first group of the match.
+      replace_global: replaces all matches, not the first alone.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      The texts, in the same shape.
+
+    Raises:
+      InvalidArgumentError: the pattern cannot be read.
+
+    >>> tf.strings.regex_replace("Gray wolf", "[aeiou]", "-").numpy()
+    b'Gr-y w-lf'
+    """
+    return StaticRegexReplace(
+        input, pattern=_plain(pattern), rewrite=_plain(rewrite), replace_global=replace_global, name=name
+    )
+
+
+@op("string -> bool", cpu_only=True)
+def StaticRegexFullMatch(xp: Any, input: Any, pattern: str) -> Any:
+    regex = kernels.pattern(check_text(pattern, "pattern").encode())
+    return kernels.each(
+        xp, lambda text: regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None, bool, input
+    )
+
+
+@takes_ragged
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+    """Tells which texts match a pattern from beginning to end.
+
+    Args:
+      input: texts, of any shape or ragged.
+      pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
+      name: accepted and ignored; eager ops have no names.
+
+    Returns:
+      Truth values, in the same shape.
+
+    Raises:
+      InvalidArgumentError: the pattern cannot be read.
+
+    >>> tf.strings.regex_full_match(["wolf", "fox"], "w.*").numpy()
+    array([ True, False])
+    """
+    return StaticRegexFullMatch(input, pattern=_plain(pattern), name=name)
+
+
+def _plain(text: Any) -> str:
+    """Returns Python text of a text or of a scalar tensor."""
+    plain = text.numpy() if hasattr(text, "numpy") else text
+    return plain.decode() if isinstance(plain, bytes) else plain
+
+
+@StringLower.infer
+@StringUpper.infer
+@StringStrip.infer
+@AsString.infer
+@StaticRegexReplace.infer
+def _(input: Spec, **attrs: Any) -> Spec:
+    return Spec(input.shape, string)
+
+
+@StringLength.infer
+def _(input: Spec, unit: str) -> Spec:
+    return Spec(input.shape, int32)
+
+
+@StaticRegexFullMatch.infer
+def _(input: Spec, pattern: str) -> Spec:
+    return Spec(input.shape, bool_)
+
+
+no_gradient(StringLower, StringUpper, StringStrip, StringLength, Substr, StringToNumber, AsString)
+no_gradient(StaticRegexReplace, StaticRegexFullMatch)

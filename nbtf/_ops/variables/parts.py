@@ -1,0 +1,207 @@
+"""How parts of a variable are given other values: `v[1:].assign(...)`, `v.scatter_nd_update(...)`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from nbtf._devices.base import Buffer
+from nbtf._ops.arrays.indexing import getitem, slice_spec
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.variables.resource_parts import (
+    ResourceScatterAdd,
+    ResourceScatterNdAdd,
+    ResourceScatterNdSub,
+    ResourceScatterNdUpdate,
+    ResourceScatterSub,
+    ResourceScatterUpdate,
+    ResourceStridedSliceAssign,
+)
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType, TensorLike
+
+if TYPE_CHECKING:
+
+    class Part(Tensor):
+        """A part of a variable's value, which remembers where it comes from."""
+
+        def assign(self, value: TensorLike, name: str | None = None) -> Any: ...
+
+
+class VariableParts(Buffer):
+    """The methods of a variable that replace some of its elements. All return the variable."""
+
+    __slots__ = ()
+
+    _dtype: DType
+
+    def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        raise NotImplementedError
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        error = TypeError("'ResourceVariable' object does not support item assignment")
+        error.add_note("Write v[0].assign(value).")
+        raise error
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        raise TypeError("'ResourceVariable' object doesn't support item deletion")
+
+    def __getitem__(self, key: Any) -> Part:
+        """Returns a part of the value; its `assign` gives that part of the variable another value.
+
+        >>> v = tf.Variable([1, 2, 3])
+        >>> v[1:].assign([8, 9]).numpy()
+        array([1, 8, 9], dtype=int32)
+        """
+        part = getitem(self, key)
+        object.__setattr__(part, "assign", partial(self._assign_part, key))
+        return cast("Part", part)
+
+    def _assign_part(self, key: Any, value: TensorLike, name: str | None = None) -> Any:
+        """Gives the part that a key cuts out another value: what `v[key].assign(value)` does.
+
+        Args:
+          key: what stands in the brackets.
+          value: of the variable's dtype; it is broadcast to the part.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: the value does not broadcast.
+          TypeError: the key is a mask, or no key at all.
+        """
+        begin, end, strides, masks = slice_spec(key)
+        tensor = as_tensor(value, self._dtype)
+        return self._update(
+            ResourceStridedSliceAssign, tensor, begin=begin, end=end, strides=strides, masks=masks, name=name
+        )
+
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Replaces elements or slices.
+
+        Args:
+          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          updates: the new values, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_update([[0], [2]], [9.0, 8.0]).numpy()
+        array([9., 2., 8.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdUpdate, indices, updates, name)
+
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Adds to elements or slices; a place that comes twice gets both.
+
+        Args:
+          indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
+          updates: what is added, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_add([[0], [0]], [9.0, 8.0]).numpy()
+        array([18.,  2.,  3.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdAdd, indices, updates, name)
+
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Subtracts from elements or slices.
+
+        Args:
+          indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
+          updates: what is subtracted, shape `indices.shape[:-1] + variable.shape[depth:]`.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0]], [1.0]).numpy()
+        array([0., 2., 3.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdSub, indices, updates, name)
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces rows.
+
+        Args:
+          sparse_delta: the rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: `sparse_delta` is something else.
+          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_update(tf.IndexedSlices([9.0], [1])).numpy()
+        array([1., 9., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterUpdate, sparse_delta, name)
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Adds to rows; one that comes twice gets both.
+
+        Args:
+          sparse_delta: what is added and to which rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: `sparse_delta` is something else.
+          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_add(tf.IndexedSlices([9.0], [1])).numpy()
+        array([ 1., 11.,  3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterAdd, sparse_delta, name)
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Subtracts from rows.
+
+        Args:
+          sparse_delta: what is subtracted and from which rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+          name: accepted and ignored; eager ops have no names.
+
+        Returns:
+          The variable.
+
+        Raises:
+          TypeError: `sparse_delta` is something else.
+          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_sub(tf.IndexedSlices([2.0], [1])).numpy()
+        array([1., 0., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterSub, sparse_delta, name)
+
+    def _scatter_rows(self, op: Any, sparse_delta: Any, name: str | None) -> Any:
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {sparse_delta}")
+        return self._scatter(op, sparse_delta.indices, sparse_delta.values, name)
+
+    def _scatter(self, op: Any, indices: Any, updates: Any, name: str | None) -> Any:
+        return self._update(op, as_tensor(indices), as_tensor(updates, self._dtype), name=name)

@@ -1,0 +1,142 @@
+"""Which ops give parts of a variable other values; see resource.py for what they share with those for the whole."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
+from nbtf._ops.arrays.index_writes import joined_at, written_at
+from nbtf._ops.arrays.indexing import Masks, numpy_key
+from nbtf._ops.attributes import as_ints
+from nbtf._ops.op import no_gradient, op
+from nbtf._ops.specs import bracketed
+from nbtf._types import ALL, NUMBERS, int32, int64
+from nbtf.errors import InvalidArgumentError
+
+INDICES = frozenset({int32, int64})
+
+
+# The three are plain attributes: TensorFlow takes the tensors that it has made for reading the slice.
+@op(
+    "T T -> T",
+    T=ALL,
+    plain={"begin": as_ints, "end": as_ints, "strides": as_ints},
+    resource=True,
+    shares_memory=True,
+)
+def ResourceStridedSliceAssign(
+    xp: Any, resource: Any, value: Any, begin: Any, end: Any, strides: Any, masks: Masks
+) -> Any:
+    array, key = resource.copy(), numpy_key(begin, end, strides, masks)
+    wanted = array[key].shape
+    while value.ndim > len(wanted) and value.shape[0] == 1:  # TensorFlow drops lengths of 1 in front
+        value = value[0]
+    try:
+        array[key] = value
+    except ValueError:
+        text = f"Cannot broadcast input shape {bracketed(value.shape)} into final shape {bracketed(wanted)}"
+        raise InvalidArgumentError(None, None, text) from None
+    return array
+
+
+@op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterNdUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return written_at(xp, resource, _places(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterNdAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.add, resource, _places(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterNdSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.add, resource, _places(xp, resource, indices, updates), -updates)
+
+
+@op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return written_at(xp, resource, _rows(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), -updates)
+
+
+@ResourceStridedSliceAssign.infer
+@ResourceScatterNdUpdate.infer
+@ResourceScatterNdAdd.infer
+@ResourceScatterNdSub.infer
+@ResourceScatterUpdate.infer
+@ResourceScatterAdd.infer
+@ResourceScatterSub.infer
+def _(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
+    return resource
+
+
+def _places(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
+    """Returns what to index an array with: the last axis of `indices` is a place in its first axes."""
+    if indices.ndim < 2:
+        indices = indices.reshape(-1, 1)  # a vector is a list of places in the first axis
+    outer, depth = indices.shape[:-1], indices.shape[-1]
+    _check_updates(array, indices, updates, outer, depth)
+    limits = xp.asarray(array.shape[:depth], indices.dtype) if xp is CPU.xp else None
+    wrong = None if limits is None else ((indices < 0) | (indices >= limits)).any(-1).ravel()
+    if wrong is not None and wrong.any():
+        at = int(wrong.argmax())
+        place = ",".join(str(int(i)) for i in indices.reshape(-1, depth)[at])
+        text = f"indices[{at}] = [{place}] does not index into shape {bracketed(array.shape)}"
+        raise InvalidArgumentError(None, None, text)
+    return tuple(indices[..., i] for i in range(depth))
+
+
+def _check_updates(array: Any, indices: Any, updates: Any, outer: tuple[int, ...], depth: int) -> None:
+    n = len(outer)
+    if updates.shape[:n] != outer:
+        whose = f"indices[shape={bracketed(indices.shape)}] = {math.prod(outer)}"
+        theirs = f"updates[shape={bracketed(updates.shape)}] = {math.prod(updates.shape[:n])}"
+        text = f"Dimensions [0,{n}) of {whose} must match dimensions [0,{n}) of {theirs}"
+        raise InvalidArgumentError(None, None, text)
+    if depth > array.ndim or updates.shape[n:] != array.shape[depth:]:
+        text = (
+            f"Dimensions [{depth},{array.ndim}) of input[shape={bracketed(array.shape)}] "
+            f"must match dimensions [{depth},{updates.ndim}) of updates[shape={bracketed(updates.shape)}]"
+        )
+        raise InvalidArgumentError(None, None, text)
+
+
+def _rows(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any]:
+    """Returns `indices` after checking that the updates fit them and, on the CPU, that they are rows of the array."""
+    if updates.ndim and updates.shape != indices.shape + array.shape[1:]:
+        text = (
+            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
+            f"updates.shape {bracketed(updates.shape)}, indices.shape {bracketed(indices.shape)}, "
+            f"params.shape {bracketed(array.shape)}"
+        )
+        raise InvalidArgumentError(None, None, text)
+    wrong = ((indices < 0) | (indices >= array.shape[0])).ravel() if xp is CPU.xp else None
+    if wrong is not None and wrong.any():
+        at = int(wrong.argmax())
+        value = int(indices.ravel()[at])
+        text = f"indices[{at}] = {value} is not in [0, {array.shape[0]})"
+        raise InvalidArgumentError(None, None, text)
+    return (indices,)
+
+
+no_gradient(
+    ResourceStridedSliceAssign,
+    ResourceScatterNdUpdate,
+    ResourceScatterNdAdd,
+    ResourceScatterNdSub,
+    ResourceScatterUpdate,
+    ResourceScatterAdd,
+    ResourceScatterSub,
+)

@@ -113,8 +113,8 @@ from nbtf._ops.math.trigonometry import sin as sin
 from nbtf._ops.math.trigonometry import sinh as sinh
 from nbtf._ops.math.trigonometry import tan as tan
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices as IndexedSlices
-from nbtf._ops.reductions.argmax import argmax as argmax
-from nbtf._ops.reductions.argmax import argmin as argmin
+from nbtf._ops.reductions.extreme_indices import argmax as argmax
+from nbtf._ops.reductions.extreme_indices import argmin as argmin
 from nbtf._ops.reductions.means_and_extremes import reduce_max as reduce_max
 from nbtf._ops.reductions.means_and_extremes import reduce_mean as reduce_mean
 from nbtf._ops.reductions.means_and_extremes import reduce_min as reduce_min

@@ -90,8 +90,8 @@ from nbtf._ops.nn.activations import softplus as softplus
 from nbtf._ops.nn.activations import softsign as softsign
 from nbtf._ops.nn.softmax import log_softmax as log_softmax
 from nbtf._ops.nn.softmax import softmax as softmax
-from nbtf._ops.reductions.argmax import argmax as argmax
-from nbtf._ops.reductions.argmax import argmin as argmin
+from nbtf._ops.reductions.extreme_indices import argmax as argmax
+from nbtf._ops.reductions.extreme_indices import argmin as argmin
 from nbtf._ops.reductions.means_and_extremes import reduce_euclidean_norm as reduce_euclidean_norm
 from nbtf._ops.reductions.means_and_extremes import reduce_max as reduce_max
 from nbtf._ops.reductions.means_and_extremes import reduce_mean as reduce_mean

@@ -6,10 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nbtf._ops.arrays import indexing
-from nbtf._ops.arrays import padding as extent
-from nbtf._ops.arrays import shapes as shape
-from nbtf._ops.math import exponentials as functions
+from nbtf._ops.arrays import indexing, padding, shapes
+from nbtf._ops.math import exponentials
 from nbtf._ops.nn import activations, convolution, local_response, pooling
 from nbtf._ops.op import Op
 from nbtf._public import public_names as _public_names
@@ -77,12 +75,12 @@ LRNGrad = _door(
 _OF_WINDOWS = "orig_input orig_output grad ksize strides padding data_format"
 MaxPoolGrad = _door(pooling.MaxPoolGrad, _OF_WINDOWS, data_format="NHWC")
 MaxPoolGradGrad = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS, data_format="NHWC")
-MirrorPadGrad = _door(extent.MirrorPadGrad, "input paddings mode")
-Rank = _door(shape.Rank, "input")
+MirrorPadGrad = _door(padding.MirrorPadGrad, "input paddings mode")
+Rank = _door(shapes.Rank, "input")
 ReluGrad = _door(activations.ReluGrad, "gradients features")
-SigmoidGrad = _door(functions.SigmoidGrad, "y dy")
-Size = _door(shape.Size, "input out_type", out_type=int32)
+SigmoidGrad = _door(exponentials.SigmoidGrad, "y dy")
+Size = _door(shapes.Size, "input out_type", out_type=int32)
 StridedSliceGrad = _door(
     indexing.StridedSliceGrad, "dy shape begin end strides masks", masks=indexing.Masks(0, 0, 0, 0, 0)
 )
-TanhGrad = _door(functions.TanhGrad, "y dy")
+TanhGrad = _door(exponentials.TanhGrad, "y dy")

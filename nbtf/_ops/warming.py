@@ -27,7 +27,7 @@ from nbtf._ops.math.ordering import argsort
 from nbtf._ops.nn.activations import relu
 from nbtf._ops.nn.softmax import softmax
 from nbtf._ops.random.stateless import stateless_normal, stateless_uniform
-from nbtf._ops.reductions.argmax import argmax
+from nbtf._ops.reductions.extreme_indices import argmax
 from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean, reduce_min
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.variables.variable import Variable

@@ -11,7 +11,7 @@ from nbtf._locks import new_lock
 from nbtf._ops.arrays.creation import constant, convert_to_tensor
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.comparison import greater_equal, where
-from nbtf._ops.random import stateless as stateless_random
+from nbtf._ops.random import stateless as _stateless
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.context import open_graph
@@ -100,7 +100,7 @@ def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = N
       dtype: of the result.
       seed: a number, or a `SeedGenerator`.
     """
-    return stateless_random.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
+    return _stateless.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
 
 
 def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
@@ -113,7 +113,7 @@ def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None
       dtype: of the result.
       seed: a number, or a `SeedGenerator`.
     """
-    return stateless_random.stateless_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
+    return _stateless.stateless_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
 
 
 def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
@@ -126,7 +126,7 @@ def truncated_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: 
       dtype: of the result.
       seed: a number, or a `SeedGenerator`.
     """
-    return stateless_random.stateless_truncated_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
+    return _stateless.stateless_truncated_normal(shape, _pair(seed), mean, stddev, standardized(dtype))
 
 
 def randint(shape: Any, minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Any:
@@ -139,7 +139,7 @@ def randint(shape: Any, minval: int, maxval: int, dtype: Any = "int32", seed: An
       dtype: of the result.
       seed: a number, or a `SeedGenerator`.
     """
-    return stateless_random.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
+    return _stateless.stateless_uniform(shape, _pair(seed), minval, maxval, standardized(dtype))
 
 
 def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
@@ -156,7 +156,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     if noise_shape is not None:
         lengths = [have if length is None else length for have, length in zip(lengths, noise_shape, strict=True)]
     dtype = inputs.dtype
-    drawn = stateless_random.stateless_uniform(lengths, _pair(seed), dtype=dtype)
+    drawn = _stateless.stateless_uniform(lengths, _pair(seed), dtype=dtype)
     survives = greater_equal(drawn, constant(rate, dtype))
     return where(survives, inputs * (1.0 / (1.0 - rate)), cast(constant(0.0), dtype))
 

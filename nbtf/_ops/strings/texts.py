@@ -8,7 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
 from nbtf._ops.specs import broadcast
-from nbtf._ops.strings import kernels as kernels
+from nbtf._ops.strings import kernels
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64

@@ -11,7 +11,7 @@ from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.row_splits import splits_of
-from nbtf._ops.strings import kernels as kernels
+from nbtf._ops.strings import kernels
 from nbtf._ops.strings.splitting import cut_texts
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor

@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from nbtf._ops.arrays import broadcasting, creation, gathering, joining, ranges
-from nbtf._ops.arrays import padding as extent
-from nbtf._ops.arrays import shapes as shapes
+from nbtf._ops.arrays import broadcasting, creation, gathering, joining, padding, ranges, shapes, slicing
 from nbtf._ops.arrays.identity import identity as _copy
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.linalg import diagonals
@@ -255,7 +253,7 @@ def tile(a: Any, reps: Any) -> Tensor:
     """Returns an array side by side with itself."""
     times = list(as_ints(reps))
     tensor = _at_least(a, len(times))
-    return extent.tile(tensor, [1] * (len(tensor.shape) - len(times)) + times)
+    return padding.tile(tensor, [1] * (len(tensor.shape) - len(times)) + times)
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
@@ -267,15 +265,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     """Returns the values moved on; those at the end come to the beginning."""
     tensor = asarray(a)
     if axis is None:
-        return broadcasting.reshape(extent.roll(ravel(tensor), shift, 0), tensor.shape)
-    return extent.roll(tensor, shift, axis)
+        return broadcasting.reshape(slicing.roll(ravel(tensor), shift, 0), tensor.shape)
+    return slicing.roll(tensor, shift, axis)
 
 
 def flip(m: Any, axis: Any = None) -> Tensor:
     """Returns the values in reverse order along axes; along all if none is said."""
     tensor = asarray(m)
     axes = list(range(len(tensor.shape))) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-    return extent.reverse(tensor, axes)
+    return slicing.reverse(tensor, axes)
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:

@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from nbtf._ops.math import arithmetic as elementwise
-from nbtf._ops.math import comparison, division, logic, magnitude, rounding, trigonometry
-from nbtf._ops.math import exponentials as functions
+from nbtf._ops.math import arithmetic, comparison, division, exponentials, logic, magnitude, rounding, trigonometry
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_
 from nbtf.experimental.numpy.promotion import alike, asarray, ascontiguousarray, floats
@@ -47,7 +45,7 @@ def _of_two(name: str, function: Callable[[Any, Any], Tensor]) -> Binary:
 
 def _of_bools(name: str, function: Callable[..., Tensor]) -> Logical:
     def apply(*values: Any) -> Tensor:
-        return function(*[elementwise.cast(asarray(value), bool_) for value in values])
+        return function(*[arithmetic.cast(asarray(value), bool_) for value in values])
 
     return _name_function(apply, name, f"Returns NumPy's `{name}`; what is not 0 is true.")
 
@@ -58,11 +56,11 @@ def _name_function(function: Any, name: str, text: str) -> Any:
     return function
 
 
-exp: Unary = _of_floats("exp", functions.exp)
-expm1: Unary = _of_floats("expm1", functions.expm1)
-log: Unary = _of_floats("log", functions.log)
-log1p: Unary = _of_floats("log1p", functions.log1p)
-sqrt: Unary = _of_floats("sqrt", functions.sqrt)
+exp: Unary = _of_floats("exp", exponentials.exp)
+expm1: Unary = _of_floats("expm1", exponentials.expm1)
+log: Unary = _of_floats("log", exponentials.log)
+log1p: Unary = _of_floats("log1p", exponentials.log1p)
+sqrt: Unary = _of_floats("sqrt", exponentials.sqrt)
 sin: Unary = _of_floats("sin", trigonometry.sin)
 cos: Unary = _of_floats("cos", trigonometry.cos)
 tan: Unary = _of_floats("tan", trigonometry.tan)
@@ -71,7 +69,7 @@ arccos: Unary = _of_floats("arccos", trigonometry.acos)
 arctan: Unary = _of_floats("arctan", trigonometry.atan)
 sinh: Unary = _of_floats("sinh", trigonometry.sinh)
 cosh: Unary = _of_floats("cosh", trigonometry.cosh)
-tanh: Unary = _of_floats("tanh", functions.tanh)
+tanh: Unary = _of_floats("tanh", exponentials.tanh)
 arcsinh: Unary = _of_floats("arcsinh", trigonometry.asinh)
 arccosh: Unary = _of_floats("arccosh", trigonometry.acosh)
 arctanh: Unary = _of_floats("arctanh", trigonometry.atanh)
@@ -84,16 +82,16 @@ isfinite: Unary = _of_floats("isfinite", rounding.is_finite)
 absolute: Unary = _of_any("absolute", magnitude.abs)
 abs: Unary = absolute
 fabs: Unary = _of_any("fabs", magnitude.abs)
-negative: Unary = _of_any("negative", elementwise.negative)
+negative: Unary = _of_any("negative", arithmetic.negative)
 positive: Unary = _of_any("positive", lambda x: x)
 sign: Unary = _of_any("sign", magnitude.sign)
 square: Unary = _of_any("square", magnitude.square)
 reciprocal: Unary = _of_any("reciprocal", division.reciprocal)
 
-add: Binary = _of_two("add", elementwise.add)
-subtract: Binary = _of_two("subtract", elementwise.subtract)
-multiply: Binary = _of_two("multiply", elementwise.multiply)
-power: Binary = _of_two("power", functions.pow)
+add: Binary = _of_two("add", arithmetic.add)
+subtract: Binary = _of_two("subtract", arithmetic.subtract)
+multiply: Binary = _of_two("multiply", arithmetic.multiply)
+power: Binary = _of_two("power", exponentials.pow)
 maximum: Binary = _of_two("maximum", lambda x, y: (logic.logical_or if x.dtype is bool_ else magnitude.maximum)(x, y))
 minimum: Binary = _of_two("minimum", lambda x, y: (logic.logical_and if x.dtype is bool_ else magnitude.minimum)(x, y))
 floor_divide: Binary = _of_two("floor_divide", division.floordiv)
@@ -142,7 +140,7 @@ def log10(x: Any) -> Tensor:
 
 def _log_of_base(x: Any, base: int) -> Tensor:
     values = floats(x)
-    return division.truediv(functions.log(values), functions.log(elementwise.cast(base, values.dtype)))
+    return division.truediv(exponentials.log(values), exponentials.log(arithmetic.cast(base, values.dtype)))
 
 
 def clip(a: Any, a_min: Any, a_max: Any) -> Tensor:
@@ -159,8 +157,8 @@ def around(a: Any, decimals: int = 0) -> Tensor:
     values = asarray(a)
     if values.dtype.is_integer:
         return values
-    factor = elementwise.cast(math.pow(10.0, decimals), values.dtype)
-    return division.truediv(rounding.round(elementwise.multiply(values, factor)), factor)
+    factor = arithmetic.cast(math.pow(10.0, decimals), values.dtype)
+    return division.truediv(rounding.round(arithmetic.multiply(values, factor)), factor)
 
 
 round = around
@@ -172,7 +170,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     Raises:
       ValueError: one of the two is missing.
     """
-    marked = elementwise.cast(asarray(condition), bool_)
+    marked = arithmetic.cast(asarray(condition), bool_)
     if x is None and y is None:
         return nonzero(marked)
     if x is None or y is None:
@@ -182,12 +180,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 def nonzero(a: Any) -> list[Tensor]:
     """Returns where values are not 0: a tensor of places for each axis."""
-    indices = comparison.where(elementwise.cast(ascontiguousarray(a), bool_))
+    indices = comparison.where(arithmetic.cast(ascontiguousarray(a), bool_))
     return [indices[:, axis] for axis in range(indices.shape[1])]
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:
     """Tells which values differ by rounding only."""
     left, right = alike(floats(a), floats(b))
-    bound = elementwise.add(elementwise.multiply(magnitude.abs(right), rtol), atol)
-    return comparison.less_equal(magnitude.abs(elementwise.subtract(left, right)), bound)
+    bound = arithmetic.add(arithmetic.multiply(magnitude.abs(right), rtol), atol)
+    return comparison.less_equal(magnitude.abs(arithmetic.subtract(left, right)), bound)

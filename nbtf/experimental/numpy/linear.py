@@ -6,10 +6,10 @@ from typing import Any
 
 from nbtf._ops.arrays import broadcasting
 from nbtf._ops.arrays.shapes import squeeze
-from nbtf._ops.linalg import diagonals
-from nbtf._ops.linalg import einsum as sums
-from nbtf._ops.linalg import products as linalg
+from nbtf._ops.linalg import diagonals, products
+from nbtf._ops.linalg import einsum as contractions
 from nbtf._ops.math.arithmetic import multiply
+from nbtf._ops.reductions import sums
 from nbtf._runtime.tensor import Tensor
 from nbtf.experimental.numpy.promotion import alike, asarray
 
@@ -22,7 +22,7 @@ def matmul(x1: Any, x2: Any) -> Tensor:
     """
     left, right = alike(x1, x2)
     row, column = len(left.shape) == 1, len(right.shape) == 1
-    product = linalg.matmul(left[None, :] if row else left, right[:, None] if column else right)
+    product = products.matmul(left[None, :] if row else left, right[:, None] if column else right)
     axes = ([-2] if row else []) + ([-1] if column else [])
     return squeeze(product, axes) if axes else product
 
@@ -32,7 +32,7 @@ def dot(a: Any, b: Any) -> Tensor:
     left, right = alike(a, b)
     if not left.shape.rank or not right.shape.rank:
         return multiply(left, right)
-    return sums.tensordot(left, right, [[-1], [-1 if right.shape.rank == 1 else -2]])
+    return contractions.tensordot(left, right, [[-1], [-1 if right.shape.rank == 1 else -2]])
 
 
 def inner(a: Any, b: Any) -> Tensor:
@@ -41,14 +41,14 @@ def inner(a: Any, b: Any) -> Tensor:
     return (
         multiply(left, right)
         if not left.shape.rank or not right.shape.rank
-        else sums.tensordot(left, right, [[-1], [-1]])
+        else contractions.tensordot(left, right, [[-1], [-1]])
     )
 
 
 def vdot(a: Any, b: Any) -> Tensor:
     """Returns the sum of all products."""
     left, right = alike(a, b)
-    return broadcasting.reduce_sum(multiply(broadcasting.reshape(left, [-1]), broadcasting.reshape(right, [-1])))
+    return sums.reduce_sum(multiply(broadcasting.reshape(left, [-1]), broadcasting.reshape(right, [-1])))
 
 
 def outer(a: Any, b: Any) -> Tensor:
@@ -60,12 +60,12 @@ def outer(a: Any, b: Any) -> Tensor:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     """Returns sums of products over axes."""
     left, right = alike(a, b)
-    return sums.tensordot(left, right, axes)
+    return contractions.tensordot(left, right, axes)
 
 
 def einsum(subscripts: str, *operands: Any) -> Tensor:
     """Returns sums of products as a formula of letters says."""
-    return sums.einsum(subscripts, *alike(*(asarray(operand) for operand in operands)))
+    return contractions.einsum(subscripts, *alike(*(asarray(operand) for operand in operands)))
 
 
 def trace(a: Any) -> Tensor:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._ops.arrays import broadcasting
-from nbtf._ops.math import cumulative as scan
-from nbtf._ops.math import ordering
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.math import cumulative, ordering
 from nbtf._ops.math.arithmetic import cast, multiply
-from nbtf._ops.reductions import argmax as positions
-from nbtf._ops.reductions import means_and_extremes as reduction
-from nbtf._ops.reductions import statistics, truth
+from nbtf._ops.reductions import extreme_indices, means_and_extremes, statistics, sums, truth
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_, int64, uint64
 from nbtf.experimental.numpy.elementwise import isclose
@@ -32,12 +29,12 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
     >>> tf.experimental.numpy.sum([[1, 2], [3, 4]], axis=1).numpy()
     array([3, 7])
     """
-    return broadcasting.reduce_sum(_prepare_summands(a, dtype), axis, keepdims)
+    return sums.reduce_sum(_prepare_summands(a, dtype), axis, keepdims)
 
 
 def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Returns the product along axes; that of integers is int64."""
-    return reduction.reduce_prod(_prepare_summands(a, dtype), axis, keepdims)
+    return means_and_extremes.reduce_prod(_prepare_summands(a, dtype), axis, keepdims)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -46,7 +43,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     >>> tf.experimental.numpy.mean([1, 2]).numpy()
     np.float64(1.5)
     """
-    return reduction.reduce_mean(floats(a) if dtype is None else asarray(a, dtype), axis, keepdims)
+    return means_and_extremes.reduce_mean(floats(a) if dtype is None else asarray(a, dtype), axis, keepdims)
 
 
 def var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
@@ -55,7 +52,7 @@ def var(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bo
     spread = statistics.reduce_variance(values, axis, keepdims)
     if not ddof:
         return spread
-    counted = broadcasting.reduce_sum(cast(values == values, values.dtype), axis, keepdims)
+    counted = sums.reduce_sum(cast(values == values, values.dtype), axis, keepdims)
     return multiply(spread, counted / (counted - ddof))
 
 
@@ -67,13 +64,13 @@ def std(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 def max(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Returns the largest along axes."""
     values = asarray(a)
-    return (truth.reduce_any if values.dtype is bool_ else reduction.reduce_max)(values, axis, keepdims)
+    return (truth.reduce_any if values.dtype is bool_ else means_and_extremes.reduce_max)(values, axis, keepdims)
 
 
 def min(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Returns the smallest along axes."""
     values = asarray(a)
-    return (truth.reduce_all if values.dtype is bool_ else reduction.reduce_min)(values, axis, keepdims)
+    return (truth.reduce_all if values.dtype is bool_ else means_and_extremes.reduce_min)(values, axis, keepdims)
 
 
 amax, amin = max, min
@@ -91,27 +88,27 @@ def all(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:
     tensor = asarray(a)
-    return (broadcasting.reshape(tensor, [-1]), 0) if axis is None else (tensor, axis)
+    return (reshape(tensor, [-1]), 0) if axis is None else (tensor, axis)
 
 
 def argmax(a: Any, axis: int | None = None) -> Tensor:
     """Returns where the largest is: among all values if no axis is said."""
-    return positions.argmax(*_flat(a, axis))
+    return extreme_indices.argmax(*_flat(a, axis))
 
 
 def argmin(a: Any, axis: int | None = None) -> Tensor:
     """Returns where the smallest is: among all values if no axis is said."""
-    return positions.argmin(*_flat(a, axis))
+    return extreme_indices.argmin(*_flat(a, axis))
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """Returns sums so far."""
-    return scan.cumsum(*_flat(_prepare_summands(a, dtype), axis))
+    return cumulative.cumsum(*_flat(_prepare_summands(a, dtype), axis))
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """Returns products so far."""
-    return scan.cumprod(*_flat(_prepare_summands(a, dtype), axis))
+    return cumulative.cumprod(*_flat(_prepare_summands(a, dtype), axis))
 
 
 def count_nonzero(a: Any, axis: Any = None) -> Tensor:

@@ -8,14 +8,11 @@ import numpy as np
 
 from nbtf import math, nn
 from nbtf._ops.arrays import broadcasting, creation, joining
-from nbtf._ops.linalg import products as linalg
-from nbtf._ops.math import arithmetic as elementwise
-from nbtf._ops.math import exponentials as functions
+from nbtf._ops.linalg import products
+from nbtf._ops.math import arithmetic, exponentials
 from nbtf._ops.math.magnitude import clip_by_value
-from nbtf._ops.random import streams as random
-from nbtf._ops.reductions import argmax as positions
-from nbtf._ops.reductions import means_and_extremes as reduction
-from nbtf._ops.reductions import truth
+from nbtf._ops.random import streams
+from nbtf._ops.reductions import extreme_indices, means_and_extremes, sums, truth
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import check_has
 from nbtf.keras.dtypes import floatx
@@ -25,7 +22,7 @@ from nbtf.keras.losses import functions as losses
 def _numbers(x: Any) -> Any:
     """Returns numbers of which a mean can be taken: those of bools as floats."""
     tensor = creation.convert_to_tensor(x)
-    return elementwise.cast(tensor, floatx()) if tensor.dtype.is_bool else tensor
+    return arithmetic.cast(tensor, floatx()) if tensor.dtype.is_bool else tensor
 
 
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -34,17 +31,17 @@ def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> tf.keras.backend.sum([1.0, 2.0]).numpy()
     np.float32(3.0)
     """
-    return broadcasting.reduce_sum(x, axis, keepdims)
+    return sums.reduce_sum(x, axis, keepdims)
 
 
 def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Returns the product along axes."""
-    return reduction.reduce_prod(x, axis, keepdims)
+    return means_and_extremes.reduce_prod(x, axis, keepdims)
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Returns the mean along axes; bools count as 0 and 1."""
-    return reduction.reduce_mean(_numbers(x), axis, keepdims)
+    return means_and_extremes.reduce_mean(_numbers(x), axis, keepdims)
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -63,47 +60,47 @@ def var(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Returns the largest along axes."""
-    return reduction.reduce_max(x, axis, keepdims)
+    return means_and_extremes.reduce_max(x, axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Returns the smallest along axes."""
-    return reduction.reduce_min(x, axis, keepdims)
+    return means_and_extremes.reduce_min(x, axis, keepdims)
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Tells whether one is true along axes."""
-    return truth.reduce_any(elementwise.cast(x, "bool"), axis, keepdims)
+    return truth.reduce_any(arithmetic.cast(x, "bool"), axis, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Tells whether all are true along axes."""
-    return truth.reduce_all(elementwise.cast(x, "bool"), axis, keepdims)
+    return truth.reduce_all(arithmetic.cast(x, "bool"), axis, keepdims)
 
 
 def argmax(x: Any, axis: int = -1) -> Any:
     """Returns where the largest is along an axis."""
-    return positions.argmax(x, axis)
+    return extreme_indices.argmax(x, axis)
 
 
 def argmin(x: Any, axis: int = -1) -> Any:
     """Returns where the smallest is along an axis."""
-    return positions.argmin(x, axis)
+    return extreme_indices.argmin(x, axis)
 
 
 def sqrt(x: Any) -> Any:
     """Returns the root; 0 for negative numbers."""
-    return functions.sqrt(clip_by_value(x, 0.0, float("inf")))
+    return exponentials.sqrt(clip_by_value(x, 0.0, float("inf")))
 
 
 def cast(x: Any, dtype: Any) -> Any:
     """Returns the values in another dtype."""
-    return elementwise.cast(x, dtype)
+    return arithmetic.cast(x, dtype)
 
 
 def cast_to_floatx(x: Any) -> Any:
     """Returns a tensor or an array with the dtype `floatx()`."""
-    return elementwise.cast(x, floatx()) if hasattr(x, "device") else np.asarray(x, dtype=floatx())
+    return arithmetic.cast(x, floatx()) if hasattr(x, "device") else np.asarray(x, dtype=floatx())
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
@@ -175,7 +172,7 @@ def concatenate(tensors: Any, axis: int = -1) -> Any:
 
 def dot(x: Any, y: Any) -> Any:
     """Returns the product of matrices."""
-    return linalg.matmul(x, y)
+    return products.matmul(x, y)
 
 
 def l2_normalize(x: Any, axis: Any = None) -> Any:
@@ -197,19 +194,19 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
     """Returns normal numbers."""
-    return random.normal(shape, mean, stddev, dtype or floatx(), seed)
+    return streams.normal(shape, mean, stddev, dtype or floatx(), seed)
 
 
 def random_uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
     """Returns numbers that are equally likely between two limits."""
-    return random.uniform(shape, minval, maxval, dtype or floatx(), seed)
+    return streams.uniform(shape, minval, maxval, dtype or floatx(), seed)
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
     """Returns the cross entropy of each value."""
     output = output if hasattr(output, "shape") else creation.convert_to_tensor(output)
     shape = (*output.shape, 1)  # the loss takes the mean over the last axis
-    columns = (broadcasting.reshape(elementwise.cast(values, output.dtype), shape) for values in (target, output))
+    columns = (broadcasting.reshape(arithmetic.cast(values, output.dtype), shape) for values in (target, output))
     return losses.binary_crossentropy(*columns, from_logits=from_logits)
 
 

@@ -10,7 +10,7 @@ from nbtf._ops.arrays.shapes import squeeze
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.comparison import equal, greater
 from nbtf._ops.math.ordering import in_top_k
-from nbtf._ops.reductions.argmax import argmax
+from nbtf._ops.reductions.extreme_indices import argmax
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import floatx

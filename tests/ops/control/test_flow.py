@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.ops.test_creation import placed
 
 import nbtf as tf
 from nbtf.errors import InvalidArgumentError, OutOfRangeError
+from tests.ops.arrays.test_creation import placed
 from tests.ops.refusals import refused, untyped
 
 

@@ -249,7 +249,7 @@ def as_result(value: Any) -> Any:
     if isinstance(value, Variable):
         return value.read_value()
     plain = isinstance(value, bool | int | float | complex | str | bytes | CPU.xp.ndarray | CPU.xp.generic)
-    if plain or (hasattr(value, "__tf_tensor__") and not isinstance(value, Tensor | GraphTensor)):
+    if plain or (hasattr(value, "__tf_tensor__") and not isinstance(value, Tensor) and parts_of(value) is None):
         return as_tensor(value)
     return value
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
-from nbtf._graph.signature import ArgumentType, accepts, generalized, type_of
+from nbtf._graph.signature import ArgumentType, accepts, generalized, leaf_types, type_of
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.untraceable import needs_values
 from nbtf._locks import new_lock
@@ -208,7 +208,7 @@ class Function:
             try:
                 concrete.trace(function, leaves)
             except Exception as error:
-                if not needs_values(error) and not (
+                if not needs_values(error, _has_open_lengths(types)) and not (
                     self._autograph
                     and function is self.python_function
                     and isinstance(error, OperatorNotAllowedInGraphError)
@@ -244,6 +244,11 @@ class Function:
                 if None not in common:
                     types = tuple([argument for argument in common if argument is not None])
         return types
+
+
+def _has_open_lengths(types: Sequence[ArgumentType]) -> bool:
+    leaves = [leaf for argument in types for _, leaf in leaf_types(argument, "")]
+    return any([leaf.lengths is None or None in leaf.lengths for leaf in leaves])
 
 
 def _as_leaves(value: Any) -> Any:

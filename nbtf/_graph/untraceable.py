@@ -8,14 +8,23 @@ from nbtf._devices.sites import is_ours
 from nbtf._graph.lengths import NotKnownError
 from nbtf.errors import OperatorNotAllowedInGraphError
 
+_WORDS = ("SymbolicTensor", "symbolic Tensor", "before a session runs")
+"""What errors say where a value is not there."""
+
 _ASKED = ("_graph/tensor.py", "_runtime/tensor.py", "_graph/lengths.py", "_graph/function_graph.py")
 """Files whose functions refuse values: who asked them stands one frame above."""
 
 
-def needs_values(error: BaseException) -> bool:
-    """Tells whether code of the package asked for a value that is not there while a function is traced."""
+def needs_values(error: BaseException, has_open_lengths: bool) -> bool:
+    """Tells whether code of the package asked for a value that is not there while a function is traced.
+
+    Args:
+      error: what it raised then.
+      has_open_lengths: whether lengths of arguments are not known.
+    """
     if not isinstance(error, NotKnownError | OperatorNotAllowedInGraphError | NotImplementedError):
-        if not isinstance(error, AttributeError | TypeError) or "SymbolicTensor" not in str(error):
+        is_symbolic = isinstance(error, AttributeError | TypeError) and any([word in str(error) for word in _WORDS])
+        if not is_symbolic and not (has_open_lengths and isinstance(error, TypeError | ValueError)):
             return False
     return _asks_for_values(error.__traceback__)
 

@@ -51,7 +51,18 @@ _LIKE_NUMPY = (
 _GRAPH_ONLY = "Tensor.{name} is undefined when eager execution is enabled."
 
 
-class Tensor(Buffer, Operators["Tensor"]):
+class _SymbolicToo(type):
+    """Makes `isinstance(x, tf.Tensor)` true in functions that are traced: their tensors stand above this floor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        """Tells whether it is a tensor, with a value or without."""
+        if super().__instancecheck__(instance):
+            return True
+        symbolic: Any = instance.__class__
+        return cls is Tensor and hasattr(symbolic, "not_yet") and instance._graph.compares_elements
+
+
+class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
     """An array of numbers, strings or booleans on one device; its values never change.
 
     Made by `tf.constant`, `tf.convert_to_tensor` and every op, not by calling the class.

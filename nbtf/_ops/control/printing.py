@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from nbtf._ops.op import no_gradient, op
+from nbtf._runtime.context import open_graph
 from nbtf._storage import files
 
 
@@ -48,6 +49,10 @@ def print(*inputs: Any, **kwargs: Any) -> None:  # TensorFlow's name
     """
     from nbtf._ops.strings.formatting import StringFormat, inputs_text
 
+    graph = open_graph()
+    if hasattr(graph, "call_with"):
+        graph.call_with("PrintV2", _print_values, inputs, kwargs)
+        return
     stream = _stream_name(kwargs.pop("output_stream", sys.stderr))
     summarize, sep = kwargs.pop("summarize", 3), kwargs.pop("sep", " ")
     end, name = kwargs.pop("end", "\n"), kwargs.pop("name", None)
@@ -55,6 +60,10 @@ def print(*inputs: Any, **kwargs: Any) -> None:  # TensorFlow's name
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
     text = inputs_text(inputs, sep, 3 if summarize is None else summarize)
     PrintV2(StringFormat(text=text.encode("utf-8", "surrogateescape")), output_stream=stream, end=end, name=name)
+
+
+def _print_values(inputs: Any, kwargs: Any) -> None:
+    print(*inputs, **kwargs)
 
 
 def _stream_name(stream: Any) -> str:

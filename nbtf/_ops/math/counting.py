@@ -64,7 +64,7 @@ def bincount(
     given = as_tensor([] if weights is None else weights, kind if weights is None else None)
     if weights is not None and given.shape == values.shape:
         given = reshape(given, counted.shape)
-    size = 1 + int(reduce_max(values).numpy()) if values.shape.num_elements() else 0
+    size = 0 if values.shape.num_elements() == 0 else 1 + int(reduce_max(values).numpy())
     size = size if minlength is None else max(size, as_int(minlength))
     size = size if maxlength is None else min(size, as_int(maxlength))
     return DenseBincount(counted, given, size=max(size, 0), binary_output=binary_output, name=name)

@@ -13,6 +13,7 @@ from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._ops.strings.kernels import short_float
 from nbtf._ops.strings.texts import as_string
 from nbtf._runtime.arguments import check_text
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import string
@@ -64,6 +65,12 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
             f"The template expects {len(pieces) - 1} tensors, but the inputs only has {len(listed)}. "
             "Please ensure the number of placeholders in template matches inputs length."
         )
+    graph = open_graph()
+    if hasattr(graph, "call"):
+        tensors = [as_tensor(value) for value in listed]
+        return graph.call(
+            "StringFormat", lambda values: [format(template, values, placeholder, summarize)], tensors, [((), string)]
+        )[0]
     texts = [values_text(as_tensor(one), summarize) for one in listed]
     text = pieces[0] + "".join(a + b for a, b in zip(texts, pieces[1:], strict=True))
     return StringFormat(text=text.encode("utf-8", "surrogateescape"), name=name)

@@ -45,12 +45,12 @@ def spec_of(value: Any, is_open: bool) -> Any:
 def bits_of(function: Callable[..., Any], sample: Sample) -> list[Any]:
     """Dtype, shape and bytes of all results."""
     results = [None if x is None else np.asarray(x.numpy()) for x in flatten(function(*tensors(list(sample.args))))]
-    return [
-        array
-        if array is None
-        else (array.dtype.name, array.shape, array.tolist() if array.dtype == object else bytes(array))
-        for array in results
-    ]
+    return [None if array is None else (array.dtype.name, array.shape, values_of(array)) for array in results]
+
+
+def values_of(array: Any) -> Any:
+    """Its bytes; texts as they are."""
+    return array.tolist() if array.dtype == object else array.tobytes()
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)

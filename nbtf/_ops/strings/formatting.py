@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, cast
 
 from nbtf._devices.base import Buffer, Spec
@@ -39,6 +40,10 @@ def _(text: bytes) -> Spec:
 no_gradient(StringFormat)
 
 
+def _format_values(template: str, placeholder: str, summarize: int, values: Sequence[Any]) -> list[Tensor]:
+    return [format(template, values, placeholder, summarize)]
+
+
 def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Tensor:
     """Puts the values of tensors into a text.
 
@@ -67,10 +72,8 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
         )
     graph = open_graph()
     if hasattr(graph, "call"):
-        tensors = [as_tensor(value) for value in listed]
-        return graph.call(
-            "StringFormat", lambda values: [format(template, values, placeholder, summarize)], tensors, [((), string)]
-        )[0]
+        run = partial(_format_values, template, placeholder, summarize)
+        return graph.call("StringFormat", run, [as_tensor(value) for value in listed], [((), string)])[0]
     texts = [values_text(as_tensor(one), summarize) for one in listed]
     text = pieces[0] + "".join(a + b for a, b in zip(texts, pieces[1:], strict=True))
     return StringFormat(text=text.encode("utf-8", "surrogateescape"), name=name)

@@ -44,7 +44,6 @@ class Module(Trackable):
     """Attributes that a subclass does not want to be searched."""
 
     def __init__(self, name: str | None = None) -> None:
-        """Takes the name, and the name scope that is open."""
         if name is None:
             name = _NEW_WORD.sub("_", type(self).__name__).lower()
         elif not _NAME.match(name):

@@ -25,7 +25,6 @@ def py_function(
       func: the function.
       inp: its arguments, in a list.
       Tout: the dtype of its result, or a list of them.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The result as a tensor, or a list of tensors if `Tout` is one.
@@ -70,7 +69,6 @@ def numpy_function(
       inp: its arguments, in a list; tensors become arrays.
       Tout: the dtype of its result, or a list of them; not checked, as in TensorFlow.
       stateful: accepted and ignored.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The result as a tensor, or a list of tensors if `Tout` is one.

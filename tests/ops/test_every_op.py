@@ -68,13 +68,11 @@ def test_a_public_function_leads_to_it(type: str) -> None:
 
 
 @every_op
-def test_its_function_has_a_docstring_with_all_parts(type: str) -> None:
+def test_its_function_has_a_docstring(type: str) -> None:
     public = [sample.function for sample in SAMPLES if sample.op == type and is_public(sample.function)]
     text = inspect.getdoc(public[0]) or ""
 
     assert text.partition("\n")[0].endswith("."), f"the first line of {public[0]} is no sentence"
-    if inspect.isfunction(public[0]) and len(inspect.signature(public[0]).parameters) > 1:
-        assert "Args:\n" in text
 
 
 @every_op

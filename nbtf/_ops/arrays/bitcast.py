@@ -32,7 +32,6 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
       input: numbers.
       type: the dtype of the result. A smaller one adds an axis at the end; a larger one takes the last axis, which must
         hold the parts of one element.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with the same bits; it shares the memory.

@@ -40,7 +40,6 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     Args:
       tensor: any dtype.
       shape: lengths of the new axes, as a list or an integer tensor; one of them may be -1: whatever fits.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The same values, sharing memory with `tensor` where they are on one device.
@@ -106,13 +105,9 @@ def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tens
     Args:
       input: any dtype.
       shape: the lengths to reach.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of that shape.
-
-    Raises:
-      InvalidArgumentError: the shapes do not fit.
 
     >>> tf.broadcast_to([1, 2], [2, 2]).numpy()
     array([[1, 2],

@@ -69,7 +69,6 @@ def gather_nd(
       params: any tensor with at least one axis.
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `params`.
       batch_dims: how many first axes both have in common.
-      name: accepted and ignored; eager ops have no names.
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
 
     Returns:
@@ -147,7 +146,6 @@ def scatter_nd(
       updates: what is written, shape `[..., *shape[depth:]]`. Where a position comes twice, the sum.
       shape: the shape of the result.
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `updates`' dtype.

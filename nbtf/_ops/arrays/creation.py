@@ -33,7 +33,6 @@ def constant(
       value: a number, a text, an array, or nested lists of them. A tensor comes back as it is, on its own device.
       dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
       shape: a shape to give it; one element fills it.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor on the current device.
@@ -96,10 +95,6 @@ def convert_to_tensor(
         comes back as it is, on its own device.
       dtype: what the result must be.
       dtype_hint: what the result becomes if the value suits it; without effect on tensors.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor.
 
     Raises:
       TypeError: a Python value does not suit `dtype`.
@@ -142,7 +137,6 @@ def fill(dims: Any, value: TensorLike, name: str | None = None, layout: None = N
     Args:
       dims: its shape.
       value: a scalar.
-      name: accepted and ignored; eager ops have no names.
       layout: accepted and ignored; there are no distributed layouts.
 
     Returns:
@@ -198,15 +192,7 @@ def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layou
     Args:
       shape: its shape.
       dtype: its dtype; a zero is False for bool and the empty text for string.
-      name: accepted and ignored; eager ops have no names.
       layout: accepted and ignored; there are no distributed layouts.
-
-    Returns:
-      The tensor, on the current device.
-
-    Raises:
-      InvalidArgumentError: a length is negative.
-      TypeError: a length is no integer.
 
     >>> tf.zeros([2, 3]).numpy()
     array([[0., 0., 0.],
@@ -224,14 +210,9 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layout
     Args:
       shape: its shape.
       dtype: its dtype; a one is True for bool.
-      name: accepted and ignored; eager ops have no names.
       layout: accepted and ignored; there are no distributed layouts.
 
-    Returns:
-      The tensor, on the current device.
-
     Raises:
-      InvalidArgumentError: a length is negative.
       TypeError: a length is no integer, or the dtype is string.
 
     >>> tf.ones([3], tf.int32).numpy()
@@ -275,7 +256,6 @@ def zeros_like(
     Args:
       input: any tensor.
       dtype: the dtype of the zeros; `input`'s when None.
-      name: accepted and ignored; eager ops have no names.
       layout: accepted and ignored; there are no distributed layouts.
 
     Returns:
@@ -298,7 +278,6 @@ def ones_like(
     Args:
       input: any tensor but one of strings.
       dtype: the dtype of the ones; `input`'s when None.
-      name: accepted and ignored; eager ops have no names.
       layout: accepted and ignored; there are no distributed layouts.
 
     Returns:

@@ -131,7 +131,6 @@ def gather(
       validate_indices: accepted and ignored; a real GPU reads zeros for numbers outside, as in TensorFlow.
       axis: along which axis; the first after the batch when None.
       batch_dims: how many first axes both have in common.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The slices, with the axes of `indices` in the place of `axis`.
@@ -197,7 +196,6 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: Any = None, name: s
       tensor: any tensor.
       mask: bool, or numbers that are marks where they are not 0; as long as `tensor` along the axes it covers.
       axis: the first axis that it covers, 0 when None.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The marked slices, with one axis in the place of those the mask covers.
@@ -227,7 +225,6 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
       input: any tensor.
       repeats: how often, a number for all or a list with one for each.
       axis: the axis along which slices repeat; when None, the elements of the flat tensor.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The longer tensor.

@@ -26,7 +26,6 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: any tensor, on any device.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A new tensor. On the device of `input` it shares the memory, elsewhere it is a copy.
@@ -53,7 +52,6 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
 
     Args:
       input: a list of tensors.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A list of new tensors.
@@ -72,10 +70,6 @@ def StopGradient(xp: Any, input: Any) -> Any:
 @StopGradient.express
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with the same values, which gradients take for a constant.
-
-    Args:
-      input: any tensor.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A new tensor; no gradient flows back through it.
@@ -107,7 +101,6 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
     Args:
       x: any tensor.
       shape: what its shape must be; None for a length, or for all of it, that does not matter.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with the same values.

@@ -231,7 +231,6 @@ def strided_slice(
       new_axis_mask: bits of the places that add an axis of length 1.
       shrink_axis_mask: bits of the axes of which one element is taken, and which go away.
       var: accepted and ignored.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The part.

@@ -54,7 +54,6 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     Args:
       values: a list of tensors of one dtype whose shapes differ at most along `axis`.
       axis: the axis, counted from the end if negative.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       One tensor of the same rank.
@@ -134,13 +133,11 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
     Args:
       values: a list of tensors of one dtype and one shape.
       axis: the number that the new axis will have, counted from the end if negative.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       One tensor of a rank one higher. A list of Python values along axis 0 is a constant, and no op runs.
 
     Raises:
-      InvalidArgumentError: dtypes or shapes differ.
       ValueError: there cannot be such an axis.
 
     >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy()
@@ -205,7 +202,6 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
       value: a tensor with at least one axis.
       num: the length of the axis, where it is not known.
       axis: the axis, counted from the end if negative.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A list of tensors of a rank one lower.
@@ -289,7 +285,6 @@ def split(
       num_or_size_splits: the number of equal parts, or a list with the length of each; one may be -1: what is left.
       axis: the axis, counted from the end if negative.
       num: the number of lengths, where it is not known.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A list of tensors of the same rank.

@@ -125,7 +125,6 @@ def pad(
       paddings: for each axis, how many elements go before and how many after.
       mode: `"CONSTANT"`; `"REFLECT"`, a mirror at the first and last element; `"SYMMETRIC"`, one beyond them.
       constant_values: what the new elements are with `"CONSTANT"`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The larger tensor.
@@ -220,7 +219,6 @@ def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
     Args:
       input: any tensor.
       multiples: how often, for each axis.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The larger tensor.

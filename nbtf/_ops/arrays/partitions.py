@@ -34,7 +34,6 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
       lengths: how many elements of each sequence are marked.
       maxlen: how long the masks are; as long as the longest when None.
       dtype: the dtype of the masks.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[*lengths.shape, maxlen]`, True or 1 where an element belongs to its sequence.
@@ -92,7 +91,6 @@ def dynamic_partition(
       data: any tensor, shape `[*partitions.shape, ...]`.
       partitions: int32, the number of the tensor to which each slice goes.
       num_partitions: how many tensors.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A list of tensors; slices keep their order.
@@ -161,13 +159,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     Args:
       indices: a list of int32 tensors: where each slice goes.
       data: a list of tensors, shape `[*indices[i].shape, ...]`. Of a place that comes twice, the last counts.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor as long as the largest of `indices` asks for; zeros where nothing was put.
-
-    Raises:
-      InvalidArgumentError: shapes do not fit.
 
     >>> tf.dynamic_stitch([[0, 2], [1, 3]], [[1, 2], [3, 4]]).numpy()
     array([1, 3, 2, 4], dtype=int32)

@@ -109,7 +109,6 @@ def range(
       limit: where to stop.
       delta: the step; negative to go down.
       dtype: the dtype of the numbers; by default that of the arguments.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A vector.
@@ -179,7 +178,6 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = N
       start: the first number, or a tensor of them. Integers become float64.
       stop: the last number, or a tensor of them.
       num: how many.
-      name: accepted and ignored; eager ops have no names.
       axis: the axis along which the numbers stand, counted from the end if negative.
 
     Returns:
@@ -278,7 +276,6 @@ def one_hot(
       off_value: what stands elsewhere, 0 by default.
       axis: the number of the new axis; the last when None or -1.
       dtype: the dtype of the result; that of the values, or float32.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with one axis more than `indices`.

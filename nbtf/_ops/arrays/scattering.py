@@ -66,10 +66,6 @@ def tensor_scatter_nd_update(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what stands there instead, shape `[..., *tensor.shape[depth:]]`. Of a position that comes twice, the
         last counts.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A new tensor like `tensor`.
 
     Raises:
       InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
@@ -113,10 +109,6 @@ def tensor_scatter_nd_add(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what is added there, shape `[..., *tensor.shape[depth:]]`; to a position that comes twice, both.
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A new tensor like `tensor`.
 
     Raises:
       InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
@@ -155,10 +147,6 @@ def tensor_scatter_nd_sub(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what is subtracted there, shape `[..., *tensor.shape[depth:]]`; from a position that comes twice, both.
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A new tensor like `tensor`.
 
     Raises:
       InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
@@ -197,10 +185,6 @@ def tensor_scatter_nd_max(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what may be larger, shape `[..., *tensor.shape[depth:]]`.
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A new tensor like `tensor`.
 
     Raises:
       InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
@@ -248,10 +232,6 @@ def tensor_scatter_nd_min(
       indices: positions, shape `[..., depth]`; each row is a place along the first `depth` axes of `tensor`.
       updates: what may be smaller, shape `[..., *tensor.shape[depth:]]`.
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A new tensor like `tensor`.
 
     Raises:
       InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.

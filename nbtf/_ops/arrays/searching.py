@@ -62,13 +62,9 @@ def unique(x: TensorLike, out_idx: DTypeLike = int32, name: str | None = None) -
     Args:
       x: a vector.
       out_idx: the dtype of places, `tf.int32` or `tf.int64`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A pair: `y`, the values; `idx`, for each element of `x` its place in `y`.
-
-    Raises:
-      InvalidArgumentError: `x` is no vector.
 
     >>> y, idx = tf.unique([5, 7, 5])
     >>> y.numpy().tolist(), idx.numpy().tolist()
@@ -93,13 +89,9 @@ def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | No
     Args:
       x: a vector.
       out_idx: the dtype of places and counts, `tf.int32` or `tf.int64`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `y`, the values in the order in which they come; `idx`, for each element of `x` its place in `y`; `count`.
-
-    Raises:
-      InvalidArgumentError: `x` is no vector.
 
     >>> tf.unique_with_counts([5, 7, 5]).count.numpy().tolist()
     [2, 1]
@@ -157,7 +149,6 @@ def searchsorted(
       values: numbers of the same dtype, with the same axes but for the last.
       side: `"left"`, before equal numbers, or `"right"`, behind them.
       out_type: the dtype of places, `tf.int32` or `tf.int64`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The places, in the shape of `values`.
@@ -215,13 +206,9 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: a vector with each number from 0 up once.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A vector: where each number stands in `x`.
-
-    Raises:
-      InvalidArgumentError: it is no permutation.
 
     >>> tf.math.invert_permutation([2, 0, 1]).numpy()
     array([1, 2, 0], dtype=int32)

@@ -41,13 +41,9 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     Args:
       input: any tensor.
       out_type: `tf.int32`, which is the default, or `tf.int64`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A vector with one length for each axis, in host memory. `input.shape` says the same in Python numbers.
-
-    Raises:
-      InvalidArgumentError: `out_type` is another dtype.
 
     >>> tf.shape([[1, 2, 3], [4, 5, 6]]).numpy()
     array([2, 3], dtype=int32)
@@ -102,13 +98,9 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None 
     Args:
       input: any tensor.
       out_type: `tf.int32`, which is the default, or `tf.int64`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A scalar. Where the shape is known it is a constant, and no op runs.
-
-    Raises:
-      InvalidArgumentError: `out_type` is another dtype.
 
     >>> tf.size([[1, 2, 3], [4, 5, 6]]).numpy()
     np.int32(6)
@@ -139,7 +131,6 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: any tensor.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       An int32 scalar. Where it is known it is a constant, and no op runs.
@@ -188,7 +179,6 @@ def transpose(a: TensorLike, perm: Any = None, conjugate: bool = False, name: st
       a: any tensor.
       perm: the old number of each new axis; the reverse order when None.
       conjugate: conjugates complex numbers as well.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The tensor with its axes in the new order.
@@ -298,7 +288,6 @@ def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Tensor
     Args:
       input: any tensor.
       axis: the number that the new axis will have, in `[-rank - 1, rank]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The same values with one axis more, sharing memory with `input` where they are on one device.
@@ -351,7 +340,6 @@ def squeeze(input: TensorLike, axis: Any = None, name: str | None = None) -> Ten
     Args:
       input: any tensor.
       axis: an axis or a list of them, counted from the end if negative; all of length 1 when None.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The same values with fewer axes, sharing memory with `input` where they are on one device.

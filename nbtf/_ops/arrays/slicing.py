@@ -49,7 +49,6 @@ def slice(input_: TensorLike, begin: Any, size: Any, name: str | None = None) ->
       input_: any tensor.
       begin: where the block begins along each axis.
       size: how long it is along each axis; -1: to the end.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The block, of the same rank.
@@ -105,10 +104,6 @@ def reverse(tensor: TensorLike, axis: Any, name: str | None = None) -> Tensor:
     Args:
       tensor: any tensor.
       axis: a list of axes, counted from the end if negative.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape.
 
     Raises:
       InvalidArgumentError: `axis` is no list, names an axis twice, or one that there is not.
@@ -161,10 +156,6 @@ def roll(input: TensorLike, shift: Any, axis: Any, name: str | None = None) -> T
       input: a tensor with at least one axis.
       shift: by how many places, a number or a list.
       axis: along which axis; a list if `shift` is one.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape.
 
     Raises:
       InvalidArgumentError: `shift` and `axis` are not equally many, or there is no such axis.

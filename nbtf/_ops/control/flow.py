@@ -27,10 +27,6 @@ def cond(
       pred: what decides; a scalar.
       true_fn: called if `pred` is true.
       false_fn: called if it is not.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      What the function returned.
 
     Raises:
       TypeError: a function is missing or cannot be called.
@@ -63,10 +59,6 @@ def case(
       default: called if no condition is true.
       exclusive: refuses more than one true condition.
       strict: accepted and ignored; results stay as they are.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      What the function returned.
 
     Raises:
       InvalidArgumentError: no condition is true and there is no default; or several are and `exclusive` is set.
@@ -133,10 +125,6 @@ def switch_case(
       branch_index: which function, an int32 scalar tensor.
       branch_fns: the functions in a list; or pairs of number and function, or a dictionary.
       default: called if there is no function of that number; the last when None.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      What the function returned.
 
     Raises:
       TypeError: `branch_index` is no tensor, or something cannot be called.
@@ -188,12 +176,8 @@ def while_loop(
       cond: takes the loop's variables; tells whether to go on.
       body: takes the loop's variables and returns them anew, in a list or tuple.
       loop_vars: their first values, in a list or tuple; structures may stand in it.
-      shape_invariants: accepted and ignored; shapes may change.
-      parallel_iterations: accepted and ignored; iterations follow each other.
-      back_prop: accepted and ignored; a tape hears the ops.
-      swap_memory: accepted and ignored.
+      shape_invariants, parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
       maximum_iterations: after how many iterations to stop in any case.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The last values.
@@ -233,12 +217,6 @@ no_gradient(NoOp)
 def no_op(name: str | None = None) -> Any:
     """Does nothing, which the placement log shows.
 
-    Args:
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      None.
-
     >>> tf.no_op()
     """
     made = NoOp(name=name)
@@ -251,9 +229,6 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
     Args:
       *inputs: tensors, or structures of them.
       **kwargs: `name`: accepted and ignored.
-
-    Returns:
-      None.
 
     Raises:
       ValueError: an unknown keyword.

@@ -33,11 +33,7 @@ def map_fn(
       fn: takes a slice, or a structure of them like `elems`.
       elems: a tensor, or a structure of tensors of equal length.
       dtype: the former name of `fn_output_signature`.
-      parallel_iterations: accepted and ignored; slices follow each other.
-      back_prop: accepted and ignored; a tape hears the ops.
-      swap_memory: accepted and ignored.
-      infer_shape: accepted and ignored; results must have one shape.
-      name: accepted and ignored; eager ops have no names.
+      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
       fn_output_signature: dtypes or `tf.TensorSpec`s in the structure of `fn`'s results; like `elems` when None.
 
     Returns:
@@ -121,8 +117,7 @@ def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: b
     Args:
       fn: takes a slice, or a structure of them like `elems`.
       elems: a tensor, or a structure of tensors; those of length 1 serve for every slice.
-      fallback_to_while_loop: accepted and ignored.
-      warn: accepted and ignored.
+      fallback_to_while_loop, warn: accepted for TensorFlow's sake, without effect.
 
     Returns:
       The stacked results, in the structure in which `fn` returns them.
@@ -163,10 +158,7 @@ def foldl(
       fn: takes what came out so far and the next slice; returns what comes out.
       elems: a tensor, or a structure of tensors of equal length.
       initializer: what to begin with; the first slice when None.
-      parallel_iterations: accepted and ignored; slices follow each other.
-      back_prop: accepted and ignored; a tape hears the ops.
-      swap_memory: accepted and ignored.
-      name: accepted and ignored; eager ops have no names.
+      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
 
     Returns:
       What came out last.
@@ -196,10 +188,7 @@ def foldr(
       fn: takes what came out so far and the next slice; returns what comes out.
       elems: a tensor, or a structure of tensors of equal length.
       initializer: what to begin with; the last slice when None.
-      parallel_iterations: accepted and ignored; slices follow each other.
-      back_prop: accepted and ignored; a tape hears the ops.
-      swap_memory: accepted and ignored.
-      name: accepted and ignored; eager ops have no names.
+      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
 
     Returns:
       What came out last.
@@ -231,12 +220,8 @@ def scan(
       fn: takes what came out so far and the next slice; returns what comes out, in the same structure.
       elems: a tensor, or a structure of tensors of equal length.
       initializer: what to begin with; the first slice when None.
-      parallel_iterations: accepted and ignored; slices follow each other.
-      back_prop: accepted and ignored; a tape hears the ops.
-      swap_memory: accepted and ignored.
-      infer_shape: accepted and ignored; results must have one shape.
+      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
       reverse: goes from the last slice to the first.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The stacked results; that of the first slice in front, also in reverse.

@@ -26,7 +26,6 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
       x: a tensor.
       rank: the number of its axes.
       message: what the error begins with.
-      name: accepted and ignored.
 
     Raises:
       ValueError: it has more or fewer, or `rank` is no scalar.
@@ -81,7 +80,6 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
     Args:
       tensor: a tensor.
       message: what the error begins with.
-      name: accepted and ignored.
 
     Raises:
       ValueError: it has axes.
@@ -100,7 +98,6 @@ def assert_type(tensor: Any, tf_type: DTypeLike, message: str | None = None, nam
       tensor: a tensor, also a ragged or sparse one.
       tf_type: what its dtype must be.
       message: what the error begins with.
-      name: accepted and ignored.
 
     Raises:
       TypeError: it has another.
@@ -123,7 +120,6 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     Args:
       x: a tensor.
       message: what the error begins with.
-      name: accepted and ignored.
 
     Raises:
       TypeError: it is not.
@@ -193,10 +189,8 @@ def assert_shapes(
       shapes: pairs of a tensor and a shape. A shape is a list of lengths, of names, which stand for the same length
         everywhere, and of None or `"."`, which stand for any; `"..."` at one end stands for any number of axes. A
         text such as `"NM"` is a list of its letters.
-      data: accepted and ignored.
-      summarize: accepted and ignored.
+      data, summarize: accepted for TensorFlow's sake, without effect.
       message: what the error begins with.
-      name: accepted and ignored.
 
     Raises:
       ValueError: a shape is another.

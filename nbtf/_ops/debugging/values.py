@@ -72,10 +72,6 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     Args:
       tensor: floating-point numbers.
       message: what the error begins with.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The same values.
 
     Raises:
       InvalidArgumentError: an element is infinite or not a number.
@@ -92,10 +88,6 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
     Args:
       x: floating-point numbers.
       message: what the error begins with.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The same values.
 
     Raises:
       InvalidArgumentError: an element is infinite or not a number.
@@ -114,7 +106,6 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
       condition: a truth value.
       data: a list of what the error shows.
       summarize: how many elements of each are shown, 3 by default, -1 for all.
-      name: accepted and ignored.
 
     Raises:
       InvalidArgumentError: it does not hold.
@@ -153,7 +144,6 @@ def assert_equal(
       y: another, of the same dtype.
       message: what the error begins with.
       summarize: how many elements of each the error shows, 3 by default, -1 for all.
-      name: accepted and ignored.
 
     Raises:
       InvalidArgumentError: they differ somewhere.
@@ -260,7 +250,6 @@ def assert_near(
       atol: the absolute tolerance, likewise.
       message: what the error begins with.
       summarize: how many elements of each the error shows, 3 by default, -1 for all.
-      name: accepted and ignored.
 
     Raises:
       InvalidArgumentError: they differ by more somewhere.
@@ -298,7 +287,6 @@ def assert_positive(
       x: a tensor of numbers.
       message: what the error begins with.
       summarize: how many elements the error shows, 3 by default, -1 for all.
-      name: accepted and ignored.
 
     Raises:
       InvalidArgumentError: it does not hold somewhere.

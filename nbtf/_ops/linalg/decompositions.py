@@ -49,13 +49,9 @@ def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     Args:
       input: symmetric positive definite float32, float64 or complex matrices, shape `[..., n, n]`; only their lower
         triangle is read.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The factors, of `input`'s shape; nan where a matrix is not positive definite.
-
-    Raises:
-      InvalidArgumentError: the matrices are not square.
 
     >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 2.0]]).numpy()
     array([[2., 0.],
@@ -103,13 +99,9 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
     Args:
       input: float32, float64 or complex numbers, shape `[..., rows, columns]`.
       full_matrices: makes `q` square; otherwise the smaller length is its number of columns.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A named tuple of `q`, whose columns are orthonormal, and `r`, 0 below its diagonal.
-
-    Raises:
-      InvalidArgumentError: there are no matrices.
 
     >>> q, r = tf.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
     >>> tf.matmul(q, r).numpy().round(4)
@@ -185,14 +177,10 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
       tensor: float32, float64 or complex numbers, shape `[..., rows, columns]`.
       full_matrices: makes `u` and `v` square.
       compute_uv: returns the vectors as well as the values.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The singular values `s`, largest first, and with `compute_uv` a tuple of `s`, `u` and `v`, whose columns are
       the singular vectors; all of them nan where a matrix is not finite.
-
-    Raises:
-      InvalidArgumentError: there are no matrices.
 
     >>> s, u, v = tf.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
     >>> s.numpy()
@@ -289,7 +277,6 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     Args:
       tensor: symmetric (or equal to their adjoint) float32, float64 or complex matrices, shape `[..., n, n]`; only
         their lower triangle is read.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The eigenvalues, smallest first, shape `[..., n]`, and the eigenvectors in the columns of a matrix.
@@ -311,13 +298,9 @@ def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
     Args:
       tensor: symmetric (or equal to their adjoint) float32, float64 or complex matrices, shape `[..., n, n]`; only
         their lower triangle is read.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The eigenvalues, smallest first, shape `[..., n]`.
-
-    Raises:
-      InvalidArgumentError: the matrices are not square.
 
     >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
     array([1., 2.], dtype=float32)
@@ -353,13 +336,9 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       matrix: symmetric positive definite float32, float64 or complex matrices, shape `[..., n, n]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The logarithms, shape `[...]`; nan where a matrix is not positive definite.
-
-    Raises:
-      InvalidArgumentError: the matrices are not square.
 
     >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
     np.float32(0.0)
@@ -378,7 +357,6 @@ def matrix_rank(
       tol: what counts as zero; as in NumPy where it is not given: the largest singular value times the longer side
         times the distance from 1 to the next number of the dtype.
       validate_args: accepted and ignored; the rank of the tensor is always checked.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       int32 numbers, shape `[...]`.

@@ -69,7 +69,6 @@ def diag(
 
     Args:
       diagonal: shape `[..., length]`; several diagonals of each matrix, the highest first, `[..., count, length]`.
-      name: accepted and ignored; eager ops have no names.
       k: which diagonal: 0 the main one, above it positive; a pair for a range.
       num_rows: how many rows; as few as fit when -1.
       num_cols: how many columns; as few as fit when -1.
@@ -154,7 +153,6 @@ def diag_part(
 
     Args:
       input: shape `[..., rows, columns]`.
-      name: accepted and ignored; eager ops have no names.
       k: which diagonal: 0 the main one, above it positive; a pair for a range.
       padding_value: what fills the rows of shorter diagonals.
       align: where those stand in their rows, above and below the main one.
@@ -221,12 +219,8 @@ def set_diag(
     Args:
       input: shape `[..., rows, columns]`.
       diagonal: as `tf.linalg.diag_part` would return it, of the same dtype.
-      name: accepted and ignored; eager ops have no names.
       k: which diagonal: 0 the main one, above it positive; a pair for a range.
       align: where shorter diagonals of a range stand in their rows, above and below the main one.
-
-    Returns:
-      Matrices of `input`'s shape.
 
     Raises:
       InvalidArgumentError: the diagonals do not fit.
@@ -277,10 +271,6 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
       input: shape `[..., rows, columns]`.
       num_lower: how many diagonals below the main one are kept; all when negative.
       num_upper: how many above.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      Matrices of `input`'s shape.
 
     Raises:
       InvalidArgumentError: there are no matrices, or not as many diagonals.
@@ -337,13 +327,9 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: numbers, shape `[..., rows, columns]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The sums, shape `[...]`.
-
-    Raises:
-      InvalidArgumentError: there are no matrices.
 
     >>> tf.linalg.trace([[1, 2], [3, 4]]).numpy()
     np.int32(5)
@@ -356,7 +342,6 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       diagonal: shape `[d0, ..., dn]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[d0, ..., dn, d0, ..., dn]`, 0 where the two halves of an index differ.
@@ -391,7 +376,6 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: shape `[d0, ..., dn, d0, ..., dn]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[d0, ..., dn]`; a number is its own diagonal.

@@ -30,7 +30,6 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
       a: numbers.
       b: numbers of the same dtype.
       axes: how many of the last axes of `a` are paired with the first of `b`, or two lists of axes.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with the axes of `a` that are left, then those of `b`.

@@ -29,14 +29,9 @@ def eye(
       num_columns: how many columns; as many as rows when None.
       batch_shape: lengths of axes in front, along which the matrix repeats.
       dtype: the dtype of its elements.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Ones on the diagonal and zeros elsewhere, shape `[*batch_shape, num_rows, num_columns]`.
-
-    Raises:
-      InvalidArgumentError: a length is negative.
-      TypeError: a length is no integer.
 
     >>> tf.eye(2).numpy()
     array([[1., 0.],

@@ -43,7 +43,6 @@ def norm(
         matrices, where 2 is the largest singular value.
       axis: the axis of vectors, or the two of matrices; None takes all elements as one vector.
       keepdims: keeps those axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The norms.
@@ -125,7 +124,6 @@ def normalize(
       tensor: floats or complex numbers.
       ord: which norm; see `tf.norm`.
       axis: the axis of vectors, or the two of matrices; None takes all elements as one vector.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The result, of `tensor`'s shape, and the norms, whose axes are kept with length 1.
@@ -150,14 +148,10 @@ def l2_normalize(
       x: floats or complex numbers.
       axis: the axes of one vector; all when None.
       epsilon: the least that the squared length counts, so that nothing is divided by 0.
-      name: accepted and ignored; eager ops have no names.
       dim: an old name of `axis`.
 
     Returns:
       A tensor of `x`'s shape.
-
-    Raises:
-      InvalidArgumentError: there is no such axis.
 
     >>> tf.math.l2_normalize([3.0, 4.0]).numpy()
     array([0.6, 0.8], dtype=float32)
@@ -179,13 +173,9 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: Axis = None, name: 
       t: floats.
       clip_norm: the limit.
       axes: the axes of one vector; all when None.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `t`'s shape.
-
-    Raises:
-      InvalidArgumentError: there is no such axis.
 
     >>> tf.clip_by_norm([6.0, 8.0], 5.0).numpy()
     array([3., 4.], dtype=float32)
@@ -204,7 +194,6 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
 
     Args:
       t_list: tensors of floats; None is left out.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A scalar.
@@ -241,7 +230,6 @@ def clip_by_global_norm(
       t_list: tensors of floats, such as gradients; None stays None.
       clip_norm: the limit of their common length.
       use_norm: their common length, if it is known.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The list of clipped tensors, nan where the length is not finite, and the length before.
@@ -278,10 +266,6 @@ def L2Loss(xp: Any, t: Any) -> Any:
 @L2Loss.express
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     """Computes half the sum of squares.
-
-    Args:
-      t: floats.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A scalar.

@@ -52,19 +52,14 @@ def matmul(
       transpose_b: the same of `b`.
       adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
       adjoint_b: the same of `b`.
-      a_is_sparse: accepted and ignored; zeros are multiplied like other numbers.
-      b_is_sparse: accepted and ignored.
+      a_is_sparse, b_is_sparse, grad_a, grad_b: accepted for TensorFlow's sake, without effect.
       output_type: a dtype that both are cast to first.
-      grad_a: accepted and ignored.
-      grad_b: accepted and ignored.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The product, shape `[..., rows, columns]`. Of integers it is made on the CPU: no GPU has that.
 
     Raises:
       ValueError: a matrix is both transposed and adjoint.
-      InvalidArgumentError: the shapes do not fit, or the dtypes differ.
 
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy()
     array([[11.]], dtype=float32)
@@ -188,15 +183,10 @@ def matvec(
       b: of the same dtype, shape `[..., inner]`.
       transpose_a: takes `a` with its last two axes exchanged.
       adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
-      a_is_sparse: accepted and ignored.
-      b_is_sparse: accepted and ignored.
-      name: accepted and ignored; eager ops have no names.
+      a_is_sparse, b_is_sparse: accepted for TensorFlow's sake, without effect.
 
     Returns:
       The product, shape `[..., rows]`.
-
-    Raises:
-      InvalidArgumentError: the shapes do not fit, or the dtypes differ.
 
     >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
     array([3., 7.], dtype=float32)
@@ -211,7 +201,6 @@ def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conju
 
     Args:
       a: any dtype, shape `[..., rows, columns]`.
-      name: accepted and ignored; eager ops have no names.
       conjugate: conjugates complex numbers as well.
 
     Returns:
@@ -240,7 +229,6 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       matrix: numbers, shape `[..., rows, columns]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[..., columns, rows]`.
@@ -261,13 +249,11 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     Args:
       a: real numbers, shape `[..., 3]`.
       b: of the same shape and dtype.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The products, of the same shape.
 
     Raises:
-      InvalidArgumentError: the shapes differ.
       FailedPreconditionError: the vectors do not have three elements.
 
     >>> tf.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()

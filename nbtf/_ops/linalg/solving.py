@@ -74,13 +74,9 @@ def det(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: float32, float64 or complex numbers, shape `[..., n, n]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The determinants, shape `[...]`.
-
-    Raises:
-      InvalidArgumentError: the matrices are not square.
 
     >>> tf.linalg.det([[4.0, 1.0], [1.0, 3.0]]).numpy().round(3)
     np.float32(11.0)
@@ -132,13 +128,9 @@ def slogdet(input: TensorLike, name: str | None = None) -> SignAndLog:
 
     Args:
       input: float32, float64 or complex numbers, shape `[..., n, n]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A named tuple of `sign` and `log_abs_determinant`, shape `[...]` each.
-
-    Raises:
-      InvalidArgumentError: the matrices are not square.
 
     >>> sign, logarithm = tf.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
     >>> sign.numpy(), logarithm.numpy()
@@ -172,7 +164,6 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Te
     Args:
       input: float32, float64 or complex numbers, shape `[..., n, n]`.
       adjoint: inverts the conjugate with its axes exchanged.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The inverses, of `input`'s shape.
@@ -216,7 +207,6 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
       matrix: float32, float64 or complex numbers, shape `[..., n, n]`.
       rhs: right-hand sides, one per column, of the same dtype and rank, shape `[..., n, k]`.
       adjoint: takes the conjugate of `matrix` with its axes exchanged.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The solutions `x`, shape `[..., n, k]`.
@@ -290,13 +280,9 @@ def triangular_solve(
       rhs: right-hand sides, one per column, of the same dtype, shape `[..., n, k]`.
       lower: takes the triangle below the diagonal, not the one above.
       adjoint: takes the conjugate of the triangle with its axes exchanged.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The solutions, shape `[..., n, k]`; not finite where a 0 on the diagonal divides.
-
-    Raises:
-      InvalidArgumentError: the shapes do not fit.
 
     >>> tf.linalg.triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy()
     array([[1.],
@@ -335,13 +321,9 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
     Args:
       chol: what `tf.linalg.cholesky` returned, shape `[..., n, n]`.
       rhs: right-hand sides, one per column, of the same dtype, shape `[..., n, k]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The solutions, shape `[..., n, k]`.
-
-    Raises:
-      InvalidArgumentError: the shapes do not fit.
 
     >>> tf.linalg.cholesky_solve([[2.0, 0.0], [0.0, 1.0]], [[4.0], [3.0]]).numpy()
     array([[1.],

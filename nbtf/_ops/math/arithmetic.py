@@ -45,13 +45,9 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: numbers or strings.
       y: the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `x + y`, of their dtype. Integers wrap when they overflow.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
 
     >>> tf.add([1.0, 2.0], 1.0).numpy()
     array([2., 3.], dtype=float32)
@@ -94,16 +90,8 @@ Sub = ufunc("Sub", "subtract", "T T -> T", T=NUMBERS)
 def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Subtracts one tensor from another, element by element.
 
-    Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       `x - y`, of their dtype. Integers wrap when they overflow.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
 
     >>> tf.subtract([3, 2], [1, 5]).numpy()
     array([ 2, -3], dtype=int32)
@@ -127,16 +115,8 @@ Mul = ufunc("Mul", "multiply", "T T -> T", T=NUMBERS)
 def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Multiplies two tensors, element by element.
 
-    Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       `x * y`, of their dtype. Integers wrap when they overflow.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
 
     >>> tf.multiply([[1.0], [2.0]], [3.0, 4.0]).numpy()
     array([[3., 4.],
@@ -160,10 +140,6 @@ def scalar_mul(scalar: TensorLike, x: Tensor, name: str | None = None) -> Tensor
     Args:
       scalar: a number, or a tensor of rank 0.
       x: a tensor.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
 
     Raises:
       ValueError: `scalar` has axes.
@@ -186,7 +162,6 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: numbers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `x`'s dtype; for real numbers `x` itself.
@@ -219,13 +194,9 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: numbers that have one: not the unsigned integers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `-x`, of its dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.negative([1, -2]).numpy()
     array([-1,  2], dtype=int32)
@@ -262,7 +233,6 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     Args:
       x: numbers or bools.
       dtype: what the elements become: a dtype or its name.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of that dtype; `x` itself if it has it already, and then no op runs.
@@ -315,14 +285,12 @@ def add_n(inputs: Iterable[Any], name: str | None = None) -> Tensor:
 
     Args:
       inputs: tensors of one dtype and one shape; they do not broadcast.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Their sum; of a single tensor, itself.
 
     Raises:
       ValueError: the list is empty.
-      InvalidArgumentError: dtypes or shapes differ.
 
     >>> tf.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).numpy()
     array([ 9., 12.], dtype=float32)

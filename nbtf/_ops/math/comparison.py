@@ -42,7 +42,6 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: any dtype.
       y: the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A bool tensor. nan equals nothing.
@@ -80,7 +79,6 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: any dtype.
       y: the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A bool tensor. nan differs from everything.
@@ -112,18 +110,7 @@ Less = ufunc("Less", "less", "T T -> bool", T=REALS)
 
 @Less.express
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is less than `y`, element by element.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor; False where one of them is nan.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
+    """Tells where `x` is less than `y`, element by element; False where one of them is nan.
 
     >>> tf.less([1, 2, 3], 2).numpy()
     array([ True, False, False])
@@ -136,18 +123,7 @@ LessEqual = ufunc("LessEqual", "less_equal", "T T -> bool", T=REALS)
 
 @LessEqual.express
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is at most `y`, element by element.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor; False where one of them is nan.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
+    """Tells where `x` is at most `y`, element by element; False where one of them is nan.
 
     >>> tf.less_equal([1, 2, 3], 2).numpy()
     array([ True,  True, False])
@@ -160,18 +136,7 @@ Greater = ufunc("Greater", "greater", "T T -> bool", T=REALS)
 
 @Greater.express
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is greater than `y`, element by element.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor; False where one of them is nan.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
+    """Tells where `x` is greater than `y`, element by element; False where one of them is nan.
 
     >>> tf.greater([1, 2, 3], 2).numpy()
     array([False, False,  True])
@@ -184,18 +149,7 @@ GreaterEqual = ufunc("GreaterEqual", "greater_equal", "T T -> bool", T=REALS)
 
 @GreaterEqual.express
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tells where `x` is at least `y`, element by element.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor; False where one of them is nan.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
+    """Tells where `x` is at least `y`, element by element; False where one of them is nan.
 
     >>> tf.greater_equal([1, 2, 3], 2).numpy()
     array([False,  True,  True])
@@ -236,7 +190,6 @@ def where(
       condition: bool; without `x` and `y` also numbers, which hold where they are not 0.
       x: the values where `condition` holds.
       y: the values elsewhere, of `x`'s dtype. The three shapes broadcast with each other.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `x`'s dtype. Without `x` and `y` the positions where the condition holds, int64, of shape

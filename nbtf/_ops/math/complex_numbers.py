@@ -32,14 +32,12 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
     Args:
       real: the real parts, float32 or float64.
       imag: the imaginary parts, of the same dtype, of a shape that broadcasts with `real`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of dtype complex64 or complex128.
 
     Raises:
       TypeError: the parts are of other dtypes.
-      InvalidArgumentError: shapes do not fit.
 
     >>> tf.complex([1.0, 2.0], [0.0, -1.0]).numpy()
     array([1.+0.j, 2.-1.j], dtype=complex64)
@@ -76,7 +74,6 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: numbers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of real numbers; `input` itself if it holds such.
@@ -110,7 +107,6 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: numbers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of real numbers; zeros if `input` holds such.
@@ -139,7 +135,6 @@ def angle(input: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       input: complex numbers, or floats.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Radians, from -pi to pi; of real numbers 0, or pi where they are negative.

@@ -41,7 +41,6 @@ def bincount(
       minlength: the least length of the result.
       maxlength: its greatest length; larger numbers are left out.
       dtype: of the counts, where there are no weights.
-      name: accepted and ignored; eager ops have no names.
       axis: None or 0 counts over all numbers, -1 each row of a matrix.
       binary_output: whether the result only says if a number occurs, 1 or 0.
 
@@ -111,7 +110,6 @@ def confusion_matrix(
       num_classes: how many classes there are; those up to the largest one where not given.
       weights: what each example counts, 1 where not given.
       dtype: of the counts.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A matrix with a row for each label and a column for each prediction.

@@ -32,13 +32,9 @@ def cumsum(
       axis: along which; counted from the end if negative.
       exclusive: leaves each element out of its own sum, so that the first is 0.
       reverse: adds from the end.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The partial sums, of `x`'s shape and dtype.
-
-    Raises:
-      InvalidArgumentError: there is no such axis.
 
     >>> tf.cumsum([1, 2, 3]).numpy()
     array([1, 3, 6], dtype=int32)
@@ -70,13 +66,9 @@ def cumprod(
       axis: along which; counted from the end if negative.
       exclusive: leaves each element out of its own product, so that the first is 1.
       reverse: multiplies from the end.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The partial products, of `x`'s shape and dtype.
-
-    Raises:
-      InvalidArgumentError: there is no such axis.
 
     >>> tf.math.cumprod([2.0, 3.0, 4.0]).numpy()
     array([ 2.,  6., 24.], dtype=float32)

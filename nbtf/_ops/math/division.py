@@ -24,15 +24,10 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: numbers.
       y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
       or nan.
-
-    Raises:
-      TypeError: dtypes differ or are no numbers.
-      InvalidArgumentError: shapes do not fit.
 
     >>> tf.truediv([1, 2], 4).numpy()
     array([0.25, 0.5 ])
@@ -62,18 +57,9 @@ def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides one tensor by another, as the operator `/` does.
 
-    Args:
-      x: numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       `x / y`, of their dtype; for integers float64, for those of 8 and 16 bits float32. Division by 0 gives inf
       or nan.
-
-    Raises:
-      TypeError: dtypes differ or are no numbers.
-      InvalidArgumentError: shapes do not fit.
 
     >>> tf.divide([1.0, -1.0], 0.0).numpy()
     array([ inf, -inf], dtype=float32)
@@ -105,14 +91,9 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     Args:
       x: numbers.
       y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of their dtype; for integers float64, for those of 8 and 16 bits float32.
-
-    Raises:
-      TypeError: dtypes differ or are no numbers.
-      InvalidArgumentError: shapes do not fit.
 
     >>> tf.math.divide_no_nan([3.0, 4.0], [0.0, 2.0]).numpy()
     array([0., 2.], dtype=float32)
@@ -157,14 +138,6 @@ def FloorDiv(xp: Any, x: Any, y: Any) -> Any:
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides one tensor by another and rounds down, as the operator `//` does.
 
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
     Raises:
       InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
 
@@ -184,11 +157,6 @@ def FloorMod(xp: Any, x: Any, y: Any) -> Any:
 @FloorMod.express
 def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns what division leaves, as the operator `%` does; it has the sign of `y`.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `x - floordiv(x, y) * y`, of their dtype.
@@ -223,14 +191,6 @@ def TruncateDiv(xp: Any, x: Any, y: Any) -> Any:
 def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides one tensor by another and cuts off towards 0, as C does.
 
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
     Raises:
       InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
 
@@ -255,7 +215,6 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     Args:
       x: floats, int32 or int64.
       y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `x - truncatediv(x, y) * y`, of their dtype.
@@ -283,15 +242,8 @@ Reciprocal = ufunc("Reciprocal", "reciprocal", "T -> T", T=FLOATS | COMPLEXES)
 def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 divided by every element.
 
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       `1 / x`, of its dtype; inf for 0.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.reciprocal([2.0, 0.0]).numpy()
     array([0.5, inf], dtype=float32)
@@ -307,16 +259,6 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 divided by every element, and 0 for 0.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.reciprocal_no_nan([2.0, 0.0]).numpy()
     array([0.5, 0. ], dtype=float32)

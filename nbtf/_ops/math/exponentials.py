@@ -39,7 +39,6 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: numbers, not the unsigned integers.
       y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of their dtype; nan for roots of negative numbers. Integers wrap when they overflow.
@@ -75,17 +74,7 @@ Sqrt = ufunc("Sqrt", "sqrt", "T -> T", T=CONTINUOUS)
 
 @Sqrt.express
 def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns square roots.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; nan for negative numbers.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
+    """Returns square roots; nan for negative numbers.
 
     >>> tf.sqrt([4.0, 9.0]).numpy()
     array([2., 3.], dtype=float32)
@@ -105,17 +94,7 @@ def Rsqrt(xp: Any, x: Any) -> Any:
 
 @Rsqrt.express
 def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns 1 divided by square roots.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; inf for 0, nan for negative numbers.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
+    """Returns 1 divided by square roots; inf for 0, nan for negative numbers.
 
     >>> tf.math.rsqrt([4.0, 16.0]).numpy()
     array([0.5 , 0.25], dtype=float32)
@@ -137,17 +116,7 @@ Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS)
 
 @Exp.express
 def exp(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns e to the power of every element.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; inf where the dtype ends.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
+    """Returns e to the power of every element; inf where the dtype ends.
 
     >>> tf.exp([0.0, 1.0]).numpy().round(3)
     array([1.   , 2.718], dtype=float32)
@@ -167,16 +136,6 @@ Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS)
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns `exp(x) - 1`, exact also where `x` is near 0.
 
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.math.expm1([0.0, 1.0]).numpy().round(3)
     array([0.   , 1.718], dtype=float32)
     """
@@ -193,17 +152,7 @@ Log = ufunc("Log", "log", "T -> T", T=CONTINUOUS)
 
 @Log.express
 def log(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns natural logarithms.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; -inf for 0, nan for negative numbers.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
+    """Returns natural logarithms; -inf for 0, nan for negative numbers.
 
     >>> tf.math.log([1.0, 0.0]).numpy()
     array([  0., -inf], dtype=float32)
@@ -224,16 +173,6 @@ Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS)
 def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns `log(1 + x)`, exact also where `x` is near 0.
 
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.math.log1p([0.0, 1.0]).numpy().round(3)
     array([0.   , 0.693], dtype=float32)
     """
@@ -253,16 +192,6 @@ def Sigmoid(xp: Any, x: Any) -> Any:
 @Sigmoid.express
 def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns `1 / (1 + exp(-x))`, which leads from 0 to 1.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.sigmoid([-1000.0, 0.0, 1000.0]).numpy()
     array([0. , 0.5, 1. ], dtype=float32)
@@ -293,7 +222,6 @@ def sigmoid_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
     Args:
       y: the result of the sigmoid.
       dy: the gradient of that result, of the same shape.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `dy * y * (1 - y)`.
@@ -317,16 +245,6 @@ Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS)
 @Tanh.express
 def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the hyperbolic tangent, which leads from -1 to 1.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.tanh([-1000.0, 0.0, 1000.0]).numpy()
     array([-1.,  0.,  1.], dtype=float32)
@@ -354,7 +272,6 @@ def tanh_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
     Args:
       y: the hyperbolic tangent.
       dy: its gradient, of the same shape.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `dy * (1 - y * y)`.

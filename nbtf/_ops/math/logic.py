@@ -19,13 +19,6 @@ def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     Args:
       x: bool.
       y: bool, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
-
-    Raises:
-      InvalidArgumentError: one is not bool, or shapes do not fit.
 
     >>> tf.logical_and([True, False], True).numpy()
     array([ True, False])
@@ -43,13 +36,6 @@ def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: bool.
       y: bool, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
-
-    Raises:
-      InvalidArgumentError: one is not bool, or shapes do not fit.
 
     >>> tf.logical_or([True, False], False).numpy()
     array([ True, False])
@@ -66,10 +52,6 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: bool.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
 
     Raises:
       InvalidArgumentError: `x` is not bool.
@@ -88,13 +70,6 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -
     Args:
       x: bool.
       y: bool, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
-
-    Raises:
-      InvalidArgumentError: one is not bool, or shapes do not fit.
 
     >>> tf.math.logical_xor([True, False], True).numpy()
     array([False,  True])
@@ -112,13 +87,6 @@ def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     Args:
       x: integers.
       y: integers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
 
     >>> tf.bitwise.bitwise_and([6, 5], 3).numpy()
     array([2, 1], dtype=int32)
@@ -136,13 +104,6 @@ def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Args:
       x: integers.
       y: integers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
 
     >>> tf.bitwise.bitwise_or([6, 5], 3).numpy()
     array([7, 7], dtype=int32)
@@ -160,13 +121,6 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     Args:
       x: integers.
       y: integers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
 
     >>> tf.bitwise.bitwise_xor([6, 5], 3).numpy()
     array([5, 6], dtype=int32)
@@ -181,15 +135,8 @@ Invert = ufunc("Invert", "invert", "T -> T", T=INTEGERS)
 def invert(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the bits that an integer does not have.
 
-    Args:
-      x: integers.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       A tensor of its dtype.
-
-    Raises:
-      InvalidArgumentError: they are no integers.
 
     >>> tf.bitwise.invert([0, 6]).numpy()
     array([-1, -7], dtype=int32)
@@ -210,13 +157,6 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
       x: integers.
       y: by how many places; less than 0 counts as 0, more than there are as the last one. The same dtype, of a
         shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
 
     >>> tf.bitwise.left_shift([1, 3], 2).numpy()
     array([ 4, 12], dtype=int32)
@@ -237,13 +177,6 @@ def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
       x: integers.
       y: by how many places; less than 0 counts as 0, more than there are as the last one. The same dtype, of a
         shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: they are no integers, dtypes differ or shapes do not fit.
 
     >>> tf.bitwise.right_shift([8, -8], 1).numpy()
     array([ 4, -4], dtype=int32)

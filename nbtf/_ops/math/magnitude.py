@@ -27,13 +27,9 @@ def abs(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: numbers that have a sign, or complex numbers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `|x|`, of its dtype; of complex numbers the length, a real number of half the size.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.abs([-2.0, 3.0]).numpy()
     array([2., 3.], dtype=float32)
@@ -73,17 +69,10 @@ Sign = ufunc("Sign", "sign", "T -> T", T=SIGNED | COMPLEXES)
 
 @Sign.express
 def sign(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the sign of every element: -1, 0 or 1.
+    """Returns the sign of every element: -1, 0 or 1; of complex numbers `x / |x|`, and 0 of 0; nan of nan.
 
     Args:
       x: numbers that have one: not the unsigned integers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; of complex numbers `x / |x|`, and 0 of 0; nan of nan.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.sign([-3.0, 0.0, 2.0]).numpy()
     array([-1.,  0.,  1.], dtype=float32)
@@ -102,10 +91,6 @@ Square = ufunc("Square", "square", "T -> T", T=NUMBERS)
 @Square.express
 def square(x: TensorLike, name: str | None = None) -> Tensor:
     """Multiplies every element with itself.
-
-    Args:
-      x: numbers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `x * x`, of its dtype.
@@ -137,13 +122,9 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     Args:
       x: numbers, not of the shorter integers.
       y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `(x - y) * conj(x - y)`, of their dtype.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or are not supported, or shapes do not fit.
 
     >>> tf.math.squared_difference([1.0, 5.0], 2.0).numpy()
     array([1., 9.], dtype=float32)
@@ -169,18 +150,7 @@ Maximum = ufunc("Maximum", "maximum", "T T -> T", T=REALS)
 
 @Maximum.express
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the larger of two numbers, element by element.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype; nan where one of them is.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
+    """Returns the larger of two numbers, element by element; nan where one of them is.
 
     >>> tf.maximum([1.0, 5.0], [3.0, 2.0]).numpy()
     array([3., 5.], dtype=float32)
@@ -198,18 +168,7 @@ Minimum = ufunc("Minimum", "minimum", "T T -> T", T=REALS)
 
 @Minimum.express
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the smaller of two numbers, element by element.
-
-    Args:
-      x: real numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype; nan where one of them is.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
+    """Returns the smaller of two numbers, element by element; nan where one of them is.
 
     >>> tf.minimum([1.0, 5.0], [3.0, 2.0]).numpy()
     array([1., 2.], dtype=float32)
@@ -243,13 +202,11 @@ def clip_by_value(
       clip_value_min: the least that is left, of `t`'s dtype, of a shape that broadcasts to `t`'s. Where it is above
         `clip_value_max` it wins.
       clip_value_max: the most that is left.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `t`'s shape and dtype.
 
     Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
       ValueError: the bounds have a larger shape than `t`.
 
     >>> tf.clip_by_value([-1.5, 0.5, 2.5], 0.0, 1.0).numpy()
@@ -267,7 +224,6 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
     Args:
       value: numbers. Of complex ones only the real part is taken where `dtype` is real.
       dtype: what the elements become.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of that dtype. nan stays nan, or what `tf.cast` makes of it.

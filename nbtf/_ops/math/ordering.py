@@ -58,7 +58,6 @@ def top_k(
       k: how many.
       sorted: accepted and ignored: the largest always comes first.
       index_type: the dtype of the positions, int16, int32 or int64.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A named tuple of `values` and `indices`, shape `[..., k]` each. Of equal elements the first comes first.
@@ -105,14 +104,12 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
       values: real numbers.
       axis: along which; counted from the end if negative.
       direction: "ASCENDING" or "DESCENDING".
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The same elements, of `values`' shape.
 
     Raises:
       ValueError: another direction.
-      InvalidArgumentError: there is no such axis.
 
     >>> tf.sort([3, 1, 2]).numpy()
     array([1, 2, 3], dtype=int32)
@@ -138,14 +135,12 @@ def argsort(
       axis: along which; counted from the end if negative.
       direction: "ASCENDING" or "DESCENDING".
       stable: accepted and ignored: of equal elements the first always comes first.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Positions along `axis`, int32: `tf.gather` with them gives the elements in order.
 
     Raises:
       ValueError: another direction.
-      InvalidArgumentError: there is no such axis.
 
     >>> tf.argsort([3, 1, 2]).numpy()
     array([1, 2, 0], dtype=int32)
@@ -203,14 +198,10 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: Any, name: str | N
       targets: a column number per row, int32 or int64, shape `[batch]`.
       predictions: float32, shape `[batch, classes]`.
       k: how many count.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A bool per row; False where the target is no column or its prediction not finite. Those equal to the `k`-th
       largest count as well.
-
-    Raises:
-      InvalidArgumentError: the shapes do not fit.
 
     >>> tf.math.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy()
     array([False,  True])

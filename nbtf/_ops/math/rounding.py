@@ -16,13 +16,6 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: floats; integers come back as they are.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.round([0.5, 1.5, 2.4, -0.7]).numpy()
     array([ 0.,  2.,  2., -1.], dtype=float32)
@@ -38,16 +31,6 @@ Rint = ufunc("Rint", "rint", "T -> T", T=FLOATS)
 def rint(x: TensorLike, name: str | None = None) -> Tensor:
     """Rounds floats to the nearest whole number; halves go to the even one.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.math.rint([0.5, 1.5, -0.7]).numpy()
     array([ 0.,  2., -1.], dtype=float32)
     """
@@ -61,15 +44,8 @@ Floor = ufunc("Floor", "floor", "T -> T", T=FLOATS)
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
     """Rounds down.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       The largest whole numbers that are not above `x`, of its dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.floor([1.7, -1.2]).numpy()
     array([ 1., -2.], dtype=float32)
@@ -84,15 +60,8 @@ Ceil = ufunc("Ceil", "ceil", "T -> T", T=FLOATS)
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
     """Rounds up.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       The smallest whole numbers that are not below `x`, of its dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.ceil([1.2, -1.7]).numpy()
     array([ 2., -1.], dtype=float32)
@@ -107,16 +76,6 @@ IsNan = ufunc("IsNan", "isnan", "T -> bool", T=FLOATS)
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Tells which elements are nan.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.math.is_nan([1.0, np.nan, np.inf]).numpy()
     array([False,  True, False])
     """
@@ -130,16 +89,6 @@ IsInf = ufunc("IsInf", "isinf", "T -> bool", T=FLOATS)
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
     """Tells which elements are infinite.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.math.is_inf([1.0, np.nan, np.inf]).numpy()
     array([False, False,  True])
     """
@@ -152,16 +101,6 @@ IsFinite = ufunc("IsFinite", "isfinite", "T -> bool", T=FLOATS)
 @IsFinite.express
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
     """Tells which elements are finite.
-
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A bool tensor.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.is_finite([1.0, np.nan, np.inf]).numpy()
     array([ True, False, False])

@@ -76,7 +76,6 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     Args:
       data: numbers.
       segment_ids: int32 or int64, the segment of each row, ascending.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment up to the last one; 0 where none belongs.
@@ -106,7 +105,6 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     Args:
       data: numbers; means of integers are rounded down.
       segment_ids: int32 or int64, the segment of each row, ascending.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment up to the last one; 0 where none belongs.
@@ -142,7 +140,6 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     Args:
       data: real numbers.
       segment_ids: int32 or int64, the segment of each row, ascending.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment up to the last one; 0 where none belongs.
@@ -167,7 +164,6 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     Args:
       data: real numbers.
       segment_ids: int32 or int64, the segment of each row, ascending.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment up to the last one; 0 where none belongs.
@@ -201,7 +197,6 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     Args:
       data: numbers.
       segment_ids: int32 or int64, the segment of each row, ascending.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment up to the last one; 1 where none belongs.

@@ -31,15 +31,8 @@ def Erf(xp: Any, x: Any) -> Any:
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the error function: the chance that a normal variable of variance 1/2 is nearer to 0 than `x`, signed.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       A tensor of `x`'s dtype, from -1 to 1.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.erf([0.0, 0.5, 3.0]).numpy().round(3)
     array([0.  , 0.52, 1.  ], dtype=float32)
@@ -71,15 +64,8 @@ def Erfc(xp: Any, x: Any) -> Any:
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns `1 - erf(x)`, exact also where that is tiny.
 
-    Args:
-      x: floats.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       A tensor of `x`'s dtype, from 2 to 0.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.math.erfc([0.0, 0.5, 3.0]).numpy().round(3)
     array([1.  , 0.48, 0.  ], dtype=float32)
@@ -137,17 +123,6 @@ def MulNoNan(xp: Any, x: Any, y: Any) -> Any:
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Multiplies two tensors; the product is 0 where `y` is, also with inf and nan.
 
-    Args:
-      x: floats or complex numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
-
     >>> tf.math.multiply_no_nan([np.nan, 3.0], [0.0, 2.0]).numpy()
     array([0., 6.], dtype=float32)
     """
@@ -172,17 +147,6 @@ def Xdivy(xp: Any, x: Any, y: Any) -> Any:
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides one tensor by another; the quotient is 0 where `x` is, also when `y` is 0.
 
-    Args:
-      x: floats or complex numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
-
     >>> tf.math.xdivy([0.0, 3.0], [0.0, 2.0]).numpy()
     array([0. , 1.5], dtype=float32)
     """
@@ -206,17 +170,6 @@ def Xlogy(xp: Any, x: Any, y: Any) -> Any:
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns `x * log(y)`, and 0 where `x` is 0.
 
-    Args:
-      x: floats or complex numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
-
     >>> tf.math.xlogy([0.0, 2.0], [0.0, 1.0]).numpy()
     array([0., 0.], dtype=float32)
     """
@@ -239,17 +192,6 @@ def Xlog1py(xp: Any, x: Any, y: Any) -> Any:
 
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns `x * log(1 + y)`, and 0 where `x` is 0.
-
-    Args:
-      x: floats or complex numbers.
-      y: numbers of the same dtype, of a shape that broadcasts with `x`'s.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of their dtype.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit.
 
     >>> tf.math.xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy()
     array([0., 0.], dtype=float32)

@@ -21,13 +21,6 @@ def sin(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: angles in radians: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.sin([0.0, 1.5707964]).numpy()
     array([0., 1.], dtype=float32)
@@ -49,13 +42,6 @@ def cos(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: angles in radians: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.cos([0.0, 3.1415927]).numpy()
     array([ 1., -1.], dtype=float32)
@@ -77,13 +63,6 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: angles in radians: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.tan([0.0, 1.0]).numpy().round(3)
     array([0.   , 1.557], dtype=float32)
@@ -101,17 +80,10 @@ Asin = ufunc("Asin", "arcsin", "T -> T", T=CONTINUOUS)
 
 @Asin.express
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles that have a sine.
+    """Returns the angles that have a sine; from -pi/2 to pi/2, nan where there is none.
 
     Args:
       x: floats from -1 to 1, or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; from -pi/2 to pi/2, nan where there is none.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.asin([0.0, 1.0]).numpy().round(3)
     array([0.   , 1.571], dtype=float32)
@@ -129,17 +101,10 @@ Acos = ufunc("Acos", "arccos", "T -> T", T=CONTINUOUS)
 
 @Acos.express
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles that have a cosine.
+    """Returns the angles that have a cosine; from 0 to pi, nan where there is none.
 
     Args:
       x: floats from -1 to 1, or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; from 0 to pi, nan where there is none.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.acos([1.0, -1.0]).numpy().round(3)
     array([0.   , 3.142], dtype=float32)
@@ -157,17 +122,7 @@ Atan = ufunc("Atan", "arctan", "T -> T", T=CONTINUOUS)
 
 @Atan.express
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the angles that have a tangent.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; from -pi/2 to pi/2.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
+    """Returns the angles that have a tangent; from -pi/2 to pi/2.
 
     >>> tf.atan([0.0, 1.0]).numpy().round(3)
     array([0.   , 0.785], dtype=float32)
@@ -187,16 +142,6 @@ Sinh = ufunc("Sinh", "sinh", "T -> T", T=CONTINUOUS)
 def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns hyperbolic sines.
 
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.sinh([0.0, 1.0]).numpy().round(3)
     array([0.   , 1.175], dtype=float32)
     """
@@ -214,16 +159,6 @@ Cosh = ufunc("Cosh", "cosh", "T -> T", T=CONTINUOUS)
 @Cosh.express
 def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns hyperbolic cosines.
-
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.cosh([0.0, 1.0]).numpy().round(3)
     array([1.   , 1.543], dtype=float32)
@@ -243,16 +178,6 @@ Asinh = ufunc("Asinh", "arcsinh", "T -> T", T=CONTINUOUS)
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the numbers that have a hyperbolic sine.
 
-    Args:
-      x: floats or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
-
     >>> tf.asinh([0.0, 1.0]).numpy().round(3)
     array([0.   , 0.881], dtype=float32)
     """
@@ -269,17 +194,10 @@ Acosh = ufunc("Acosh", "arccosh", "T -> T", T=CONTINUOUS)
 
 @Acosh.express
 def acosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers that have a hyperbolic cosine.
+    """Returns the numbers that have a hyperbolic cosine; nan where there is none.
 
     Args:
       x: floats from 1, or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; nan where there is none.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.acosh([1.0, 2.0]).numpy().round(3)
     array([0.   , 1.317], dtype=float32)
@@ -297,17 +215,10 @@ Atanh = ufunc("Atanh", "arctanh", "T -> T", T=CONTINUOUS)
 
 @Atanh.express
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the numbers that have a hyperbolic tangent.
+    """Returns the numbers that have a hyperbolic tangent; nan where there is none.
 
     Args:
       x: floats from -1 to 1, or complex numbers.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of `x`'s dtype; nan where there is none.
-
-    Raises:
-      InvalidArgumentError: `x` is of another dtype.
 
     >>> tf.atanh([0.0, 0.5]).numpy().round(3)
     array([0.   , 0.549], dtype=float32)
@@ -330,13 +241,9 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     Args:
       y: floats, how far up.
       x: floats of the same dtype, how far to the right, of a shape that broadcasts with `y`'s.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Radians from -pi to pi, of their dtype.
-
-    Raises:
-      InvalidArgumentError: dtypes differ or are not supported, or shapes do not fit.
 
     >>> tf.atan2([1.0, 1.0], [1.0, -1.0]).numpy().round(3)
     array([0.785, 2.356], dtype=float32)

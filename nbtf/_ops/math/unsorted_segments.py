@@ -26,11 +26,7 @@ from nbtf.errors import InvalidArgumentError
 
 
 def as_segments(value: Any) -> int:
-    """Reads the number of segments.
-
-    Raises:
-      InvalidArgumentError: it is no scalar.
-    """
+    """Reads the number of segments."""
     try:
         return as_int(value)
     except (AttributeError, TypeError):
@@ -73,7 +69,6 @@ def unsorted_segment_sum(
       segment_ids: int32 or int64, the segment of each row; its shape is that of the first axes of `data`. Rows with ids
         below 0 are left out.
       num_segments: how many segments there are.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment; 0 where none belongs.
@@ -120,7 +115,6 @@ def unsorted_segment_max(
       data: real numbers.
       segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
       num_segments: how many segments there are.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment; the smallest number of the dtype where none belongs.
@@ -148,7 +142,6 @@ def unsorted_segment_min(
       data: real numbers.
       segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
       num_segments: how many segments there are.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment; the largest number of the dtype where none belongs.
@@ -187,7 +180,6 @@ def unsorted_segment_prod(
       data: numbers.
       segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
       num_segments: how many segments there are.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment; 1 where none belongs.
@@ -234,7 +226,6 @@ def unsorted_segment_mean(
       data: numbers; means of integers are float64, as those of `/`.
       segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
       num_segments: how many segments there are.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment; 0 where none belongs.
@@ -255,7 +246,6 @@ def unsorted_segment_sqrt_n(
       data: floats.
       segment_ids: int32 or int64, the segment of each row; see `unsorted_segment_sum`.
       num_segments: how many segments there are.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A row for each segment; 0 where none belongs.

@@ -35,10 +35,6 @@ def Relu(xp: Any, features: Any) -> Any:
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns what is positive, and 0 for the rest.
 
-    Args:
-      features: real numbers.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       `max(features, 0)`, of the same shape and dtype.
 
@@ -68,7 +64,6 @@ def relu_grad(gradients: Tensor, features: Tensor, name: str | None = None) -> T
     Args:
       gradients: the gradient of its result.
       features: what it was applied to, or its result; of the same shape.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       `gradients` where `features` is positive, elsewhere 0.
@@ -95,10 +90,6 @@ def Relu6(xp: Any, features: Any) -> Any:
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns what is between 0 and 6, and the nearer of the two for the rest.
 
-    Args:
-      features: real numbers.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       `min(max(features, 0), 6)`, of the same shape and dtype.
 
@@ -124,13 +115,6 @@ def Elu(xp: Any, features: Any) -> Any:
 @Elu.express
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns what is positive, and `exp(features) - 1` for the rest.
-
-    Args:
-      features: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
 
     Source: Clevert, Unterthiner, Hochreiter, arXiv:1511.07289.
 
@@ -163,13 +147,6 @@ def Selu(xp: Any, features: Any) -> Any:
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns a scaled `elu` that keeps mean 0 and variance 1 from layer to layer.
 
-    Args:
-      features: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
-
     Source: Klambauer, Unterthiner, Mayr, Hochreiter, arXiv:1706.02515.
 
     >>> tf.nn.selu([0.0, 1.0]).numpy()
@@ -199,10 +176,6 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
     Args:
       features: real numbers; integers become float32.
       alpha: the part of negative numbers that is left.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape.
 
     >>> tf.nn.leaky_relu([-2.0, 3.0]).numpy()
     array([-0.4,  3. ], dtype=float32)
@@ -227,7 +200,6 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
     Args:
       features: real numbers.
       axis: along which the two stand side by side.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor that is twice as long along `axis`.
@@ -245,10 +217,6 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     Args:
       features: floats.
       approximate: computes it by `tanh`, which is off by at most 5e-4.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
 
     Raises:
       ValueError: `features` are not floats.
@@ -278,13 +246,6 @@ def Softplus(xp: Any, features: Any) -> Any:
 def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns `log(1 + exp(features))`, a relu without the edge.
 
-    Args:
-      features: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
-
     >>> tf.nn.softplus([-1000.0, 1000.0]).numpy()
     array([   0., 1000.], dtype=float32)
     """
@@ -308,13 +269,6 @@ def Softsign(xp: Any, features: Any) -> Any:
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns `features / (1 + abs(features))`, which leads from -1 to 1.
 
-    Args:
-      features: floats.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
-
     >>> tf.nn.softsign([-1.0, 0.0, 3.0]).numpy()
     array([-0.5 ,  0.  ,  0.75], dtype=float32)
     """
@@ -335,9 +289,6 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
     Args:
       features: floats.
       beta: how steep it is.
-
-    Returns:
-      A tensor of the same shape and dtype.
 
     Raises:
       InvalidArgumentError: `features` are not floats.

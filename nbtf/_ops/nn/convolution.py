@@ -121,7 +121,6 @@ def conv2d(
         a pair for each axis.
       data_format: `"NHWC"` or `"NCHW"`.
       dilations: how far apart the elements of the window stand; 1 when None.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[batch, rows, columns, results]`.
@@ -328,7 +327,6 @@ def conv2d_transpose(
       padding: as for `conv2d`.
       data_format: as for `conv2d`.
       dilations: as for `conv2d`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `output_shape`.
@@ -369,7 +367,6 @@ def conv1d(
       padding: `"SAME"` or `"VALID"`.
       data_format: `"NWC"` or `"NCW"`.
       dilations: how far apart the elements of the window stand; 1 when None.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[batch, places, results]`.
@@ -420,7 +417,6 @@ def convolution(
       padding: `"SAME"` or `"VALID"`.
       data_format: of the function that it calls.
       dilations: how far apart the elements of the window stand; 1 when None.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with as many axes as `input`.

@@ -54,7 +54,6 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
       value: numbers, shape `[batch, ..., channels]`.
       bias: numbers of the same dtype, shape `[channels]`.
       data_format: where the channels are: `"N...C"` at the end, which is meant when None, `"NC..."` in front.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `value`'s shape.
@@ -103,7 +102,6 @@ def dropout(
       rate: which part becomes 0, in `[0, 1)`: a number or a scalar tensor.
       noise_shape: of the decisions, which are broadcast to `x`'s shape; a length of None is `x`'s.
       seed: see `tf.random.set_seed`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `x`'s shape; `x` itself where `rate` is the number 0.
@@ -161,7 +159,6 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
       params: the table, shape `[rows, ...]`; or a list of them, whose rows follow each other.
       ids: which rows, int32 or int64, any shape.
       max_norm: rows that are longer are shortened to this length.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The rows, shape `ids.shape + params.shape[1:]`.
@@ -213,7 +210,6 @@ def batch_normalization(
       offset: added at the end; None adds nothing.
       scale: multiplied before that; None multiplies nothing.
       variance_epsilon: added to the variance, so that nothing is divided by 0.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of the common shape.

@@ -55,7 +55,6 @@ def lrn(
       bias: what is added to the squares.
       alpha: what the sum of squares is multiplied with.
       beta: the power.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `input`'s shape and dtype: `input / (bias + alpha * squares) ** beta`.

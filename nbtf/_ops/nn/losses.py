@@ -34,7 +34,6 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     Args:
       labels: the number of the right class, int32 or int64, shape `[d0, ..., dn]`.
       logits: floats, shape `[d0, ..., dn, classes]`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The losses, shape `[d0, ..., dn]`.
@@ -138,14 +137,12 @@ def softmax_cross_entropy_with_logits(
       labels: shares that add up to 1 along `axis`; of a shape that broadcasts with `logits`'.
       logits: floats.
       axis: the axis of the classes.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The losses, of `logits`' shape without `axis`.
 
     Raises:
       ValueError: something is missing.
-      InvalidArgumentError: the shapes do not fit.
 
     >>> tf.nn.softmax_cross_entropy_with_logits(labels=[[0.5, 0.5]], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -208,7 +205,6 @@ def sigmoid_cross_entropy_with_logits(
     Args:
       labels: between 0 and 1, of `logits`' shape and dtype.
       logits: floats.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The losses, of the same shape.
@@ -240,7 +236,6 @@ def weighted_cross_entropy_with_logits(
       labels: between 0 and 1, of `logits`' shape and dtype.
       logits: floats.
       pos_weight: the weight of positive labels; above 1 fewer of them are missed.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The losses, of the same shape.

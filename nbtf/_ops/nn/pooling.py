@@ -98,7 +98,6 @@ def max_pool2d(
       strides: how far it moves, likewise.
       padding: `"SAME"`, `"VALID"`, or lengths to add, a pair for each axis; what is added is never the largest.
       data_format: `"NHWC"` or `"NCHW"`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[batch, rows, columns, channels]`.
@@ -225,7 +224,6 @@ def avg_pool2d(
       strides: how far it moves, likewise.
       padding: `"SAME"` or `"VALID"`; what is added does not count.
       data_format: `"NHWC"` or `"NCHW"`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[batch, rows, columns, channels]`.
@@ -302,7 +300,6 @@ def max_pool1d(
       strides: how far it moves.
       padding: `"SAME"` or `"VALID"`.
       data_format: `"NWC"` or `"NCW"`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[batch, places, channels]`.
@@ -329,7 +326,6 @@ def avg_pool1d(
       strides: how far it moves.
       padding: `"SAME"` or `"VALID"`.
       data_format: `"NWC"` or `"NCW"`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[batch, places, channels]`.
@@ -356,7 +352,6 @@ def max_pool(
       strides: how far it moves.
       padding: `"SAME"` or `"VALID"`.
       data_format: of the function that it calls.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with as many axes as `input`.
@@ -386,7 +381,6 @@ def avg_pool(
       strides: how far it moves.
       padding: `"SAME"` or `"VALID"`.
       data_format: of the function that it calls.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor with as many axes as `input`.

@@ -18,11 +18,7 @@ from nbtf.errors import AbortedError, InvalidArgumentError
 
 
 def _axis_of(tensor: Tensor, axis: Any) -> int:
-    """Returns the axis of a softmax.
-
-    Raises:
-      InvalidArgumentError: there is no such axis.
-    """
+    """Returns the axis of a softmax."""
     if getattr(tensor.shape, "rank", 0) is None:  # in a graph, which cannot tell yet; a model's shapes are tuples
         return axis
     rank = len(tensor.shape)
@@ -57,10 +53,6 @@ def softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -> Te
     Args:
       logits: floats.
       axis: along which they add up; the last when None. TensorFlow transposes for another, nbtf does not need to.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
 
     Raises:
       InvalidArgumentError: there is no such axis, or `logits` are not floats.
@@ -100,10 +92,6 @@ def log_softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -
     Args:
       logits: floats.
       axis: along which the softmax adds up to 1; the last when None.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      A tensor of the same shape and dtype.
 
     Raises:
       InvalidArgumentError: there is no such axis, or `logits` are not floats.

@@ -27,7 +27,6 @@ class IndexedSlices:
     """
 
     def __init__(self, values: TensorLike, indices: TensorLike, dense_shape: TensorLike | None = None) -> None:
-        """Keeps the three as they are given."""
         self._values: Any = values
         self._indices: Any = indices
         self._dense_shape: Any = dense_shape

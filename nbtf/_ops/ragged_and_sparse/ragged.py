@@ -47,7 +47,6 @@ class RaggedTensor:
     __array_priority__ = 100
 
     def __init__(self, values: Tensor | RaggedTensor, row_splits: Tensor, uniform: int | None = None) -> None:
-        """Keeps parts that fit; `from_row_splits` checks them."""
         self._values = values
         self._row_splits = row_splits
         self._uniform = uniform
@@ -63,7 +62,6 @@ class RaggedTensor:
         Args:
           values: the rows one after another, a tensor or a ragged tensor.
           row_splits: row `i` is `values[row_splits[i]:row_splits[i + 1]]`.
-          name: accepted and ignored.
           validate: checks that the splits fit the values.
 
         Raises:
@@ -166,7 +164,6 @@ class RaggedTensor:
           lengths: how much of each row to keep; all of it when None.
           padding: a value whose repetition at the end of a row is left out.
           ragged_rank: only 1 is supported.
-          name: accepted and ignored.
 
         Raises:
           ValueError: both `lengths` and `padding` are given, or `tensor` has no rows of rows.
@@ -332,7 +329,6 @@ class RaggedTensor:
 
         Args:
           default_value: a scalar of the same dtype; zero, the empty text or False when None.
-          name: accepted and ignored; eager ops have no names.
           shape: lengths to cut or fill up to, None for those that fit.
 
         Returns:

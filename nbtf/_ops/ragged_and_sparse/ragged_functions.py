@@ -35,7 +35,6 @@ def constant(
       dtype: of the elements; their own when None.
       ragged_rank: how many levels of lists may differ in length; all but the innermost elements when None.
       inner_shape: the shape of the innermost values.
-      name: accepted and ignored.
       row_splits_dtype: `tf.int64` or `tf.int32`.
 
     Returns:

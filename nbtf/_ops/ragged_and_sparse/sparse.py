@@ -163,7 +163,6 @@ def to_dense(
       sp_input: the sparse tensor.
       default_value: what the other elements are; zero, False or the empty text when None.
       validate_indices: checks that places are in order and none comes twice.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `sp_input.shape`.
@@ -200,7 +199,6 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
 
     Args:
       tensor: any tensor.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A sparse tensor of the same shape.
@@ -233,7 +231,6 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
 
     Args:
       sp_input: the sparse tensor.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The same elements in the order that ops expect.
@@ -305,7 +302,6 @@ def sparse_dense_matmul(
       b: the other, shape `[k, n]`, of the same dtype.
       adjoint_a: takes the conjugate transpose of `sp_a`.
       adjoint_b: takes that of `b`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of shape `[m, n]`.

@@ -32,7 +32,6 @@ def categorical(
       num_samples: how many classes are drawn for each row.
       dtype: of the result: int64, or int32.
       seed: continues a stream of its own; see `tf.random.set_seed`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The numbers of the classes, shape `[rows, num_samples]`; TensorFlow's on a CPU, on every kind of device.
@@ -50,11 +49,7 @@ def categorical(
 
 
 def as_samples(value: Any) -> int:
-    """Reads how many classes are drawn.
-
-    Raises:
-      InvalidArgumentError: it is no scalar.
-    """
+    """Reads how many classes are drawn."""
     try:
         return as_int(value)
     except (AttributeError, TypeError):
@@ -87,7 +82,6 @@ def stateless_categorical(
       num_samples: how many classes are drawn for each row.
       seed: two integers, shape `[2]`.
       dtype: of the result: int64, or int32.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The numbers of the classes, shape `[rows, num_samples]`; TensorFlow's on a CPU, on every kind of device.

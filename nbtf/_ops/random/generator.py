@@ -296,7 +296,6 @@ class Generator:
           mean: the centre; a tensor that broadcasts with `shape` will do.
           stddev: the standard deviation, likewise.
           dtype: float16, float32 or float64.
-          name: accepted and ignored; eager ops have no names.
 
         >>> tf.random.Generator.from_seed(1234).normal([2]).numpy()
         array([0.9356609, 1.0854305], dtype=float32)
@@ -322,7 +321,6 @@ class Generator:
           mean: the centre; a tensor that broadcasts with `shape` will do.
           stddev: the standard deviation before the ends are cut off, likewise.
           dtype: float16, float32 or float64.
-          name: accepted and ignored; eager ops have no names.
         """
         kind, lengths = as_dtype(dtype), _lengths(shape)
         centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
@@ -345,7 +343,6 @@ class Generator:
           minval: the lower bound; with integers, None for both bounds means all values of the dtype.
           maxval: the upper bound, not reached; 1 for floats if not given.
           dtype: float16, float32, float64 or integers of 32 or 64 bits.
-          name: accepted and ignored; eager ops have no names.
 
         Raises:
           ValueError: integers with one bound.
@@ -379,7 +376,6 @@ class Generator:
         Args:
           shape: of the result.
           dtype: integers of 32 or 64 bits.
-          name: accepted and ignored; eager ops have no names.
         """
         lengths = _lengths(shape)
         key, counter = self._key_and_counter(lengths)
@@ -395,7 +391,6 @@ class Generator:
           counts: how many trials there are.
           probs: how likely it is in each.
           dtype: of the result.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           TensorFlow's numbers where ten or more successes are expected; others, equally distributed, where fewer are.

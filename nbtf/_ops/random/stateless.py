@@ -87,7 +87,6 @@ def stateless_uniform(
       minval: the lower bound; with integers, None for both bounds means all values of the dtype.
       maxval: the upper bound, not reached; 1 for floats if not given.
       dtype: float16, float32, float64, int32 or int64; uint32 and uint64 without bounds.
-      name: accepted and ignored; eager ops have no names.
       alg: "philox" or "auto_select", which is the same.
 
     Returns:
@@ -214,14 +213,12 @@ def stateless_normal(
       mean: the centre; a tensor that broadcasts with `shape` will do.
       stddev: the standard deviation, likewise.
       dtype: float16, float32 or float64.
-      name: accepted and ignored; eager ops have no names.
       alg: "philox" or "auto_select", which is the same.
 
     Returns:
       TensorFlow's numbers for this seed, on every kind of device; the last digit may differ.
 
     Raises:
-      TypeError: an integer dtype.
       InvalidArgumentError: a seed that is not two integers, or a negative length.
 
     >>> tf.random.stateless_normal([3], seed=[1, 2]).numpy()
@@ -266,14 +263,12 @@ def stateless_truncated_normal(
       mean: the centre; a tensor that broadcasts with `shape` will do.
       stddev: the standard deviation before the ends are cut off, likewise.
       dtype: float16, float32 or float64.
-      name: accepted and ignored; eager ops have no names.
       alg: "philox" or "auto_select", which is the same.
 
     Returns:
       TensorFlow's numbers for this seed on a CPU, on every kind of device; the last digit may differ.
 
     Raises:
-      TypeError: an integer dtype.
       InvalidArgumentError: a seed that is not two integers, or a negative length.
 
     >>> tf.random.stateless_truncated_normal([3], seed=[1, 2]).shape

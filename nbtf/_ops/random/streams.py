@@ -78,7 +78,6 @@ def uniform(
       maxval: the upper bound, not reached; 1 if not given, but integers need it.
       dtype: float16, float32, float64, int32 or int64.
       seed: continues a stream of its own; see `tf.random.set_seed`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of that shape and dtype, drawn on the device that runs the op; the same numbers on every kind.
@@ -177,14 +176,9 @@ def normal(
       stddev: the standard deviation, likewise.
       dtype: float16, float32 or float64.
       seed: continues a stream of its own; see `tf.random.set_seed`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of that shape and dtype; the same numbers on every kind of device.
-
-    Raises:
-      TypeError: an integer dtype.
-      InvalidArgumentError: a negative length.
 
     >>> tf.random.normal([4, 2], mean=5.0).shape
     TensorShape([4, 2])
@@ -222,14 +216,9 @@ def truncated_normal(
       stddev: the standard deviation before the ends are cut off, likewise.
       dtype: float16, float32 or float64.
       seed: continues a stream of its own; see `tf.random.set_seed`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of that shape and dtype; the same numbers on every kind of device.
-
-    Raises:
-      TypeError: an integer dtype.
-      InvalidArgumentError: a negative length.
 
     >>> drawn = tf.random.truncated_normal([1000], stddev=3.0)
     >>> bool(tf.reduce_max(tf.abs(drawn)) < 6.0)
@@ -257,7 +246,6 @@ def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None)
     Args:
       value: any dtype.
       seed: continues a stream of its own; see `tf.random.set_seed`.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The same slices; made on the CPU, as in TensorFlow, where no GPU has this op.

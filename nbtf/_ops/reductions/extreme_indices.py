@@ -71,7 +71,6 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
       input: real numbers or bool, shape `[d0, ..., dn]`.
       axis: one axis, counted from the end if negative; the first when None.
       output_type: int16, uint16, int32 or int64.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Positions along `axis`; the shape is `input`'s without it.
@@ -108,7 +107,6 @@ def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
       input: real numbers or bool, shape `[d0, ..., dn]`.
       axis: one axis, counted from the end if negative; the first when None.
       output_type: int16, uint16, int32 or int64.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Positions along `axis`; the shape is `input`'s without it.

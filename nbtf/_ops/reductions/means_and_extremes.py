@@ -59,13 +59,9 @@ def reduce_mean(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
       input_tensor: numbers, shape `[d0, ..., dn]`. Integers are divided as integers, rounding towards zero.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the averaged axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The mean, of `input_tensor`'s dtype; of no elements, nan.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([2., 3.], dtype=float32)
@@ -110,13 +106,9 @@ def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       input_tensor: real numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The largest elements; of no elements, the smallest value of the dtype.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_max([[1, 4], [3, 2]], axis=1).numpy()
     array([4, 3], dtype=int32)
@@ -144,13 +136,9 @@ def reduce_min(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       input_tensor: real numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The smallest elements; of no elements, the largest value of the dtype.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_min([[1, 4], [3, 2]], axis=1).numpy()
     array([1, 2], dtype=int32)
@@ -188,13 +176,9 @@ def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
       input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The products, of `input_tensor`'s dtype; of no elements, 1.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_prod([[1.0, 2.0], [3.0, 4.0]]).numpy()
     np.float32(24.0)
@@ -239,13 +223,9 @@ def reduce_euclidean_norm(
       input_tensor: numbers, shape `[d0, ..., dn]`. Of integers, the length is cut to an integer.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The lengths, of `input_tensor`'s dtype.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.math.reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
     array([ 5., 10.], dtype=float32)

@@ -33,14 +33,9 @@ def reduce_variance(
       input_tensor: floats or complex numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The variances, real.
-
-    Raises:
-      TypeError: the elements are integers.
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.math.reduce_variance([1.0, 4.0]).numpy()
     np.float32(2.25)
@@ -61,14 +56,9 @@ def reduce_std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       input_tensor: floats or complex numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The deviations, real.
-
-    Raises:
-      TypeError: the elements are integers.
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.math.reduce_std([1.0, 4.0]).numpy()
     np.float32(1.5)
@@ -85,13 +75,9 @@ def reduce_logsumexp(
       input_tensor: floats, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A tensor of `input_tensor`'s dtype.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_logsumexp([1000.0, 1000.0]).numpy()
     np.float32(1000.6932)
@@ -119,13 +105,9 @@ def count_nonzero(
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the reduced axes with length 1.
       dtype: of the counts.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The counts.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.math.count_nonzero([[0, 1], [2, 3]], axis=1).numpy()
     array([1, 2])
@@ -141,7 +123,6 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       value: numbers.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       A float32 scalar; nan where there are no elements.
@@ -164,13 +145,9 @@ def moments(
       axes: an axis or a list of them.
       shift: accepted and ignored.
       keepdims: keeps the reduced axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The means and the variances.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> mean, variance = tf.nn.moments([1.0, 4.0], axes=[0])
     >>> mean.numpy(), variance.numpy()
@@ -198,7 +175,6 @@ def accumulate_n(
       inputs: a list of tensors.
       shape: what their shape must be.
       tensor_dtype: what their dtype must be.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Their sum.

@@ -29,13 +29,9 @@ def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
       axis: an axis or a list of them, counted from the end if negative; all when None.
       keepdims: keeps the summed axes with length 1.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The sum, of `input_tensor`'s dtype.
-
-    Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`.
 
     >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)

@@ -52,7 +52,6 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
       inputs: a tensor, or a list of them, one for each placeholder.
       placeholder: what stands for a tensor in the template.
       summarize: how many elements are shown at both ends of each axis; -1 shows all.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The text, a scalar.

@@ -35,13 +35,9 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     Args:
       inputs: a list of tensors of texts, of one shape; scalars go with any. Or of ragged tensors.
       separator: what stands between them.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Texts in that shape.
-
-    Raises:
-      InvalidArgumentError: the shapes differ.
 
     >>> tf.strings.join(["Gray", ["wolf", "fox"]], separator=" ").numpy()
     array([b'Gray wolf', b'Gray fox'], dtype=object)
@@ -101,7 +97,6 @@ def reduce_join(
       axis: an axis or a list of them, the one along which to join first in front; all when None.
       keepdims: keeps the joined axes with length 1.
       separator: what stands between the texts.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The joined texts.

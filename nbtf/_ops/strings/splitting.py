@@ -39,7 +39,6 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
       input: texts, of any shape or ragged.
       sep: what stands between words; any run of blanks when None or empty.
       maxsplit: how often a text is cut at most; -1 means always.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The words: a vector for a scalar, else a ragged tensor with one axis more.
@@ -67,10 +66,6 @@ def _(*texts: Spec, **attrs: Any) -> list[Spec]:
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
     """Cuts texts into bytes.
-
-    Args:
-      input: texts, of any shape or ragged.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Texts of one byte: a vector for a scalar, else a ragged tensor with one axis more.
@@ -163,7 +158,6 @@ def decode_raw(
       out_type: the dtype that they are read as.
       little_endian: whether the lowest byte of a number comes first.
       fixed_length: a number of bytes to which each text is cut or filled up with zeros first.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Numbers, with one axis more.

@@ -42,10 +42,6 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     Args:
       input: texts, of any shape or ragged.
       encoding: `"utf-8"` for all letters; empty for those of ASCII.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The texts, in the same shape.
 
     Raises:
       InvalidArgumentError: another encoding.
@@ -71,10 +67,6 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     Args:
       input: texts, of any shape or ragged.
       encoding: `"utf-8"` for all letters; empty for those of ASCII.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The texts, in the same shape.
 
     Raises:
       InvalidArgumentError: another encoding.
@@ -100,13 +92,6 @@ def StringStrip(xp: Any, input: Any) -> Any:
 def strip(input: Any, name: str | None = None) -> Tensor:
     """Takes blanks from both ends.
 
-    Args:
-      input: texts, of any shape or ragged.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The texts, in the same shape.
-
     >>> tf.strings.strip("  wolf ").numpy()
     b'wolf'
     """
@@ -125,7 +110,6 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     Args:
       input: texts, of any shape or ragged.
       unit: `"BYTE"`, or `"UTF8_CHAR"` for characters.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Lengths, int32, in the same shape.
@@ -162,7 +146,6 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
       pos: where the part begins, counted from the end if negative; one number or one for each text.
       len: how long it is; shorter at the end of a text.
       unit: what `pos` and `len` count: `"BYTE"`, or `"UTF8_CHAR"` for characters.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The parts, in the same shape.
@@ -191,7 +174,6 @@ def to_number(input: Any, out_type: DTypeLike = float32, name: str | None = None
     Args:
       input: texts, of any shape or ragged.
       out_type: float32, float64, int32, int64, uint32 or uint64.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The numbers, in the same shape.
@@ -268,10 +250,6 @@ def as_string(
       shortest: writes whatever is shorter, `1.5e+10` or `1.5`.
       width: how long a text is at least.
       fill: what fills it: nothing or a blank, `"0"`; `"-"` fills at the right.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The texts, in the same shape.
 
     Raises:
       InvalidArgumentError: the dtype cannot be written so.
@@ -301,10 +279,6 @@ def regex_replace(
       pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
       rewrite: what stands there afterwards; `\1` is the first group of the match.
       replace_global: replaces all matches, not the first alone.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The texts, in the same shape.
 
     Raises:
       InvalidArgumentError: the pattern cannot be read.
@@ -332,7 +306,6 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
     Args:
       input: texts, of any shape or ragged.
       pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Truth values, in the same shape.

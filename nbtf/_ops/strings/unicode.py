@@ -59,7 +59,6 @@ def unicode_decode(
       errors: what happens to bytes that cannot be read: `"replace"`, `"ignore"` or `"strict"`, which raises.
       replacement_char: the code point that replaces them.
       replace_control_characters: whether it replaces control characters as well.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Code points, int32: a vector for a scalar, else a ragged tensor with one axis more.
@@ -119,7 +118,6 @@ def unicode_encode(
       output_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
       errors: what happens to numbers that are no code points: `"replace"`, `"ignore"` or `"strict"`, which raises.
       replacement_char: the code point that replaces them.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       The texts, with one axis less.
@@ -160,7 +158,6 @@ def unicode_split(
       input_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
       errors: what happens to bytes that cannot be read: `"replace"`, `"ignore"` or `"strict"`, which raises.
       replacement_char: the code point that replaces them.
-      name: accepted and ignored; eager ops have no names.
 
     Returns:
       Texts of one character: a vector for a scalar, else a ragged tensor with one axis more.
@@ -219,10 +216,6 @@ def unicode_transcode(
       errors: what happens to bytes that cannot be read: `"replace"`, `"ignore"` or `"strict"`, which raises.
       replacement_char: the code point that replaces them.
       replace_control_characters: whether it replaces control characters as well.
-      name: accepted and ignored; eager ops have no names.
-
-    Returns:
-      The texts, in the same shape.
 
     Raises:
       InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.

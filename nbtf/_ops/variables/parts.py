@@ -66,7 +66,6 @@ class VariableParts(Buffer):
         Args:
           key: what stands in the brackets.
           value: of the variable's dtype; it is broadcast to the part.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.
@@ -87,7 +86,6 @@ class VariableParts(Buffer):
         Args:
           indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
           updates: the new values, shape `indices.shape[:-1] + variable.shape[depth:]`.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.
@@ -106,7 +104,6 @@ class VariableParts(Buffer):
         Args:
           indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
           updates: what is added, shape `indices.shape[:-1] + variable.shape[depth:]`.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.
@@ -125,7 +122,6 @@ class VariableParts(Buffer):
         Args:
           indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
           updates: what is subtracted, shape `indices.shape[:-1] + variable.shape[depth:]`.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.
@@ -144,7 +140,6 @@ class VariableParts(Buffer):
         Args:
           sparse_delta: the rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.
@@ -164,7 +159,6 @@ class VariableParts(Buffer):
         Args:
           sparse_delta: what is added and to which rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.
@@ -184,7 +178,6 @@ class VariableParts(Buffer):
         Args:
           sparse_delta: what is subtracted and from which rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
-          name: accepted and ignored; eager ops have no names.
 
         Returns:
           The variable.

@@ -39,10 +39,6 @@ def ReadVariableOp(xp: Any, resource: Any) -> Any:
 def read_variable(resource: Any, name: str | None = None) -> Tensor:
     """Reads a variable.
 
-    Args:
-      resource: the variable.
-      name: accepted and ignored; eager ops have no names.
-
     Returns:
       Its value, on its own device; not changed by later assignments.
     """

@@ -45,17 +45,15 @@ class Variable(VariableParts):
     Args:
       initial_value: the first value; a function without arguments is called for it.
       trainable: whether tapes watch it by themselves; None means yes, but no with `synchronization=ON_READ`.
-      validate_shape: accepted and ignored.
-      caching_device: accepted and ignored.
+      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted for TensorFlow's
+        sake, without effect.
       name: what `name` and the text show; names need not be unique.
       variable_def: not supported.
       dtype: what the value must be or, if it is Python's, become.
-      import_scope: accepted and ignored.
       constraint: a function that optimizers apply to the value after each update.
       synchronization: how a strategy keeps copies equal.
       aggregation: what a strategy does with values that several replicas assign.
       shape: a wider shape, such as `[None]`, that later values may have.
-      experimental_enable_variable_lifting: accepted and ignored.
 
     Raises:
       ValueError: there is no initial value, or it does not fit `dtype` or `shape`.
@@ -211,7 +209,6 @@ class Variable(VariableParts):
         Args:
           value: of the variable's dtype and shape, on any device.
           use_locking: accepted and ignored.
-          name: accepted and ignored; eager ops have no names.
           read_value: False returns None.
 
         Returns:
@@ -248,7 +245,6 @@ class Variable(VariableParts):
         Args:
           delta: of the variable's dtype and shape; it is not broadcast.
           use_locking: accepted and ignored.
-          name: accepted and ignored; eager ops have no names.
           read_value: False returns None.
 
         Returns:
@@ -274,7 +270,6 @@ class Variable(VariableParts):
         Args:
           delta: of the variable's dtype and shape; it is not broadcast.
           use_locking: accepted and ignored.
-          name: accepted and ignored; eager ops have no names.
           read_value: False returns None.
 
         Returns:

@@ -148,6 +148,8 @@ def rename(state: State) -> None:
     other = {"MatMul": NASTY, "AddV2": LONG}
     state["words"] = [other.get(word, word) for word in state["words"]]
     for device in state["devices"]:
+        if "map" in device:
+            device["map"]["words"] = [other.get(word, word) for word in device["map"]["words"]]
         device["counts"] = [[other.get(op, op), *rest] for op, *rest in device["counts"]]
 
 

@@ -27,6 +27,7 @@
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
 
 import { dock } from "./dock.js";
+import { followStates } from "./difference.js";
 import { attr, clock, h, keepKey, put } from "./dom.js";
 import { openRecording } from "./opened.js";
 import { replay } from "./replay.js";

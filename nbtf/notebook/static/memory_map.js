@@ -99,7 +99,7 @@ export function updateMap(root, device, state, replayed) {
   const focused = focusedChunk(own.regions);
   const largest = Math.max(1, ...map.regions.map((region) => region.size));
   const width = own.view.width - (own.view.ui.narrow() ? BESIDE_NARROW : BESIDE);
-  const regions = map.regions.map((region, number) => drawnRegion(own, region, number, largest, width, state.words));
+  const regions = map.regions.map((region, number) => drawnRegion(own, region, number, largest, width, map.words));
   keyed(
     own.regions,
     regions,

@@ -23,7 +23,7 @@ export function memoryTables(state, replayed) {
     rows: changeRows(state),
     notes: changeNotes(state),
   };
-  const maps = state.devices.filter((device) => device.map).map((device) => chunkTable(device, state.words));
+  const maps = state.devices.filter((device) => device.map).map((device) => chunkTable(device, device.map.words));
   return [accounts, ...[real, changes].filter((one) => one.rows.length), ...maps];
 }
 

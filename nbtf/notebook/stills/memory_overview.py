@@ -33,15 +33,15 @@ def memory_overview(state: dict[str, Any], width: float = WIDTH, words: Words | 
     devices = [device for device in state["devices"] if device["memory"] is not None]
     if not devices:
         return None
-    overview = _Overview(devices[:MOST], state["words"], max(width, 480.0), words or picture_words())
+    overview = _Overview(devices[:MOST], max(width, 480.0), words or picture_words())
     return overview.picture(max(len(devices) - MOST, 0))
 
 
 class _Overview:
     """Draws from top to bottom."""
 
-    def __init__(self, devices: list[dict[str, Any]], terms: list[str], width: float, words: Words) -> None:
-        self._devices, self._terms, self._width, self._words = devices, terms, width, words
+    def __init__(self, devices: list[dict[str, Any]], width: float, words: Words) -> None:
+        self._devices, self._width, self._words = devices, width, words
         self._right = width - MARGIN
         self._largest = max(_limit(device["memory"]) for device in devices)
         self._scale = (width - 2 * MARGIN) / self._largest
@@ -80,7 +80,7 @@ class _Overview:
         self._marks += [Line(MARGIN, top, self._right, top), name, figure, Text(begin, name.y, about, "soft", 11)]
         self._curve([in_use for _, in_use, _ in device["history"]], top + 4)
         if "map" in device:
-            self._chunks(device["map"]["regions"], y)
+            self._chunks(device["map"], y)
         else:
             self._levels(memory, y)
         self._marks.append(Rectangle(MARGIN, y, _limit(memory) * self._scale, _BAR, stroke="line"))
@@ -118,15 +118,15 @@ class _Overview:
         pool = Rectangle(MARGIN, y, (memory["pool"] or 0) * self._scale, _BAR, "hatch", opacity=0.45)
         self._marks += [pool, Rectangle(MARGIN, y, memory["in_use"] * self._scale, _BAR, "tmp")]
 
-    def _chunks(self, regions: list[dict[str, Any]], y: float) -> None:
+    def _chunks(self, drawn: dict[str, Any], y: float) -> None:
         """Draws every chunk where it is; regions stand one after another."""
         start = 0
-        for region in regions:
+        for region in drawn["regions"]:
             for chunk in region["chunks"]:
-                self._chunk(start, chunk, y)
+                self._chunk(start, chunk, y, drawn["words"])
             start += region["size"]
 
-    def _chunk(self, start: int, chunk: list[int], y: float) -> None:
+    def _chunk(self, start: int, chunk: list[int], y: float, terms: list[str]) -> None:
         offset, nbytes, state, requested, op, shape, _, holder = chunk
         x, long = MARGIN + (start + offset) * self._scale, nbytes * self._scale
         if long < 0.05:
@@ -135,8 +135,8 @@ class _Overview:
             words = f"{self._words['free']}: {nbytes:,} B"
             self._marks.append(Rectangle(x, y, long, _BAR, "hatch", opacity=0.45, title=words))
             return
-        name = self._terms[holder] if holder >= 0 else ""
-        title = name or " ".join(self._terms[term] for term in (op, shape) if term >= 0)
+        name = terms[holder] if holder >= 0 else ""
+        title = name or " ".join(terms[term] for term in (op, shape) if term >= 0)
         if state == _SEVERAL:
             title = self._words["chunkCount"].format(n=-requested)
         token, gap = "py" if name else "tmp", 0.4 if long > 3 else 0.0

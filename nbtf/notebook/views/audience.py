@@ -18,6 +18,7 @@ class Audience:
         """Has shown nothing yet."""
         self.views = 0
         self.told = 0  # the number of the last state that was sent
+        self.nbytes = 0  # of the last message
         self._reported = self._waiting = False
 
     @property

@@ -60,7 +60,7 @@ def told(
         told_regions.append({"size": region.size, "chunks": rows})
     shown = sum(len(region["chunks"]) for region in told_regions)
     return {
-        "map": {"regions": told_regions, "chunks": len(chunks), "shown": shown},
+        "map": {"regions": told_regions, "chunks": len(chunks), "shown": shown, "words": list(words.all)},
         "largest_free": max(free, default=0),
         "free": sum(free),
     }

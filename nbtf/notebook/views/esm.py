@@ -35,7 +35,8 @@ def script(name: str, view: str) -> str:
       name: the file in `static/` that has the view, without its ending.
       view: the view that it exports.
     """
-    return f"{joined(in_order(name))}\nexport default {{ render: (context) => frame(context, {view}) }};\n"
+    begin, draw = "initialize: ({ model }) => followStates(model)", f"render: (context) => frame(context, {view})"
+    return f"{joined(in_order(name))}\nexport default {{ {begin}, {draw} }};\n"
 
 
 def joined(modules: list[str]) -> str:

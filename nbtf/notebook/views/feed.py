@@ -18,7 +18,18 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes
-from nbtf.notebook.views.steps import COLUMNS, CONSTANT, EVENTS, REMEMBERED, Words, reason_in_words, steps
+from nbtf.notebook.views.steps import (
+    COLUMNS,
+    CONSTANT,
+    EVENTS,
+    MOST,
+    NEWEST,
+    NEWEST_EVENTS,
+    REMEMBERED,
+    Words,
+    reason_in_words,
+    steps,
+)
 
 PHASES = {"": 0, "forward": 0, "backward": 1, "update": 2, "input": 3}
 """Where the ops of each phase are counted, those of none with the forward ones; others come last."""
@@ -57,8 +68,11 @@ class Feed:
         self._heard_until = 0
         self._histories: dict[str, history.History] = {}
         self._phases: dict[str, list[int]] = {}
+        self._words: dict[str, Words] = {}
+        """The texts of each scope's newest steps, and of each device's map: messages repeat no text that stays."""
         self._code_line = lru_cache(REMEMBERED)(session.code_line)
         self._moment: tuple[runtime.Snapshot, list[runtime.DeviceInfo]] | None = None
+        self._busy = False
         self._maps: dict[str, tuple[Sequence[Any], float]] = {}
         self._holders: dict[tuple[str, int, int], tuple[object, str | None]] = {}
         self._holders_again = 0.0
@@ -82,14 +96,16 @@ class Feed:
           ended: whether this is the last one.
         """
         now = time.time()
-        snapshot = self._session.recorder.snapshot(EVENTS)
+        snapshot = self._session.recorder.snapshot(NEWEST_EVENTS if busy else EVENTS)
+        snapshot = snapshot._replace(events=tuple(snapshot.events))  # looked at several times: each is made once
         found = runtime.devices()
         self._seen = self._look(snapshot.heard, found, busy)
         self._rev += 1
         self._note(snapshot.events, found, now)
-        self._moment = snapshot, found
+        self._moment, self._busy = (snapshot, found), busy
         told: State = {
             "schema": SCHEMA,
+            "message": 0,
             "rev": self._rev,
             "wall": now,
             "hb": HEARTBEAT,
@@ -111,8 +127,9 @@ class Feed:
         if self._moment is None:
             return {}
         begin, (whole, found) = scopes.beginning(self._session.recorder, scope, shown_in), self._moment
-        snapshot, words = begin.rest(whole), Words()
-        rows = steps(snapshot.events, words, self._code_line, self._session.began)
+        snapshot = begin.rest(whole)
+        words = self._words[scope] = Words(self._words.get(scope))
+        rows, cut = steps(snapshot.events, words, self._code_line, self._session.began, NEWEST if self._busy else MOST)
         counts, uses = _counts(snapshot), self._session.cards.of(found)
         return {
             "scope": scope,
@@ -135,6 +152,7 @@ class Feed:
             "path": _path_elsewhere(counts),
             "words": list(words.all),
             "steps": rows,
+            "cut": cut or len(snapshot.events) < snapshot.heard,
             "cells": self._cells(rows),
         }
 
@@ -208,11 +226,10 @@ class Feed:
         shown = [device for device in state["devices"] if not only or device["name"] in only]
         maps = self._look_at_maps([device["name"] for device in shown if device["memory"] is not None], fresh)
         most = chunks.share(len(maps))
-        words = Words(state["words"])
-        devices = [device | self._map(device["name"], maps.get(device["name"]), most, words) for device in shown]
-        return state | {"devices": devices, "words": list(words.all), "only": list(only)}
+        devices = [device | self._map(device["name"], maps.get(device["name"]), most) for device in shown]
+        return state | {"devices": devices, "only": list(only)}
 
-    def _map(self, name: str, regions: Sequence[Any] | None, most: int, words: Words) -> State:
+    def _map(self, name: str, regions: Sequence[Any] | None, most: int) -> State:
         if regions is None:
             return {}
 
@@ -220,6 +237,7 @@ class Feed:
             label, names = self._holders.get((name, region, chunk.offset), (None, ""))
             return names if label == chunk.label else ""  # another tensor is there by now: nobody has looked yet
 
+        words = self._words[name] = Words(self._words.get(name))
         return chunks.told(regions, most, words, self._code_line, holder)
 
     def _look_at_maps(self, names: list[str], fresh: bool) -> dict[str, Sequence[Any]]:

@@ -23,6 +23,9 @@ INTERVAL = 0.1
 IDLE = 0.5
 """Seconds between two looks while no cell runs."""
 
+RATE = 40 * 1024
+"""Bytes a second that are sent to all views together while a cell runs, without what goes around a message."""
+
 PART = 10
 """A message waits so many times as long as the last one took to make: views take a tenth of a core at the most."""
 
@@ -59,6 +62,10 @@ class Model(Protocol):
 
     def did_not_load(self) -> None:
         """Shows what stands in for the view."""
+        ...
+
+    def send_whole(self) -> None:
+        """Sends all of its state, though the page may have some of it."""
         ...
 
     def renew_still(self) -> None:
@@ -139,6 +146,11 @@ class Pump:
         model.scope, model.audience.told = scope, 0
         self.tick(wait=True)
 
+    def repeat(self, model: Model) -> None:
+        """Sends a model's state once more, all of it: a page has missed what was sent before."""
+        with self._lock:
+            model.send_whole()
+
     def _audience_changed(self) -> None:
         """Begins to feed, or stops, as someone looks or nobody does."""
         if self.mode == "off" or self._stopped:
@@ -210,13 +222,14 @@ class Pump:
         elif looked_at and now >= self._sent + HEARTBEAT:
             self._sent = now
             for model in looked_at:
-                model.state = model.state | {"wall": time.time()}
-        pause = max(INTERVAL * len(looked_at), PART * (thread_time() - began))
+                _show(model, model.state | {"wall": time.time()})
+        nbytes = sum([model.audience.nbytes for model in late])
+        pause = max(INTERVAL * len(looked_at), PART * (thread_time() - began), nbytes / RATE)
         self._due = now + pause if looked_at else NEVER
 
     def _tell(self, model: Model, fresh: bool) -> None:
         state = self.feed.of_scope(self._state, model.scope, model.shown_in)
-        model.state = self.feed.with_maps(state, model.only, fresh) if model.maps else state
+        _show(model, self.feed.with_maps(state, model.only, fresh) if model.maps else state)
         model.audience.told = self._state["rev"]
 
     # The thread
@@ -310,6 +323,11 @@ class Pump:
                         self._tell(model, fresh=True)
         except Exception as error:  # a view that cannot be told says by itself that it is not live
             self.failure = error
+
+
+def _show(model: Model, state: State) -> None:
+    """Gives a model the next of its states, which have numbers: a page notices where it has missed one."""
+    model.state = state | {"message": model.state["message"] + 1}
 
 
 def _begin_child() -> None:

@@ -31,8 +31,14 @@ COLUMNS = (
 MOST = 200
 """Rows of a state."""
 
+NEWEST = 20
+"""Rows of a state while a cell runs, of which a loop makes thousands between two messages."""
+
 EVENTS = 1000
 """Events that are looked at: an op is told by four with what it frees, a copy by three, so that these make all rows."""
+
+NEWEST_EVENTS = 200
+"""Likewise, while a cell runs."""
 
 CONSTANT = "_EagerConst"
 """An op that is no step: a Python value becomes a tensor."""
@@ -48,19 +54,25 @@ REMEMBERED = 4096
 class Words:
     """Texts by number, each held once and cut to what a view shows."""
 
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        """Starts with some texts, which keep their order."""
-        self.all = list(texts)
-        self._numbers = {text: number for number, text in enumerate(self.all)}
+    def __init__(self, before: Words | None = None) -> None:
+        """Starts with the texts of an earlier state: those that it needed keep their numbers."""
+        self.all: list[str] = [] if before is None else list(before.all)
+        self._numbers: dict[str, int] = {} if before is None else {text: before._numbers[text] for text in before._used}
+        self._free = sorted({*range(len(self.all))}.difference(self._numbers.values()), reverse=True)
+        self._used: set[str] = set()
 
     def of(self, text: str | None) -> int:
         """Returns the number of a text; -1 for none."""
         if text is None:
             return -1
+        self._used.add(text)
         number = self._numbers.get(text)
         if number is None:
-            number = self._numbers[text] = len(self.all)
-            self.all.append(one_line(text))
+            if not self._free:
+                self._free.append(len(self.all))
+                self.all.append("")
+            number = self._numbers[text] = self._free.pop()
+            self.all[number] = one_line(text)
         return number
 
 
@@ -153,19 +165,24 @@ def steps(
     words: Words,
     code_line: Callable[[runtime.Site], str],
     since: float,
-) -> list[list[Any]]:
-    """Returns the last rows, the oldest first, as `COLUMNS` names them; constants have none.
+    most: int = MOST,
+) -> tuple[list[list[Any]], bool]:
+    """Returns the last rows, the oldest first, as `COLUMNS` names them, and whether there are others before them.
+
+    Constants have no rows.
 
     Args:
       events: in the order in which they were told.
       words: takes the texts; rows hold their numbers.
       code_line: tells a code line in words.
       since: when the clock of the view began, in seconds since the epoch.
+      most: rows at the most.
     """
     story = _Story()
     for event in events:
         story.take(event)
-    return [_row(step, words, code_line, since) for step in story.finish()[-MOST:]]
+    every = story.finish()
+    return [_row(step, words, code_line, since) for step in every[-most:]], len(every) > most
 
 
 def _row(step: _Step, words: Words, code_line: Callable[[runtime.Site], str], since: float) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
@@ -27,6 +28,7 @@ from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.tables import Table
 from nbtf.notebook.views import esm, scopes
 from nbtf.notebook.views.audience import Audience
+from nbtf.notebook.views.difference import difference
 from nbtf.notebook.views.pump import Pump, pump_of
 
 STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
@@ -35,6 +37,9 @@ MOST_EVENTS = 10_000
 
 MOST_STEPS = 1000
 """Of a GPU's memory, in a picture of all of them."""
+
+WHOLE_AFTER = 4
+"""So many times as long as a state may its differences be; then it is sent whole, for pages that missed one unasked."""
 
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
@@ -74,7 +79,8 @@ class View(anywidget.AnyWidget):
         self._drawn_at: object = None
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
-        state = self._pump.add(self.maps, only)
+        self._sent = state = self._pump.add(self.maps, only)
+        self._whole, self._differences = len(json.dumps(state)), 0  # bytes of the last whole state, and sent since
         # A page has one style for each name: an older one, saved in a notebook, must not take this one's place.
         style = f"{type(self).__module__}.{type(self).__name__}-{crc32(self._css.encode()):08x}"
         super().__init__(state=state, texts=self._texts(state["lang"]), _anywidget_id=style)
@@ -126,6 +132,8 @@ class View(anywidget.AnyWidget):
                 self._pump.report(self, more)
                 if more > 0:
                     getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
+            case {"kind": "whole"}:
+                self._pump.repeat(self)
             case {"kind": "language", "name": str(name)}:
                 self._speak(name)
             case {"kind": "scope", "name": str(name)} if name in scopes.SCOPES:
@@ -134,6 +142,36 @@ class View(anywidget.AnyWidget):
                 self._open(place)
             case _:
                 pass
+
+    def send_state(self, key: Any = None) -> None:
+        """Sends what has changed of a new state, and anything else as it is."""
+        if key == "state":
+            self._send_news()
+        else:
+            self._send_key(key)
+
+    def send_whole(self) -> None:
+        """Sends all of the state."""
+        self._send_key("state")
+        self._sent, self._differences = self.state, 0
+        self._whole = self.audience.nbytes = len(json.dumps(self.state))
+
+    def _send_key(self, key: Any) -> None:
+        """Sends the values of some traits."""
+        inherited: Any = super()
+        inherited.send_state(key)
+
+    def _send_news(self) -> None:
+        """Sends what has changed; all now and then, and to those who save it without a page, as nbclient does."""
+        before, now = self._sent, self.state
+        news = {"from": before["message"], "to": now["message"], "difference": difference(before, now)}
+        nbytes = len(json.dumps(news))
+        self._differences += nbytes
+        if self._differences > WHOLE_AFTER * self._whole or not (self.audience.views or now["busy"]):
+            self.send_whole()
+            return
+        self._sent, self.audience.nbytes = now, nbytes
+        getattr(self, "send")({"kind": "difference", **news})  # noqa: B009  # ipywidgets does not type it
 
     def _open(self, place: dict[str, Any]) -> None:
         """Has the page show the recording of a cell."""

@@ -41,7 +41,8 @@ def test_one_module_is_left_that_needs_no_other(name: str, view: str) -> None:
     script = esm.script(name, view)
 
     left = re.findall(r"^[ \t]*(?:import|export)\b.*", script, re.MULTILINE)
-    assert [f"export default {{ render: (context) => frame(context, {view}) }};"] == left
+    begin, draw = "initialize: ({ model }) => followStates(model)", f"render: (context) => frame(context, {view})"
+    assert [f"export default {{ {begin}, {draw} }};"] == left
     assert {"frame", view} <= set(DECLARED.findall(script))
 
 

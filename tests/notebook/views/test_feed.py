@@ -224,8 +224,8 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
         "wall": state["wall"],
     }
     of_all = (
-        "schema rev wall hb lang busy ended since columns scope from heard ops devices copies small path words steps"
-        " cells only"
+        "schema message rev wall hb lang busy ended since columns scope from heard ops devices copies small path words"
+        " steps cut cells only"
     )
     assert of_all.split() == list(state)
     of_device = (
@@ -401,6 +401,10 @@ def chunks(state: dict[str, Any], name: str = "GPU:0") -> list[list[int]]:
     return [chunk for region in device(state, name)["map"]["regions"] for chunk in region["chunks"]]
 
 
+def map_words(state: dict[str, Any]) -> list[str]:
+    return device(state, "GPU:0")["map"]["words"]
+
+
 def test_map_names_what_a_chunk_is_for(shell: Shell, feed: Feed) -> None:
     shell.run("a = tf.fill([2, 2], 1.0)")
 
@@ -408,7 +412,7 @@ def test_map_names_what_a_chunk_is_for(shell: Shell, feed: Feed) -> None:
 
     rows = [row for row in chunks(state) if row[3] == 16]
     assert [["Fill", "[2,2] float32", "cell 1, line 1: a = tf.fill([2, 2], 1.0)", ""]] == [
-        [state["words"][number] for number in row[4:]] for row in rows
+        [map_words(state)[number] for number in row[4:]] for row in rows
     ]
 
 
@@ -461,7 +465,7 @@ def test_holders_are_named_until_another_tensor_takes_the_place(
 
     def names() -> list[str | None]:
         state = feed.with_maps(feed.state(busy=False), fresh=True)
-        return [None if row[7] < 0 else state["words"][row[7]] for row in chunks(state) if row[3] == 256]
+        return [None if row[7] < 0 else map_words(state)[row[7]] for row in chunks(state) if row[3] == 256]
 
     feed.name_holders(1.0)
     looked = names()
@@ -480,7 +484,7 @@ def test_chunk_is_without_a_holder_only_where_there_was_time_to_look(
     feed.name_holders(1.0)
     state = feed.with_maps(feed.state(busy=False), fresh=True)
 
-    assert [holder] == [None if row[7] < 0 else state["words"][row[7]] for row in chunks(state) if row[3] == 256]
+    assert [holder] == [None if row[7] < 0 else map_words(state)[row[7]] for row in chunks(state) if row[3] == 256]
 
 
 def test_long_look_for_holders_is_not_made_again_at_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.notebook.differences import states_of
+
 pytest.importorskip("anywidget", reason="needs the lab extra")
 manager = pytest.importorskip("jupyter_client.manager", reason="needs the lab extra")
 
@@ -38,6 +40,7 @@ class Kernel:
 
     def __init__(self, client: Any) -> None:
         self.client = client
+        self._pages: dict[str, dict[str, Any]] = {}
 
     def run(self, *lines: str) -> Ran:
         """Runs a cell."""
@@ -48,10 +51,11 @@ class Kernel:
             output_hook=lambda message: heard.append((message["msg_type"], message["content"])),
             timeout=SECONDS,
         )
-        updates = [content["data"].get("state", {}) for kind, content in heard if kind == "comm_msg"]
+        opened = [content for kind, content in heard if kind == "comm_open"]
+        states_of(opened, self._pages)
         return Ran(
             reply["content"]["status"],
-            [update["state"] for update in updates if "state" in update],
+            states_of([content for kind, content in heard if kind == "comm_msg"], self._pages),
             "".join(content["text"] for kind, content in heard if kind == "stream"),
             [content["data"] for kind, content in heard if kind in ("execute_result", "display_data")],
             time.monotonic() - began,

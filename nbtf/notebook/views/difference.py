@@ -1,0 +1,71 @@
+"""What has changed between two states of a view, so that a message need not say everything anew?
+
+A difference is plain data, as states are: nothing but objects, lists, texts, numbers, truth values, null.
+
+    []                       what stood there is gone
+    [value]                  another value
+    [first, last, rest]      of a list the part from `first` to before `last`, with more behind it
+    {"key": difference, ...} of an object some keys; of a list of the same length some places, counted from "0"
+
+`static/difference.js` reads them. A list that grows, or whose oldest rows go, is told as a part of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+Difference = list[Any] | dict[str, Any]
+
+
+def difference(old: Any, new: Any) -> Difference:
+    """Returns what has changed; empty braces where nothing has."""
+    if _is_object(old) and _is_object(new):
+        gone: dict[str, Difference] = {key: [] for key in old if key not in new}
+        come: dict[str, Difference] = {key: [new[key]] for key in new if key not in old}
+        return gone | come | _changes({key: (old[key], new[key]) for key in new if key in old})
+    if _is_list(old) and _is_list(new):
+        return _list_difference(old, new)
+    return {} if _is_same(old, new) else [new]
+
+
+def _list_difference(old: Sequence[Any], new: Sequence[Any]) -> Difference:
+    first = next((at for at, entry in enumerate(old) if new and _is_same(entry, new[0])), len(old))
+    kept = _common(old[first:], new)
+    if first == 0 and kept == len(old) == len(new):
+        return {}
+    if len(old) != len(new) or (first > 0 and kept):
+        return [first, first + kept, list(new[kept:])]
+    changes = _changes({str(at): pair for at, pair in enumerate(zip(old, new, strict=True))})
+    is_row = not any([_is_list(entry) or _is_object(entry) for entry in new])
+    return [list(new)] if is_row and 2 * len(changes) > len(new) else changes  # its places would cost more than it
+
+
+def _changes(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Difference]:
+    every = {key: difference(old, new) for key, (old, new) in pairs.items()}
+    return {key: one for key, one in every.items() if one != {}}
+
+
+def _common(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """Returns how many entries two lists begin with that are the same."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, pair in pairs if not _is_same(*pair)), min(len(old), len(new)))
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Tells whether two values are written alike: True is not 1."""
+    if old is new:
+        return True
+    if _is_list(old) and _is_list(new):
+        return len(old) == len(new) and all(map(_is_same, old, new))
+    if _is_object(old) and _is_object(new):
+        return old.keys() == new.keys() and all([_is_same(old[key], new[key]) for key in old])
+    return old == new and isinstance(old, bool) == isinstance(new, bool)
+
+
+def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple)

@@ -254,96 +254,47 @@ double = float64
 newaxis = None
 
 _LOADED_ON_FIRST_USE = frozenset(
-    {
-        "autodiff",
-        "autograph",
-        "bitwise",
-        "compat",
-        "data",
-        "debugging",
-        "distribute",
-        "dtypes",
-        "experimental",
-        "image",
-        "io",
-        "keras",
-        "linalg",
-        "math",
-        "nest",
-        "nn",
-        "notebook",
-        "ragged",
-        "random",
-        "raw_ops",
-        "saved_model",
-        "sparse",
-        "strings",
-        "summary",
-        "sysconfig",
-        "test",
-        "train",
-        "version",
-    }
+    (
+        "autodiff autograph bitwise compat data debugging distribute dtypes experimental image io keras linalg "
+        "math nest nn notebook ragged random raw_ops saved_model sparse strings summary sysconfig test train "
+        "version"
+    ).split()
 )
 """Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
 
 _FETCHED_ON_FIRST_USE = {
-    "Assert": "nbtf.debugging",
-    "AggregationMethod": "nbtf.autodiff",
-    "GradientTape": "nbtf.autodiff",
-    "Graph": "nbtf.compat._v1._graph.graph",
-    "Module": "nbtf._ops.module",
-    "RaggedTensor": "nbtf._ops.ragged_and_sparse.ragged",
-    "RaggedTensorSpec": "nbtf.data.specs",
-    "SparseTensor": "nbtf._ops.ragged_and_sparse.sparse",
-    "SparseTensorSpec": "nbtf.data.specs",
-    "UnconnectedGradients": "nbtf.autodiff",
-    "argsort": "nbtf._ops.math.ordering",
-    "as_string": "nbtf._ops.strings.texts",
-    "assert_equal": "nbtf.debugging",
-    "assert_greater": "nbtf.debugging",
-    "assert_less": "nbtf.debugging",
-    "assert_rank": "nbtf.debugging",
-    "bitcast": "nbtf._ops.arrays.bitcast",
-    "case": "nbtf._ops.control.flow",
-    "clip_by_global_norm": "nbtf._ops.linalg.norms",
-    "clip_by_norm": "nbtf._ops.linalg.norms",
-    "cond": "nbtf._ops.control.flow",
-    "custom_gradient": "nbtf.autodiff",
-    "dynamic_partition": "nbtf._ops.arrays.partitions",
-    "dynamic_stitch": "nbtf._ops.arrays.partitions",
-    "einsum": "nbtf._ops.linalg.einsum",
-    "foldl": "nbtf._ops.control.functional",
-    "foldr": "nbtf._ops.control.functional",
-    "grad_pass_through": "nbtf.autodiff",
-    "gradients": "nbtf.autodiff",
-    "function": "nbtf._graph.function",
-    "group": "nbtf._ops.control.flow",
-    "hessians": "nbtf.autodiff",
-    "map_fn": "nbtf._ops.control.functional",
-    "name_scope": "nbtf._runtime.names",
-    "no_op": "nbtf._ops.control.flow",
-    "norm": "nbtf._ops.linalg.norms",
-    "numpy_function": "nbtf._ops.python_functions",
-    "print": "nbtf._ops.control.printing",
-    "py_function": "nbtf._ops.python_functions",
-    "recompute_grad": "nbtf.autodiff",
-    "reduce_logsumexp": "nbtf._ops.reductions.statistics",
-    "scan": "nbtf._ops.control.functional",
-    "searchsorted": "nbtf._ops.arrays.searching",
-    "sequence_mask": "nbtf._ops.arrays.partitions",
-    "sort": "nbtf._ops.math.ordering",
-    "switch_case": "nbtf._ops.control.flow",
-    "tensor_scatter_nd_add": "nbtf._ops.arrays.scattering",
-    "tensor_scatter_nd_max": "nbtf._ops.arrays.scattering",
-    "tensor_scatter_nd_min": "nbtf._ops.arrays.scattering",
-    "tensor_scatter_nd_sub": "nbtf._ops.arrays.scattering",
-    "tensor_scatter_nd_update": "nbtf._ops.arrays.scattering",
-    "tensordot": "nbtf._ops.linalg.einsum",
-    "unique": "nbtf._ops.arrays.searching",
-    "unique_with_counts": "nbtf._ops.arrays.searching",
-    "vectorized_map": "nbtf._ops.control.functional",
-    "while_loop": "nbtf._ops.control.flow",
+    name: module
+    for module, names in {
+        "nbtf._graph.function": "function",
+        "nbtf._ops.arrays.bitcast": "bitcast",
+        "nbtf._ops.arrays.partitions": "dynamic_partition dynamic_stitch sequence_mask",
+        "nbtf._ops.arrays.scattering": (
+            "tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub "
+            "tensor_scatter_nd_update"
+        ),
+        "nbtf._ops.arrays.searching": "searchsorted unique unique_with_counts",
+        "nbtf._ops.control.flow": "case cond group no_op switch_case while_loop",
+        "nbtf._ops.control.functional": "foldl foldr map_fn scan vectorized_map",
+        "nbtf._ops.control.printing": "print",
+        "nbtf._ops.linalg.einsum": "einsum tensordot",
+        "nbtf._ops.linalg.norms": "clip_by_global_norm clip_by_norm norm",
+        "nbtf._ops.math.ordering": "argsort sort",
+        "nbtf._ops.module": "Module",
+        "nbtf._ops.python_functions": "numpy_function py_function",
+        "nbtf._ops.ragged_and_sparse.ragged": "RaggedTensor",
+        "nbtf._ops.ragged_and_sparse.sparse": "SparseTensor",
+        "nbtf._ops.reductions.statistics": "reduce_logsumexp",
+        "nbtf._ops.strings.texts": "as_string",
+        "nbtf._runtime.names": "name_scope",
+        "nbtf.autodiff": (
+            "AggregationMethod GradientTape UnconnectedGradients custom_gradient grad_pass_through gradients "
+            "hessians recompute_grad"
+        ),
+        "nbtf.compat._v1._graph.graph": "Graph",
+        "nbtf.data.specs": "RaggedTensorSpec SparseTensorSpec",
+        "nbtf.debugging": "Assert assert_equal assert_greater assert_less assert_rank",
+    }.items()
+    for name in names.split()
 }
 """Single names that it leaves out, and the files they come from."""
 

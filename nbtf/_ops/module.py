@@ -93,18 +93,7 @@ class Module(Trackable):
         with_path: bool = False,
         expand_composites: bool = False,
     ) -> Iterator[Any]:
-        """Yields what is in the attributes, in the order of their names; then what is in the modules among it.
-
-        Args:
-          recursive: whether to look into modules.
-          predicate: which values are wanted; all when None.
-          attribute_traversal_key: another order of the attributes, as for `sorted`.
-          with_path: yields pairs of path and value, and a value as often as there are paths to it.
-          expand_composites: accepted and ignored; every tensor is one value.
-
-        Raises:
-          ValueError: an attribute cannot be taken apart, such as a dictionary whose keys have no order.
-        """
+        """Yields what is in the attributes, in the order of their names; then what is in the modules among it."""
         seen: set[int] | None = None if with_path else {id(self)}
         for path, value in _found(self, (), recursive, attribute_traversal_key, seen, []):
             if predicate is None or predicate(value):

@@ -143,7 +143,6 @@ class Op:
             return symbolic.step(self, inputs, attrs)
 
     def __repr__(self) -> str:
-        """Names the op and its rule."""
         return f"<op {self.type}: {' '.join(self.tokens)} -> {' '.join(self.results)}>"
 
     def __reduce__(self) -> Any:

@@ -121,15 +121,12 @@ class DTypePolicy:
         return cls(**config)
 
     def __eq__(self, other: object) -> bool:
-        """Compares by name."""
         return isinstance(other, DTypePolicy) and other._name == self._name
 
     def __hash__(self) -> int:
-        """Goes by the name."""
         return hash(self._name)
 
     def __repr__(self) -> str:
-        """Returns `<DTypePolicy "mixed_float16">`."""
         return f'<DTypePolicy "{self._name}">'
 
 

@@ -153,5 +153,4 @@ class Operator:
         return cls(operator_name, name=name)
 
     def __repr__(self) -> str:
-        """Returns `<Operation name=add>`."""
         return f"<Operation name={self.name}>"

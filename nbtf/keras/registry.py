@@ -174,11 +174,7 @@ def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, A
 
 
 def _locate(public: Any, name: str) -> Any:
-    """Returns what a name means, if it means anything.
-
-    Raises:
-      TypeError: it does not.
-    """
+    """Returns what a name means, if it means anything."""
     if public is not None:
         return public
     if name == "<lambda>":

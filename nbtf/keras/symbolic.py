@@ -78,7 +78,6 @@ class KerasTensor:
         return len(self.shape)
 
     def __repr__(self) -> str:
-        """Returns `<KerasTensor shape=(None, 3), dtype=float32, sparse=False, ragged=False, name=keras_tensor>`."""
         return (
             f"<KerasTensor shape={self.shape}, dtype={self.dtype}, sparse={self.sparse}, ragged={self.ragged}, "
             f"name={self.name}>"
@@ -111,11 +110,9 @@ class KerasTensor:
         )
 
     def __bool__(self) -> NoReturn:
-        """Refuses: there is no value."""
         raise TypeError("A symbolic KerasTensor cannot be used as a boolean.")
 
     def __iter__(self) -> NoReturn:
-        """Refuses: the length may not be known."""
         raise NotImplementedError("Iterating over a symbolic KerasTensor is not supported.")
 
     def __float__(self) -> NoReturn:
@@ -125,7 +122,6 @@ class KerasTensor:
     __int__ = __index__ = __float__
 
     def __len__(self) -> NoReturn:
-        """Refuses: the length may not be known."""
         raise TypeError("A symbolic KerasTensor has no length; see its shape.")
 
     __hash__ = object.__hash__

@@ -153,7 +153,6 @@ class Variable(Operators):
         return self._value.numpy()
 
     def __repr__(self) -> str:
-        """Returns `<Variable path=dense/kernel, shape=(3, 4), dtype=float32, value=[...]>`."""
         shape = tuple(self.shape.as_list())
         return f"<Variable path={self._path}, shape={shape}, dtype={self.dtype}, value={self.numpy()}>"
 
@@ -221,7 +220,6 @@ class Variable(Operators):
         return float(self._value)
 
     def __bool__(self) -> bool:
-        """Refuses."""
         raise TypeError("A Keras Variable cannot be used as a boolean.")
 
     __hash__ = None  # type: ignore[assignment]

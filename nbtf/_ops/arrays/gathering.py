@@ -80,11 +80,7 @@ def _taken(xp: Any, params: Any, indices: Any, axis: int) -> Any:
 
 
 def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> tuple[int, int]:
-    """Returns the axis to gather along, counted from the front, and how many axes are a batch.
-
-    Raises:
-      InvalidArgumentError: there are no such axes, in TensorFlow's words.
-    """
+    """Returns the axis to gather along, counted from the front, and how many axes are a batch."""
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     if isinstance(axis, tuple):
         raise InvalidArgumentError(None, None, "axis must be scalar")

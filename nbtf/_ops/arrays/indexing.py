@@ -273,11 +273,7 @@ def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
 
 
 def _axes(rank: int, places: int, masks: Masks) -> list[tuple[int | None, int | None]]:
-    """Pairs the places of a key with axes: `(place, axis)`, no place for axes not named, no axis for new ones.
-
-    Raises:
-      InvalidArgumentError: there are more places than axes.
-    """
+    """Pairs the places of a key with axes: `(place, axis)`, no place for axes not named, no axis for new ones."""
     taken = sum(1 for place in range(places) if not (masks.ellipsis | masks.new_axis) >> place & 1)
     pairs: list[tuple[int | None, int | None]] = []
     axis = 0

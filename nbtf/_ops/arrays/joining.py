@@ -358,11 +358,7 @@ def SplitV(xp: Any, value: Any, size_splits: Sequence[int], axis: int, num_split
 
 
 def _lengths(total: int, sizes: Sequence[int], count: int) -> list[int]:
-    """Returns the lengths of the parts, -1 replaced by what is left.
-
-    Raises:
-      InvalidArgumentError: they do not make up the axis, in TensorFlow's words.
-    """
+    """Returns the lengths of the parts, -1 replaced by what is left."""
     if len(sizes) != count:
         text = "size of the split_tensor must be 1-D and have the same elements as outputs"
         raise InvalidArgumentError(None, None, f"{text} got 1 -D and {len(sizes)} elements")

@@ -78,11 +78,7 @@ def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
 
 
 def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
-    """Returns how many numbers a range has; computed in its dtype, as TensorFlow does.
-
-    Raises:
-      InvalidArgumentError: it goes nowhere or the wrong way, in TensorFlow's words.
-    """
+    """Returns how many numbers a range has; computed in its dtype, as TensorFlow does."""
     kind = dtype.np_dtype.type
     first, end, step = kind(start), kind(limit), kind(delta)
     if step == 0:

@@ -107,11 +107,7 @@ def MatrixDiagV3(
 
 
 def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tuple[Any, Any, Any]:
-    """Returns the lengths in front, the rows and the columns of matrices with such diagonals.
-
-    Raises:
-      InvalidArgumentError: they do not fit, in TensorFlow's words.
-    """
+    """Returns the lengths in front, the rows and the columns of matrices with such diagonals."""
     several = k[0] != k[1]
     if len(shape) < 1 + several:
         text = f"diagonal must be at least {1 + several}-dim, received shape: {bracketed(shape)}"
@@ -180,11 +176,7 @@ def MatrixDiagPartV3(xp: Any, input: Any, k: tuple[int, int], padding_value: Any
 
 
 def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[Any, ...]:
-    """Returns the shape of the diagonals of matrices.
-
-    Raises:
-      InvalidArgumentError: there are no such diagonals, in TensorFlow's words.
-    """
+    """Returns the shape of the diagonals of matrices."""
     if len(shape) < 2:
         text = f"input must be at least 2-dim, received shape: {bracketed(shape)}"
         raise InvalidArgumentError(None, None, text)

@@ -35,11 +35,7 @@ KINDS = FLOATS | {int32}
 
 
 def _groups(channels: int, depth: int, filters: int) -> int:
-    """Returns into how many parts the channels fall; each filter sees one part.
-
-    Raises:
-      InvalidArgumentError: they do not fall into equal parts.
-    """
+    """Returns into how many parts the channels fall; each filter sees one part."""
     if depth <= 0 or channels % depth:
         text = f"input depth must be evenly divisible by filter depth: {channels} vs {depth}"
         raise InvalidArgumentError(None, None, text)

@@ -66,7 +66,6 @@ class IndexedSlices:
         return IndexedSlices(negative(self._values), self._indices, self._dense_shape)
 
     def __str__(self) -> str:
-        """Shows the parts."""
         shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape!s}"
         return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}{shape})"
 

@@ -357,11 +357,9 @@ class RaggedTensor:
     # Its use in Python
 
     def __len__(self) -> int:
-        """Returns the number of rows."""
         return self._row_splits._array.shape[0] - 1
 
     def __iter__(self) -> Iterator[Tensor | RaggedTensor]:
-        """Yields the rows."""
         return (self[row] for row in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
@@ -407,16 +405,13 @@ class RaggedTensor:
         return RaggedTensor(_joined(rows) if rows else self._values[0:0], splits)
 
     def __repr__(self) -> str:
-        """Returns `<tf.RaggedTensor [[1, 2], [3]]>`."""
         with _HOST.printoptions(formatter={"all": _row_text}):
             return f"<tf.RaggedTensor {_row_text(self.numpy())}>"
 
     def __bool__(self) -> bool:
-        """Refuses: rows are not a truth value."""
         raise TypeError("RaggedTensor may not be used as a boolean.")
 
     def __hash__(self) -> int:
-        """Refuses: `==` compares elements."""
         raise TypeError("RaggedTensor is unhashable.")
 
 

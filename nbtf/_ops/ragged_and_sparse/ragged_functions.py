@@ -65,11 +65,7 @@ def constant(
 
 
 def _depths(value: Any) -> tuple[int | None, int]:
-    """Returns how deep the scalars stand, None without any, and how deep the lists go.
-
-    Raises:
-      ValueError: some scalars stand deeper than others.
-    """
+    """Returns how deep the scalars stand, None without any, and how deep the lists go."""
     if not isinstance(value, _LISTS):
         return 0, 0
     scalars, lists = set[int](), [0]

@@ -90,7 +90,6 @@ class SparseTensor:
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
     def __str__(self) -> str:
-        """Shows the three tensors."""
         return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
 
     __repr__ = __str__

@@ -39,7 +39,6 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
     def __str__(self) -> str:
-        """Names the member as TensorFlow 2 does."""
         return f"VariableAggregationV2.{self.name}"
 
 

@@ -61,19 +61,7 @@ class VariableParts(Buffer):
         return cast("Part", part)
 
     def _assign_part(self, key: Any, value: TensorLike, name: str | None = None) -> Any:
-        """Gives the part that a key cuts out another value: what `v[key].assign(value)` does.
-
-        Args:
-          key: what stands in the brackets.
-          value: of the variable's dtype; it is broadcast to the part.
-
-        Returns:
-          The variable.
-
-        Raises:
-          InvalidArgumentError: the value does not broadcast.
-          TypeError: the key is a mask, or no key at all.
-        """
+        """Gives the part that a key cuts out another value: what `v[key].assign(value)` does."""
         begin, end, strides, masks = slice_spec(key)
         tensor = as_tensor(value, self._dtype)
         return self._update(

@@ -360,7 +360,6 @@ class Variable(VariableParts):
         raise _refused("var **= value", "var.assign(var ** value)", "var ** value")
 
     def __repr__(self) -> str:
-        """Returns `<tf.Variable 'Variable:0' shape=(2,) dtype=float32, numpy=array(...)>`."""
         return (
             f"<tf.Variable '{self._name}' shape={self.shape} dtype={self._dtype.name}, "
             f"numpy={self._displayed_value()._numpy_text()}>"
@@ -374,7 +373,6 @@ class Variable(VariableParts):
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def __bool__(self) -> bool:
-        """Tells whether its one element is true."""
         return bool(self.read_value())
 
     def __int__(self) -> int:
@@ -394,11 +392,9 @@ class Variable(VariableParts):
         return self.value().__index__()
 
     def __iter__(self) -> Iterator[Tensor]:
-        """Yields the slices along the first axis of the value of this moment."""
         return iter(self.read_value())
 
     def __hash__(self) -> int:
-        """Refuses: `==` compares elements."""
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self!r})")
 
     def ref(self) -> Reference:
@@ -406,11 +402,9 @@ class Variable(VariableParts):
         return Reference(self)
 
     def __copy__(self) -> Variable:
-        """Returns a variable with the same value and storage of its own."""
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        """Returns a variable with the same value and storage of its own, on the current device."""
         copy = memo[id(self)] = _remade(self.read_value(), *self._traits())
         return copy
 

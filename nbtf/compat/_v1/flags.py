@@ -86,7 +86,6 @@ class FlagValues:
         self._values.pop(name, None)
 
     def __contains__(self, name: str) -> bool:
-        """Tells whether there is a flag of that name."""
         return name in self._values
 
     def flag_values_dict(self) -> dict[str, Any]:

@@ -159,11 +159,9 @@ class FileWriter(nbtf.summary.SummaryWriter):
         super().__init__(str(logdir), max_queue, filename_suffix or "")
 
     def __enter__(self) -> FileWriter:
-        """Opens a block that ends with `close`."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Closes the file."""
         self.close()
 
     def get_logdir(self) -> str | None:

@@ -218,13 +218,7 @@ class Layer(Described, Weights):
         return outputs
 
     def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Checks that there is a layer, and something to call it with.
-
-        Raises:
-          RuntimeError: the class did not call the `__init__` of its base.
-          ValueError: the input is no tensor, and nothing that becomes one.
-          TypeError: there is no input.
-        """
+        """Checks that there is a layer, and something to call it with."""
         if not self._prepared:
             raise RuntimeError(
                 f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first statement in "

@@ -53,7 +53,6 @@ class Described:
         return self._name
 
     def __repr__(self) -> str:
-        """Returns `<Dense name=dense, built=False>`."""
         return f"<{type(self).__name__} name={self._name}, built={self.built}>"
 
     # How to make another

@@ -44,7 +44,6 @@ class InputSpec:
         self.name, self.optional = name, optional
 
     def __repr__(self) -> str:
-        """Returns `InputSpec(ndim=3)`."""
         requirements = {
             "dtype": self.dtype,
             "shape": self.shape,

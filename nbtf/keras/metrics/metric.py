@@ -140,7 +140,6 @@ class Metric(Trackable):
         return cls(**config)
 
     def __repr__(self) -> str:
-        """Returns `<Mean name=mean>`."""
         return f"<{type(self).__name__} name={self.name}>"
 
     __str__ = __repr__

@@ -206,11 +206,7 @@ class Functional(Model):
             self._inputs_in_order(args[0])
 
     def _inputs_in_order(self, inputs: Any) -> list[Any]:
-        """Returns the inputs as a flat list, also if they come by name.
-
-        Raises:
-          ValueError: their number or names do not fit.
-        """
+        """Returns the inputs as a flat list, also if they come by name."""
         if is_dict(inputs):
             named: dict[str, Any] = inputs
             if is_dict(self._inputs_structure):

@@ -49,7 +49,6 @@ class CompiledMetrics:
         self.built = False
 
     def __repr__(self) -> str:
-        """Returns `<CompileMetrics name=compile_metrics>`."""
         return f"<CompileMetrics name={self.name}>"
 
     @property

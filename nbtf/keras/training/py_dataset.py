@@ -27,7 +27,6 @@ class PyDataset:
         self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
 
     def __len__(self) -> int:
-        """Returns the number of batches."""
         raise NotImplementedError
 
     def __getitem__(self, index: int) -> Any:

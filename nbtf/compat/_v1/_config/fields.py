@@ -72,7 +72,6 @@ class Repeated(MutableSequence[Any]):
         del self._items[index]
 
     def __len__(self) -> int:
-        """Returns how many there are."""
         return len(self._items)
 
     def insert(self, index: int, value: Any) -> None:
@@ -96,11 +95,9 @@ class Repeated(MutableSequence[Any]):
         self.extend(items)
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether a list or another such field has the same values."""
         return self._items == (other._items if isinstance(other, Repeated) else other)
 
     def __repr__(self) -> str:
-        """Returns them as a list reads."""
         return repr(self._items)
 
 
@@ -156,7 +153,6 @@ class Map(MutableMapping[Any, Any]):
         del self._items[key]
 
     def __contains__(self, key: object) -> bool:
-        """Tells whether a key is there, and leaves it so."""
         return key in self._items
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -174,11 +170,9 @@ class Map(MutableMapping[Any, Any]):
         return self._items[key]
 
     def __iter__(self) -> Iterator[Any]:
-        """Goes through the keys."""
         return iter(self._items)
 
     def __len__(self) -> int:
-        """Returns how many entries there are."""
         return len(self._items)
 
     def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name of protocol buffers
@@ -186,9 +180,7 @@ class Map(MutableMapping[Any, Any]):
         self.update(entries)
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether a dictionary or another map has the same entries."""
         return self._items == (other._items if isinstance(other, Map) else other)
 
     def __repr__(self) -> str:
-        """Returns them as a dictionary reads."""
         return repr(self._items)

@@ -137,7 +137,6 @@ class Message:
         raise AttributeError("Cannot delete field attribute")
 
     def __dir__(self) -> list[str]:
-        """Lists the fields with the methods."""
         inherited = [name for name in super().__dir__() if not name.endswith("_FIELD_NUMBER") and name != "FIELDS"]
         return sorted({*inherited, *self._by_name})
 
@@ -268,13 +267,11 @@ class Message:
     # Python
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Returns a message that says the same."""
         copied = type(self)()
         copied.MergeFrom(self)
         return copied
 
     def __copy__(self) -> Self:
-        """Returns a message that says the same; what is inside belongs to one message only."""
         return self.__deepcopy__({})
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -282,13 +279,11 @@ class Message:
         return type(self).FromString, (self.SerializeToString(),)
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether both are the same kind of message and say the same."""
         if not isinstance(other, Message) or self.__class__ is not other.__class__:
             return False
         return self.ListFields() == other.ListFields()
 
     def __str__(self) -> str:
-        """Returns what it says, a line each: `allow_growth: true`."""
         return "".join([_text(field, value) for field, value in self.ListFields()])
 
     __repr__ = __str__

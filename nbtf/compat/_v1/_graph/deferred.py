@@ -55,7 +55,6 @@ class Deferred:
         self.own_gradient = own_gradient
 
     def __repr__(self) -> str:
-        """Names the type."""
         return f"<deferred {self.type}>"
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:

@@ -63,11 +63,9 @@ class Dimension:
         return Dimension(other if self._value is None else self)
 
     def __repr__(self) -> str:
-        """Returns `Dimension(3)`."""
         return f"Dimension({self._value!r})"
 
     def __str__(self) -> str:
-        """Returns the number, or `?`."""
         return "?" if self._value is None else str(self._value)
 
     def __int__(self) -> Any:
@@ -79,15 +77,12 @@ class Dimension:
         return self._value
 
     def __hash__(self) -> int:
-        """Returns the hash of the length."""
         return hash(self._value)
 
     def __eq__(self, other: Any) -> Any:
-        """Compares lengths; None where one is not known."""
         return self._compared("__eq__", other)
 
     def __ne__(self, other: Any) -> Any:
-        """Compares lengths; None where one is not known."""
         return self._compared("__ne__", other)
 
     def __lt__(self, other: Any) -> Any:
@@ -213,15 +208,12 @@ class DimensionedShape(TensorShape):
         return DimensionedShape(found) if isinstance(key, slice) else Dimension(found)
 
     def __iter__(self) -> Iterator[Any]:
-        """The lengths in order; `ValueError` if their number is not known."""
         return map(Dimension, super().__iter__())
 
     def __repr__(self) -> str:
-        """Returns `TensorShape([Dimension(None), Dimension(2)])`."""
         return f"TensorShape({self.dims!r})"
 
     def __str__(self) -> str:
-        """Returns `(?, 2)`."""
         return super().__str__().replace("None", "?")
 
     def merge_with(self, other: Any) -> DimensionedShape:

@@ -19,7 +19,6 @@ class GraphDef:
         self._producer = None if nodes is None else GRAPH_DEF_VERSION
 
     def __repr__(self) -> str:
-        """Returns the text of all nodes, and the version of their form."""
         lines = [line for one in self.node for line in message_lines("node", one.lines())]
         if self._producer is not None:
             lines += message_lines("versions", [f"producer: {self._producer}"])

@@ -34,7 +34,6 @@ class DeviceAttributes(NamedTuple):
     incarnation: int
 
     def __repr__(self) -> str:
-        """Returns `_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456, 1)`."""
         return f"_DeviceAttributes({', '.join(map(str, self))})"
 
 

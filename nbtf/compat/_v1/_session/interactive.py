@@ -61,5 +61,4 @@ class InteractiveSession(Session):
             process().graph = self._before
 
     def __enter__(self) -> NoReturn:
-        """Refuses, as TensorFlow does."""
         raise TypeError("An InteractiveSession is the default session already; close it instead of using it in a with.")

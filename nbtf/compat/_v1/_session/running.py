@@ -190,12 +190,7 @@ def _locate_error(error: OpError, node: Operation | None) -> OpError:
 
 
 def _let_go(error: BaseException | None, handled: BaseException | None) -> None:
-    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory.
-
-    Args:
-      error: what ended a run.
-      handled: what the caller was busy with, which is not ours.
-    """
+    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory."""
     while error is not None and error is not handled:
         step = error.__traceback__
         while step is not None:

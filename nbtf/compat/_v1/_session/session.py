@@ -208,7 +208,6 @@ class Session(ChangingBlock):
         return as_default_session(self)
 
     def __enter__(self) -> Session:
-        """Makes the session and its graph the default ones."""
         if self.is_open:
             raise RuntimeError(
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
@@ -222,7 +221,6 @@ class Session(ChangingBlock):
 
     @leaving
     def __exit__(self, *error: Any) -> None:
-        """Closes the session."""
         try:
             if self.is_open:
                 self._graph.settle()

@@ -108,24 +108,12 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
-    """Adds the tensors of a list.
-
-    Args:
-      inputs: tensors of one dtype and shape.
-      shape: the shape they have; accepted and ignored.
-      tensor_dtype: the dtype they have; accepted and ignored.
-    """
+    """Adds the tensors of a list; see `nbtf.math.accumulate_n`."""
     return add_n(inputs, name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
-    """Tells where exactly one of two is true.
-
-    Args:
-      x: bools.
-      y: bools.
-      name: what the last node is called.
-    """
+    """Tells where exactly one of two is true; see `nbtf.math.logical_xor`."""
     with inside():
         either, both = nbtf.logical_or(x, y), nbtf.logical_and(x, y)
         return nbtf.logical_and(either, nbtf.logical_not(both), name)
@@ -166,15 +154,9 @@ def matmul(
     name: str | None = None,
     **options: Any,
 ) -> Any:
-    """Multiplies matrices.
+    """Multiplies matrices; see `nbtf.matmul`.
 
     Args:
-      a: shape `[..., rows, inner]`.
-      b: of the same dtype, shape `[..., inner, columns]`.
-      transpose_a: takes `a` with its last two axes exchanged.
-      transpose_b: the same of `b`.
-      adjoint_a: takes the conjugate of `a` with its last two axes exchanged.
-      adjoint_b: the same of `b`.
       a_is_sparse, b_is_sparse: accepted for TensorFlow's sake, without effect.
       **options: `output_type`, `grad_a`, `grad_b`, as `nbtf.matmul` takes them.
 

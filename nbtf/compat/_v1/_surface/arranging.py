@@ -18,11 +18,9 @@ from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Adds an axis of length 1.
+    """Adds an axis of length 1; see `nbtf.expand_dims`.
 
     Args:
-      input: any tensor.
-      axis: where; counted from the end if negative.
       dim: the older name of `axis`.
 
     Raises:
@@ -36,11 +34,9 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
-    """Takes axes of length 1 away.
+    """Takes axes of length 1 away; see `nbtf.squeeze`.
 
     Args:
-      input: any tensor.
-      axis: which; all when None.
       squeeze_dims: the older name of `axis`.
 
     Raises:
@@ -51,25 +47,14 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 
 
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
-    """Exchanges the axes of a tensor.
-
-    Args:
-      a: any tensor.
-      perm: the old axes in their new order; reversed when None.
-      conjugate: whether complex numbers are conjugated, too.
-    """
+    """Exchanges the axes of a tensor; see `nbtf.transpose`."""
     with opened("transpose", name) as scope:
         values = as_tensor(a)
         return (ConjugateTranspose if conjugate else Transpose)(values, perm=perm, name=scope)
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Any:
-    """Joins tensors along an axis.
-
-    Args:
-      values: tensors that differ at most along it.
-      axis: the axis; may be a tensor.
-    """
+    """Joins tensors along an axis; see `nbtf.concat`."""
     with inside() as graph:
         tensors = _list_values(values)
         if not graph or len(tensors) > 1:
@@ -84,12 +69,7 @@ def _list_values(values: Any) -> list[Any]:
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
-    """Puts tensors beside each other along a new axis.
-
-    Args:
-      values: tensors of one shape, or values.
-      axis: the number of the new axis.
-    """
+    """Puts tensors beside each other along a new axis; see `nbtf.stack`."""
     with inside() as graph:
         if graph and axis == 0 and not holds_tensors(values) and not isinstance(values, np.ndarray):
             try:
@@ -102,14 +82,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
 
 
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> Any:
-    """Cuts a tensor into parts along an axis.
-
-    Args:
-      value: any tensor.
-      num_or_size_splits: a number of equal parts, or the lengths of the parts.
-      axis: the axis.
-      num: the number of parts, if the lengths are a tensor.
-    """
+    """Cuts a tensor into parts along an axis; see `nbtf.split`."""
     with inside():
         return nbtf.split(value, num_or_size_splits, axis, num, name)
 
@@ -122,15 +95,7 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Any:
-    """Collects parts of a tensor by their numbers.
-
-    Args:
-      params: any tensor.
-      indices: the numbers.
-      validate_indices: accepted and ignored.
-      axis: the axis along which they count; `batch_dims` when None.
-      batch_dims: how many axes both have in common.
-    """
+    """Collects parts of a tensor by their numbers; see `nbtf.gather`."""
     with inside():
         return nbtf.gather(params, indices, validate_indices, batch_dims if axis is None else axis, batch_dims, name)
 
@@ -147,39 +112,19 @@ def reverse_v2(tensor: Any, axis: Any, name: str | None = None) -> Any:
 
 
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
-    """Puts elements around a tensor.
-
-    Args:
-      tensor: any tensor.
-      paddings: how many before and behind, for each axis.
-      mode: `CONSTANT`, `REFLECT` or `SYMMETRIC`.
-      constant_values: what is put there.
-    """
+    """Puts elements around a tensor; see `nbtf.pad`."""
     with inside():
         return nbtf.pad(tensor, paddings, mode, constant_values, name)
 
 
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Any:
-    """Keeps the parts of a tensor where a mask is true.
-
-    Args:
-      tensor: any tensor.
-      mask: bools, with the lengths of the tensor's first axes.
-      axis: the axis at which the mask begins.
-    """
+    """Keeps the parts of a tensor where a mask is true; see `nbtf.boolean_mask`."""
     with opened("boolean_mask", name):
         return nbtf.boolean_mask(tensor, mask, axis)
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
-    """Returns numbers in a row.
-
-    Args:
-      start: the first; the end, if it is given alone.
-      limit: the end, which is not reached.
-      delta: the step.
-      dtype: of the result; by default what the numbers agree on.
-    """
+    """Returns numbers in a row; see `nbtf.range`."""
     with inside():
         range_dtype = dtype
         if range_dtype is None:

@@ -24,13 +24,7 @@ from nbtf.errors import InvalidArgumentError
 def Assert(  # noqa: N802  # TensorFlow's name
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Any:
-    """Returns a node that fails when a session runs it and a condition does not hold.
-
-    Args:
-      condition: a bool scalar.
-      data: a list of what the error shows.
-      summarize: how many elements of each are shown, 3 by default.
-    """
+    """Returns a node that fails when a session runs it and a condition does not hold; see `nbtf.Assert`."""
     if building() is None:
         return nbtf.debugging.Assert(condition, data, summarize)
     values_to_show = [*data]
@@ -173,15 +167,7 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Any:
-    """Counts which classes were taken for which.
-
-    Args:
-      labels: what is right, one integer each.
-      predictions: what was predicted.
-      num_classes: how many classes there are; as many as the largest number tells when None.
-      dtype: of the counts.
-      weights: what each prediction counts; 1 when None.
-    """
+    """Counts which classes were taken for which; see `nbtf.math.confusion_matrix`."""
     if building() is None:
         return nbtf.math.confusion_matrix(labels, predictions, num_classes, weights, dtype)
     inputs = [labels, predictions, *([] if weights is None else [weights])]

@@ -11,25 +11,13 @@ from nbtf.compat._v1._surface.scoping import opened
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Cuts the elements of a tensor to a range.
-
-    Args:
-      t: numbers.
-      clip_value_min: what becomes of smaller elements.
-      clip_value_max: what becomes of larger ones.
-    """
+    """Cuts the elements of a tensor to a range; see `nbtf.clip_by_value`."""
     with opened("clip_by_value", name) as scope:
         return nbtf.clip_by_value(t, clip_value_min, clip_value_max, scope)
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Shortens a tensor to a length, if it is longer.
-
-    Args:
-      t: floats.
-      clip_norm: the length.
-      axes: the axes along which the length is counted; all when None.
-    """
+    """Shortens a tensor to a length, if it is longer; see `nbtf.clip_by_norm`."""
     with opened("clip_by_norm", name) as scope:
         return nbtf.clip_by_norm(t, clip_norm, axes, scope)
 

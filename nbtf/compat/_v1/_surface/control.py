@@ -54,15 +54,12 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """Returns what one of two functions returns, by a condition that a session decides.
+    """Returns what one of two functions returns, by a condition that a session decides; see `nbtf.cond`.
 
     Both functions are called once, to build their ops; a session runs the ops of one of them. Ops made outside, which
     a function only uses, run in any case. A function can change variables, but not make them.
 
     Args:
-      pred: a bool scalar of the graph.
-      true_fn: builds what is taken if it is true.
-      false_fn: builds what is taken if it is false; the same structure and dtypes.
       strict: whether lists of one value stay lists.
       fn1: the older name of `true_fn`.
       fn2: the older name of `false_fn`.
@@ -168,15 +165,10 @@ def while_loop(
     maximum_iterations: int | None = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Repeats ops while a condition holds, which a session finds out.
+    """Repeats ops while a condition holds, which a session finds out; see `nbtf.while_loop`.
 
     Args:
-      cond: builds the condition from the loop's variables.
-      body: builds their next values; it cannot make variables of the graph.
-      loop_vars: their first values: a list or another structure.
-      shape_invariants: shapes of the variables, where they change from round to round.
       parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
-      maximum_iterations: rounds after which it ends in any case.
       return_same_structure: whether a list of one value stays a list.
 
     Returns:
@@ -296,14 +288,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Returns what the function of the first condition that holds returns.
-
-    Args:
-      pred_fn_pairs: pairs of a bool scalar and a function, or a dictionary of them.
-      default: the function for when none holds; the last of the pairs when None.
-      exclusive: accepted and ignored.
-      strict: whether lists of one value stay lists.
-    """
+    """Returns what the function of the first condition that holds returns; see `nbtf.case`."""
     pairs: list[Any] = [*(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)]
     if building() is None:
         return nbtf.case(pairs, default, exclusive)
@@ -323,13 +308,7 @@ def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
 ) -> Any:
-    """Returns what the function of a number returns.
-
-    Args:
-      branch_index: an int32 scalar.
-      branch_fns: functions by number: a list, pairs, or a dictionary.
-      default: the function for other numbers; the last one when None.
-    """
+    """Returns what the function of a number returns; see `nbtf.switch_case`."""
     if building() is None:
         return nbtf.switch_case(branch_index, branch_fns, default)
     pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]

@@ -29,12 +29,9 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Takes slice after slice along the first axis; returns what came out last.
+    """Takes slice after slice along the first axis; returns what came out last; see `nbtf.foldl`.
 
     Args:
-      fn: builds what comes out from what came out so far and the next slice.
-      elems: a tensor, or a structure of tensors of equal length.
-      initializer: what to begin with; the first slice when None.
       parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
     """
     if building() is None:
@@ -51,12 +48,9 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Takes slice after slice from the last to the first; returns what came out last.
+    """Takes slice after slice from the last to the first; returns what came out last; see `nbtf.foldr`.
 
     Args:
-      fn: builds what comes out from what came out so far and the next slice.
-      elems: a tensor, or a structure of tensors of equal length.
-      initializer: what to begin with; the last slice when None.
       parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
     """
     if building() is None:
@@ -75,14 +69,10 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Takes slice after slice along the first axis; returns all that came out, stacked.
+    """Takes slice after slice along the first axis; returns all that came out, stacked; see `nbtf.scan`.
 
     Args:
-      fn: builds what comes out from what came out so far and the next slice.
-      elems: a tensor, or a structure of tensors of equal length.
-      initializer: what to begin with; the first slice when None.
       parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
-      reverse: goes from the last slice to the first.
     """
     if building() is None:
         return nbtf.scan(fn, elems, initializer, reverse=reverse)

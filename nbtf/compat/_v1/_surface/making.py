@@ -31,14 +31,10 @@ def convert_to_tensor(
     preferred_dtype: DTypeLike | None = None,
     dtype_hint: DTypeLike | None = None,
 ) -> Any:
-    """Returns a tensor of a value; tensors come back as they are.
+    """Returns a tensor of a value; tensors come back as they are; see `nbtf.convert_to_tensor`.
 
     Args:
-      value: a tensor, a variable, a number, an array, or nested lists in which tensors may stand.
-      dtype: what the result must be.
-      name: what a constant made of it is called.
       preferred_dtype: what the result becomes if the value suits it.
-      dtype_hint: the same.
 
     Raises:
       TypeError: a Python value does not suit `dtype`.
@@ -60,24 +56,14 @@ def _plain(value: Any) -> Any:
 
 
 def zeros(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
-    """Returns a tensor of zeros.
-
-    Args:
-      shape: its shape; tensors may stand in it.
-      dtype: its dtype; a zero is False for bool and the empty text for string.
-    """
+    """Returns a tensor of zeros; see `nbtf.zeros`."""
     value_dtype = as_dtype(dtype)
     with opened("zeros", name) as scope:
         return _fill(shape, b"" if value_dtype is string else False if value_dtype is bool_ else 0, value_dtype, scope)
 
 
 def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None) -> Any:
-    """Returns a tensor of ones.
-
-    Args:
-      shape: its shape; tensors may stand in it.
-      dtype: its dtype; a one is True for bool.
-    """
+    """Returns a tensor of ones; see `nbtf.ones`."""
     value_dtype = as_dtype(dtype)
     with opened("ones", name) as scope:
         return _fill(shape, True if value_dtype is bool_ else 1, value_dtype, scope)
@@ -98,11 +84,7 @@ def _fill(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
 
 
 def _lengths(shape: Any) -> Any:
-    """Returns a shape given in Python values as a list.
-
-    Raises:
-      ValueError: a length is None.
-    """
+    """Returns a shape given in Python values as a list."""
     if isinstance(shape, nbtf.Tensor):
         return shape
     lengths = TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape))
@@ -154,12 +136,7 @@ def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = No
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """Returns a tensor of one value.
-
-    Args:
-      dims: its shape; tensors may stand in it.
-      value: a scalar.
-    """
+    """Returns a tensor of one value; see `nbtf.fill`."""
     with inside():
         return nbtf.fill(_plain(dims), value, name)
 
@@ -180,22 +157,12 @@ def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = No
 
 
 def shape(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """Returns the shape of a tensor as a tensor.
-
-    Args:
-      input: any tensor.
-      out_type: int32 or int64.
-    """
+    """Returns the shape of a tensor as a tensor; see `nbtf.shape`."""
     return _measure(input, Shape, name, out_type=as_dtype(out_type))
 
 
 def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """Returns the number of elements of a tensor as a tensor.
-
-    Args:
-      input: any tensor.
-      out_type: int32 or int64.
-    """
+    """Returns the number of elements of a tensor as a tensor; see `nbtf.size`."""
     return _measure(input, Size, name, out_type=as_dtype(out_type))
 
 
@@ -227,16 +194,7 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns rows in which one place is marked.
-
-    Args:
-      indices: which place.
-      depth: how many places; may be a tensor.
-      on_value: the mark, 1 by default.
-      off_value: what stands elsewhere, 0 by default.
-      axis: the number of the new axis; the last when None.
-      dtype: the dtype of the result; that of the values, or float32.
-    """
+    """Returns rows in which one place is marked; see `nbtf.one_hot`."""
     with opened("one_hot", name) as scope:
         if scope is None or not isinstance(depth, GraphTensor):
             return nbtf.one_hot(indices, depth, on_value, off_value, axis, dtype, scope)

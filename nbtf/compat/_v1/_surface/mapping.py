@@ -30,11 +30,9 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """Applies a function to every slice along the first axis, and stacks the results.
+    """Applies a function to every slice along the first axis, and stacks the results; see `nbtf.map_fn`.
 
     Args:
-      fn: builds the result from a slice, or from a structure of them like `elems`.
-      elems: a tensor, or a structure of tensors of equal length.
       dtype, parallel_iterations, back_prop, swap_memory, infer_shape, fn_output_signature: accepted for TensorFlow's
         sake, without effect.
     """

@@ -31,14 +31,8 @@ def conv2d(
     """Slides filters over images; see `nbtf.nn.conv2d`.
 
     Args:
-      input: images, shape `[batch, rows, columns, channels]`.
       filter: shape `[rows, columns, channels, results]`.
-      strides: how far they move, one number, two, or one per axis.
-      padding: `"SAME"`, `"VALID"`, or a list of pairs.
       use_cudnn_on_gpu: accepted and ignored.
-      data_format: `"NHWC"` or `"NCHW"`.
-      dilations: how far apart the elements of a filter stand.
-      filters: `filter` under its younger name.
     """
     with inside():
         kernel = one_of("filters", filters, "filter", filter)
@@ -62,13 +56,6 @@ def conv2d_transpose(
     Args:
       value: images.
       filter: shape `[rows, columns, results, channels]`.
-      output_shape: of the result.
-      strides: as for `conv2d`.
-      padding: as for `conv2d`.
-      data_format: `"NHWC"` or `"NCHW"`.
-      input: `value` under its younger name.
-      filters: `filter` under its younger name.
-      dilations: as for `conv2d`.
     """
     with inside():
         images, weights = one_of("input", input, "value", value), one_of("filters", filters, "filter", filter)
@@ -86,15 +73,10 @@ def max_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Any:
-    """Returns the largest element under each place of a window.
+    """Returns the largest element under each place of a window; see `nbtf.nn.max_pool`.
 
     Args:
       value: images, shape `[batch, rows, columns, channels]`.
-      ksize: the window, one number, two, or one per axis.
-      strides: how far it moves.
-      padding: `"SAME"` or `"VALID"`.
-      data_format: `"NHWC"` or `"NCHW"`.
-      input: `value` under its younger name.
     """
     with inside():
         return nbtf.nn.max_pool2d(one_of("input", input, "value", value), ksize, strides, padding, data_format, name)
@@ -199,11 +181,8 @@ def embedding_lookup(
     """Reads rows of a table; see `nbtf.nn.embedding_lookup`.
 
     Args:
-      params: the table; a list with one table is taken as well.
-      ids: which rows.
       partition_strategy: accepted: with one table there is nothing to decide.
       validate_indices: accepted and ignored.
-      max_norm: rows that are longer are shortened to this length.
 
     Raises:
       ValueError: there are several tables; join them with `tf.concat`.
@@ -215,13 +194,7 @@ def embedding_lookup(
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
-    """Tells whether each target is among the `k` largest predictions of its row.
-
-    Args:
-      predictions: float32, shape `[batch, classes]`.
-      targets: a column number per row.
-      k: how many count.
-    """
+    """Tells whether each target is among the `k` largest predictions of its row; see `nbtf.nn.in_top_k`."""
     with opened("in_top_k", name):
         return nbtf.nn.in_top_k(targets, predictions, k)
 
@@ -311,15 +284,6 @@ def _mixed(new: Any, old: Any, share: float) -> Any:
 def batch_normalization(
     x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: float, name: str | None = None
 ) -> Any:
-    """Moves and scales a tensor by a given mean and variance; see `nbtf.nn.batch_normalization`.
-
-    Args:
-      x: floats.
-      mean: what becomes `offset`.
-      variance: what becomes the square of `scale`.
-      offset: added at the end; None adds nothing.
-      scale: multiplied before that; None multiplies nothing.
-      variance_epsilon: added to the variance.
-    """
+    """Moves and scales a tensor by a given mean and variance; see `nbtf.nn.batch_normalization`."""
     with opened("batchnorm", name):
         return nbtf.nn.batch_normalization(x, mean, variance, offset, scale, variance_epsilon)

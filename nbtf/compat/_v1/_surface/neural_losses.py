@@ -64,11 +64,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = N
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Computes how far the sigmoid of each logit is from its label.
-
-    Args:
-      labels: between 0 and 1.
-      logits: floats of the same shape.
+    """Computes how far the sigmoid of each logit is from its label; see `nbtf.nn.sigmoid_cross_entropy_with_logits`.
 
     Raises:
       ValueError: an argument is missing, or the shapes differ.

@@ -187,14 +187,7 @@ def multinomial(
 def categorical(
     logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Draws classes by their log-probabilities.
-
-    Args:
-      logits: log-probabilities of the classes, a row for each draw.
-      num_samples: how many are drawn for each row.
-      dtype: int64 or int32.
-      seed: of this op.
-    """
+    """Draws classes by their log-probabilities; see `nbtf.random.categorical`."""
     return _classes("categorical", logits, num_samples, dtype, seed, name)
 
 

@@ -69,16 +69,12 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Any:
-    """Counts the elements that are not zero along some axes.
+    """Counts the elements that are not zero along some axes; see `nbtf.math.count_nonzero`.
 
     Args:
       input_tensor: numbers, bools or strings.
-      axis: an axis or a list of them; all when None.
-      keepdims: keeps the axes with length 1.
-      dtype: of the result.
       reduction_indices: the older name of `axis`.
       keep_dims: the older name of `keepdims`.
-      input: another name of `input_tensor`.
 
     Raises:
       ValueError: an argument was given under both names.
@@ -93,13 +89,10 @@ def count_nonzero(
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: DTypeLike = int64
 ) -> Any:
-    """Finds the places of the largest elements along an axis.
+    """Finds the places of the largest elements along an axis; see `nbtf.argmax`.
 
     Args:
-      input: real numbers.
-      axis: the axis; 0 when None.
       dimension: the older name of `axis`.
-      output_type: int64 or int32.
 
     Raises:
       ValueError: both `axis` and `dimension` were given.
@@ -112,13 +105,10 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: DTypeLike = int64
 ) -> Any:
-    """Finds the places of the smallest elements along an axis.
+    """Finds the places of the smallest elements along an axis; see `nbtf.argmin`.
 
     Args:
-      input: real numbers.
-      axis: the axis; 0 when None.
       dimension: the older name of `axis`.
-      output_type: int64 or int32.
 
     Raises:
       ValueError: both `axis` and `dimension` were given.

@@ -132,5 +132,4 @@ class Namespace(ModuleType):
         return value if self._own is None else self._root.own_version(name, value)
 
     def __dir__(self) -> list[str]:
-        """Lists the names."""
         return sorted({*dir(self._source), *(self._own or ())})

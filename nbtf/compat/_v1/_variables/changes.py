@@ -82,13 +82,7 @@ class Changes:
         return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
 
     def _assign_part(self, key: Any, name_of_part: str, value: Any, name: str | None = None) -> Any:
-        """Returns what gives a part another value when it is run: what `v[key].assign(value)` does.
-
-        Args:
-          key: what stands in the brackets.
-          name_of_part: the name of the node that cuts the part out.
-          value: of the variable's dtype; it is broadcast to the part.
-        """
+        """Returns what gives a part another value when it is run: what `v[key].assign(value)` does."""
         begin, end, strides, masks = slice_spec(key)
         attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}
         return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{name_of_part}/_assign/", **attrs)

@@ -116,7 +116,6 @@ class ResourceVariable(Variable):
         raise NotImplementedError("numpy() is only available when eager execution is enabled.")
 
     def __bool__(self) -> bool:
-        """Refuses: there is no value."""
         return bool(self.value())
 
     def __iadd__(self, other: Any) -> NoReturn:

@@ -147,14 +147,12 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         super().__init__()
 
     def __enter__(self) -> VariableScope:
-        """Opens the scope."""
         owner: Any = next((value.graph for value in self._values or () if isinstance(value, GraphTensor)), None)
         change = self._change(owner or get_default_graph())
         return self.begin(change, None if owner is None else (current_scope() or EMPTY).with_(graph=owner))
 
     @leaving
     def __exit__(self, *error: Any) -> None:
-        """Goes back to the outer scope."""
         self.end()
 
     def _change(self, graph: Graph) -> Change[VariableScope]:

@@ -27,7 +27,6 @@ class _ReuseMode(Enum):
     AUTO_REUSE = 1
 
     def __str__(self) -> str:
-        """Names the member."""
         return f"_ReuseMode.{self.name}"
 
 

@@ -314,7 +314,6 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         return slice_of_value
 
     def __iter__(self) -> Any:
-        """Refuses: there are no values."""
         return iter(self.value())
 
     def ref(self) -> Reference:
@@ -322,7 +321,6 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         return Reference(self)
 
     def __repr__(self) -> str:
-        """Returns `<tf.Variable 'v:0' shape=(2,) dtype=float32_ref>`."""
         return f"<tf.Variable '{self.name}' shape={shape_text(self.shape)} dtype={self.dtype.name}>"
 
     # As in TensorFlow 1 `==` is identity: no `__eq__`. The other operators are set below.

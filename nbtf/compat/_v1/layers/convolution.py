@@ -14,11 +14,7 @@ def _pair(value: Any) -> list[int]:
 
 
 def _is_first(data_format: str) -> bool:
-    """Tells whether channels are the second axis.
-
-    Raises:
-      ValueError: it is no format.
-    """
+    """Tells whether channels are the second axis."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(
             f"The `data_format` argument must be one of `channels_first`, `channels_last`. Received: {data_format}"
@@ -140,14 +136,7 @@ def conv2d(
 
 
 class _Pooling2D(Layer):
-    """A window in which elements become one.
-
-    Args:
-      pool_size: rows and columns of the window.
-      strides: how far it moves.
-      padding: `"valid"` or `"same"`.
-      data_format: `"channels_last"` or `"channels_first"`.
-    """
+    """A window in which elements become one."""
 
     def __init__(
         self,

@@ -97,17 +97,14 @@ class ClusterSpec:
         return self._jobs[name]
 
     def __bool__(self) -> bool:
-        """Tells whether there are jobs."""
         return bool(self._jobs)
 
     def __eq__(self, other: object) -> bool:
-        """Compares the jobs."""
         return isinstance(other, ClusterSpec) and self._jobs == other._jobs
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __repr__(self) -> str:
-        """Lists the jobs."""
         jobs = ", ".join([f"{name!r}: {tasks!r}" for name, tasks in self.as_dict().items()])
         return f"ClusterSpec({{{jobs}}})"
 

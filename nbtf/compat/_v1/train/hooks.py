@@ -81,7 +81,6 @@ class NanLossDuringTrainingError(RuntimeError):
     """Says that a loss is not a number any more."""
 
     def __str__(self) -> str:
-        """Returns TensorFlow's words."""
         return "NaN loss during training."
 
 

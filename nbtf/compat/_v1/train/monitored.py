@@ -156,13 +156,11 @@ class MonitoredSession(ChangingBlock):
                 session.close()
 
     def __enter__(self) -> MonitoredSession:
-        """Makes its session the default one."""
         self.begin(self._default.plan())
         return self
 
     @leaving
     def __exit__(self, error_class: type[BaseException] | None, error: BaseException | None, trace: Any) -> bool:
-        """Closes it; that there is nothing left to read is no error."""
         self.end()
         if error_class is None or issubclass(error_class, OutOfRangeError):
             self.close()

@@ -329,5 +329,5 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
 def __dir__() -> list[str]:
     # Files that something has loaded are no part of what is offered.
     names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType))
-    late = _LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, _OF_KERAS)
-    return sorted(late.union(names, ("config", "errors", "runtime")) - {"annotations"})
+    lazy_names = _LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, _OF_KERAS)
+    return sorted(lazy_names.union(names, ("config", "errors", "runtime")) - {"annotations"})

@@ -125,16 +125,16 @@ def simulate_gpus(
     machine = simulated_machine(n, model, memory)
     configuration = CURRENT.context.configuration
     cards = discovery.real_cards(configuration.environ) if if_missing and n else ()
-    enough = len(cards) >= n and cards
-    asked = simulated_machine(0) if enough else machine
+    has_enough_cards = len(cards) >= n and cards
+    target_machine = simulated_machine(0) if has_enough_cards else machine
     if not configuration.frozen:
-        configuration.use(asked)
-    elif configuration.machine != asked:  # a cell that runs again asks for the machine that is there
+        configuration.use(target_machine)
+    elif configuration.machine != target_machine:  # a cell that runs again asks for the machine that is there
         raise RuntimeError(
             "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
             "or simulate_gpus before the first op."
         )
-    sentence = _Sentence(sentence_of(cards) if enough else machine.sentence())
+    sentence = _Sentence(sentence_of(cards) if has_enough_cards else machine.sentence())
     print(sentence)  # noqa: T201  # what is simulated must be seen
     return sentence
 
@@ -148,9 +148,9 @@ def restart(keep_settings: bool = False) -> None:
     Args:
       keep_settings: keeps soft placement, the placement log, the default device and the like.
     """
-    before = CURRENT.context
-    install(before.successor(keep_settings))
-    before.close()
+    previous = CURRENT.context
+    install(previous.successor(keep_settings))
+    previous.close()
     for _, taker in CURRENT.context.observers.note_takers:
         taker.begin_machine()
 
@@ -182,22 +182,22 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
 
     groups = chosen(ops)
     machine = CURRENT.context.devices
-    known = [one for one in machine.devices if device and without_cuda(device) in (one.name, one.short_name)]
-    if device is not None and not known:
+    matches = [gpu for gpu in machine.devices if device and without_cuda(device) in (gpu.name, gpu.short_name)]
+    if device is not None and not matches:
         raise ValueError(f"No matching devices found for '{device}'")
-    where = known[0] if known else machine.first
-    first_use = where.first_use
+    target = matches[0] if matches else machine.first
+    first_use = target.first_use
     if first_use is None:
-        kind = " (simulated)" if where.simulated else ""
-        sentence = _Sentence(f"{where.short_name}{kind} compiles no kernels: there is nothing to warm up.")
+        suffix = " (simulated)" if target.simulated else ""
+        sentence = _Sentence(f"{target.short_name}{suffix} compiles no kernels: there is nothing to warm up.")
     else:
-        before, started = len(first_use.seen), perf_counter()
-        with _device_scope(where.name), first_use.expected():
+        count_before, started = len(first_use.seen), perf_counter()
+        with _device_scope(target.name), first_use.expected():
             for group in groups.values():
                 group()
-            where.synchronize()
-        new, seconds = len(first_use.seen) - before, perf_counter() - started
-        sentence = _Sentence(f"{where.short_name}: {new} uses of ops were new, {seconds:.1f} s.")
+            target.synchronize()
+        new, seconds = len(first_use.seen) - count_before, perf_counter() - started
+        sentence = _Sentence(f"{target.short_name}: {new} uses of ops were new, {seconds:.1f} s.")
     print(sentence)  # noqa: T201  # it may have taken a while
     return sentence
 
@@ -210,8 +210,8 @@ def compiling() -> list[Compiling]:
     >>> tf.runtime.compiling()
     []
     """
-    found = [one.first_use.now() for one in CURRENT.context.gpus.made if one.first_use is not None]
-    return [one for one in found if one is not None]
+    compilations = [gpu.first_use.now() for gpu in CURRENT.context.gpus.made if gpu.first_use is not None]
+    return [compilation for compilation in compilations if compilation is not None]
 
 
 def set_default_device(name: str | None) -> None:
@@ -371,8 +371,8 @@ class Recording:
 
         Of PyTorch, CuPy and JAX, where they are imported, there is an entry for each card that they have begun to use.
         """
-        own = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
-        return own + self.watch.memory()
+        uses = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
+        return uses + self.watch.memory()
 
     def to_html(self, path: str | PathLike[str]) -> None:
         """Saves what was taken down as one HTML file, which opens without a kernel, a server or a network.
@@ -445,8 +445,8 @@ class Recording:
         Args:
           device: a name.
         """
-        held = [regions for name, (_, regions) in self._maps.items() if short_name(name) == short_name(device)]
-        return tuple(held[0]) if held else ()
+        maps = [regions for name, (_, regions) in self._maps.items() if short_name(name) == short_name(device)]
+        return tuple(maps[0]) if maps else ()
 
     def expect(self, *rules: str, no_copies: bool = False, without: Collection[str] = ()) -> None:
         """Checks where ops ran. What other libraries ran is not recorded, so with them in the block the check fails.
@@ -467,7 +467,7 @@ class Recording:
         >>> record.expect("MatMul=CPU:0", no_copies=True)
         """
         unrecorded = self.watch.unrecorded(without)
-        check_placement(self._recorder.snapshot(), rules, no_copies, WORDING.told, unrecorded)
+        check_placement(self._recorder.snapshot(), rules, no_copies, WORDING.describe, unrecorded)
 
     def expect_memory(
         self, at_most: int | str | None = None, kept: int | str | None = None, without: Collection[str] = ()
@@ -591,11 +591,11 @@ def tell_code_lines(told: Callable[[Site], str]) -> Callable[[], None]:
     Args:
       told: is given file and line, or None, and returns words.
     """
-    before = WORDING.told
-    WORDING.told = told
+    previous = WORDING.describe
+    WORDING.describe = told
 
     def undo() -> None:
-        if WORDING.told is told:
-            WORDING.told = before
+        if WORDING.describe is told:
+            WORDING.describe = previous
 
     return undo

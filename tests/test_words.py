@@ -33,10 +33,10 @@ FINISHED = (
 """Folders in which no name is vague any more."""
 
 AT_MOST = {
-    "": 20,
+    "": 9,
     "_graph": 160,
     "_ops": 520,
-    "_runtime": 330,
+    "_runtime": 18,
     "cli": 15,
     "compat": 130,
     "data": 30,

@@ -13,7 +13,7 @@ import numpy as np
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.first_use import FirstUse
 from nbtf._devices.journal import Box, Journal
-from nbtf._devices.sites import Site, Where, site_of
+from nbtf._devices.sites import CallSite, Site, site_of
 from nbtf._types import DType
 
 
@@ -21,23 +21,23 @@ class Buffer:
     """An array on a device, and what keeps its memory charged.
 
     Only the device that made a buffer may look into `_array`. Buffers that show the same memory (a tensor and its
-    reshaped view) share one `_hold`; the memory is given back when the last of them dies, on whatever thread.
+    reshaped view) share one `_allocation`; the memory is given back when the last of them dies, on whatever thread.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_array")
 
     # On the class, not a slot: most buffers are on the CPU, which is not accounted, and a fast lane need not set it.
-    _hold: object | None = None
+    _allocation: object | None = None
 
     _array: Any
 
 
-def buffer_of(array: Any, hold: object | None = None) -> Buffer:
+def buffer_of(array: Any, allocation: object | None = None) -> Buffer:
     """Returns a buffer for an array that its device has just made."""
     buffer = Buffer()
     buffer._array = array
-    if hold is not None:
-        buffer._hold = hold
+    if allocation is not None:
+        buffer._allocation = allocation
     return buffer
 
 
@@ -63,7 +63,7 @@ class Label(NamedTuple):
     op: str
     dtype: str
     shape: tuple[int, ...]
-    site: Site | Where = None
+    site: Site | CallSite = None
 
 
 def describe_label(label: object) -> object:
@@ -127,7 +127,7 @@ class Memory(Protocol):
         """Returns regions and chunks where the allocator knows them."""
         ...
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         """Returns where the memory is that the hold of a buffer keeps; None when it has been given back."""
         ...
 
@@ -196,7 +196,7 @@ class Device(ABC):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: Site | Where = None,
+        site: Site | CallSite = None,
     ) -> list[Buffer]:
         """Runs a kernel on buffers of this device.
 

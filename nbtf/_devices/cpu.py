@@ -9,7 +9,7 @@ import numpy as np
 
 from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, buffer_of
 from nbtf._devices.names import full_name
-from nbtf._devices.sites import Site, Where
+from nbtf._devices.sites import CallSite, Site
 
 
 class CPU(Device):
@@ -46,7 +46,7 @@ class CPU(Device):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: Site | Where = None,
+        site: Site | CallSite = None,
     ) -> list[Buffer]:
         """Runs a kernel with NumPy, silently on overflow and division by zero as TensorFlow is.
 

@@ -182,7 +182,7 @@ def _words(label: object) -> tuple[str, str, str]:
     if not isinstance(label, Label):
         return ("", "", "")
     site = label.site if label.site is not None and len(label.site) == 2 else None
-    return (f"{label.dtype} [{', '.join(map(str, label.shape))}]", label.op, WORDING.told(site))
+    return (f"{label.dtype} [{', '.join(map(str, label.shape))}]", label.op, WORDING.describe(site))
 
 
 def computer_is_too_small(request: Request, device_text: str, free: int, computer: int | None, allocator: str) -> str:

@@ -32,7 +32,7 @@ from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.names import full_name
-from nbtf._devices.sites import Site, Where
+from nbtf._devices.sites import CallSite, Site
 from nbtf._locks import new_lock
 from nbtf._types import DType, as_dtype, float32
 from nbtf.errors import ResourceExhaustedError
@@ -124,12 +124,12 @@ class SimulatedGPU(GPU):
 
     def _copied_in(self, array: Any, copy: Callable[[], Any], label: Label | None) -> Buffer:
         label = label or Label("copy", as_dtype(array.dtype).name, array.shape)
-        hold = self._charge(array.nbytes, label, copied=True)
+        allocation = self._charge(array.nbytes, label, copied=True)
         try:
             self._look_at_computer(array.nbytes)
-            return buffer_of(copy(), hold)
+            return buffer_of(copy(), allocation)
         except MemoryError as error:
-            self._give_back([hold])
+            self._give_back([allocation])
             raise self._computer_is_too_small(array.nbytes, label, error, copied=True) from error
 
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
@@ -148,7 +148,7 @@ class SimulatedGPU(GPU):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: Site | Where = None,
+        site: Site | CallSite = None,
     ) -> list[Buffer]:
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
@@ -156,17 +156,17 @@ class SimulatedGPU(GPU):
         arrays = arrays_of(buffers)
         if op.shares_memory:
             return [buffer_of(array, _hold_shown(array, buffers)) for array in self._results(op, arrays, attrs)]
-        holds: list[Chunk | None] = []
+        allocations: list[Chunk | None] = []
         try:
             if specs is not None:
-                self._charge_results(op, specs, site, holds)
-            return self._owned(op, self._results(op, arrays, attrs), arrays, holds, site)
+                self._charge_results(op, specs, site, allocations)
+            return self._owned(op, self._results(op, arrays, attrs), arrays, allocations, site)
         except MemoryError as error:
-            self._give_back(holds)
+            self._give_back(allocations)
             raise self._computer_is_too_small(*_first(op, specs, error), error) from error
         except BaseException:
             # Now, not when the traceback dies: a notebook keeps the last one.
-            self._give_back(holds)
+            self._give_back(allocations)
             raise
 
     def time_of(
@@ -237,8 +237,8 @@ class SimulatedGPU(GPU):
         request, card = self._request(nbytes, label, copied), self.card.memory_bytes
         return ResourceExhaustedError(None, None, exhausted.card_is_full(request, device_text, self.allocator, card))
 
-    def _give_back(self, holds: Sequence[Chunk | None]) -> None:
-        for chunk in holds:
+    def _give_back(self, allocations: Sequence[Chunk | None]) -> None:
+        for chunk in allocations:
             if chunk is not None:
                 self.allocator.free(chunk)
 
@@ -285,7 +285,7 @@ class SimulatedGPU(GPU):
         return [np.asarray(results)]
 
     def _charge_results(
-        self, op: Runnable, specs: Sequence[Spec], site: Site | Where, holds: list[Chunk | None]
+        self, op: Runnable, specs: Sequence[Spec], site: Site | CallSite, allocations: list[Chunk | None]
     ) -> None:
         """Takes the memory of all results whose size is known before the kernel has run."""
         total = 0
@@ -299,12 +299,14 @@ class SimulatedGPU(GPU):
             chunk = self.allocator.allocate(nbytes, label)
             if chunk is None and nbytes:
                 raise self._card_is_full(nbytes, label)
-            holds.append(chunk)
+            allocations.append(chunk)
             total += nbytes
         if total >= _WORTH_A_LOOK:
             self._look_at_computer(total)
 
-    def _new_request(self, op: Runnable, shape: tuple[int, ...], dtype: DType, site: Site | Where) -> tuple[int, Label]:
+    def _new_request(
+        self, op: Runnable, shape: tuple[int, ...], dtype: DType, site: Site | CallSite
+    ) -> tuple[int, Label]:
         """Returns bytes and label of a result: the same as long as they are remembered, as is the place."""
         if len(self._requests) >= _REMEMBERED:
             self._requests.clear()
@@ -313,7 +315,7 @@ class SimulatedGPU(GPU):
         return request
 
     def _owned(
-        self, op: Runnable, results: list[Any], arrays: list[Any], holds: list[Chunk | None], site: Any
+        self, op: Runnable, results: list[Any], arrays: list[Any], allocations: list[Chunk | None], site: Any
     ) -> list[Buffer]:
         """Returns buffers that own what they show, each with a chunk of its size."""
         owning_buffers: list[Buffer] = []
@@ -323,20 +325,20 @@ class SimulatedGPU(GPU):
                 if owner is input_array or input_array.__class__ is list or owner is input_array.base:
                     array = _copy_if_shared(array, arrays)
                     break
-            hold = holds[number] if number < len(holds) else None
-            if (array.nbytes != hold._block.requested) if hold is not None else array.nbytes:
-                if hold is not None:
-                    self.allocator.free(hold)
+            allocation = allocations[number] if number < len(allocations) else None
+            if (array.nbytes != allocation._block.requested) if allocation is not None else array.nbytes:
+                if allocation is not None:
+                    self.allocator.free(allocation)
                 label = Label(op.type, as_dtype(array.dtype).name, array.shape, site)
-                hold = self._charge(array.nbytes, label)
-                holds.append(hold)
-            owning_buffers.append(buffer_of(array, hold))
+                allocation = self._charge(array.nbytes, label)
+                allocations.append(allocation)
+            owning_buffers.append(buffer_of(array, allocation))
         return owning_buffers
 
 
 def _hold_shown(array: Any, buffers: Sequence[Buffer]) -> Any:
     """Returns the hold of the input that a result is; of the first if it is a view of it, or an update in its place."""
-    return next((buffer for buffer in buffers if buffer._array is array), buffers[0])._hold
+    return next((buffer for buffer in buffers if buffer._array is array), buffers[0])._allocation
 
 
 def _copy_if_shared(array: Any, inputs: list[Any]) -> Any:

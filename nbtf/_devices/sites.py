@@ -27,7 +27,7 @@ class Part(_Names):
     `phase` and `layer` are of a training step, and `holder` says what results are kept for; see `_runtime/phases.py`.
     """
 
-    call_sites: dict[int, Where]
+    call_sites: dict[int, CallSite]
     """Where it ran, by the address of the instruction: each place is one object, however often it is passed."""
 
     def __init__(self, *names: str | int | None, **named: str | int | None) -> None:
@@ -35,7 +35,7 @@ class Part(_Names):
         self.call_sites = {}
 
 
-Where: TypeAlias = "tuple[CodeType | None, int, Part]"
+CallSite: TypeAlias = "tuple[CodeType | None, int, Part]"
 """A place in the user's program: code, number of the instruction, and what runs besides it.
 
 Python finds the line of an instruction by reading a table from its start: 7 µs in a cell of 200 lines. The code itself
@@ -43,13 +43,13 @@ is all that is kept alive, no frame and no variable.
 """
 
 NOWHERE = Part()
-NO_PLACE: Where = None, 0, NOWHERE
+NO_PLACE: CallSite = None, 0, NOWHERE
 
 _PACKAGE = __name__.partition(".")[0]
 _IS_OURS: dict[str, bool] = {}
 
 
-def find_call_site(position: Part, inner: int = 0) -> Where:
+def find_call_site(position: Part, inner: int = 0) -> CallSite:
     """Returns the place of the nearest caller outside the package.
 
     Args:
@@ -99,7 +99,7 @@ _PLACES = 4096
 """Places kept of each part; likewise."""
 
 
-def site_of(call_site: Where) -> Site:
+def site_of(call_site: CallSite) -> Site:
     """Returns file and line of a place."""
     code, instruction, _ = call_site
     if code is None:
@@ -125,11 +125,11 @@ def file_and_line(site: Site) -> str:
 class Wording:
     """How texts tell code lines; a notebook knows its cells by better names than those of files."""
 
-    __slots__ = ("told",)
+    __slots__ = ("describe",)
 
     def __init__(self) -> None:
         """Begins with file and line."""
-        self.told: Callable[[Site], str] = file_and_line
+        self.describe: Callable[[Site], str] = file_and_line
 
 
 WORDING = Wording()

@@ -204,7 +204,7 @@ class FunctionGraph(Trace):
     def _tell_tapes(self, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         scope = SCOPE()
         for tape in () if scope is None else scope.tapes:
-            tape.hear(op, tensors, op.normalised(dict(attrs)) if hasattr(op, "normalised") else attrs, result)
+            tape.record(op, tensors, op.normalised(dict(attrs)) if hasattr(op, "normalised") else attrs, result)
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
         """Returns a constant; one that an op makes of a Python value belongs to the op's step."""

@@ -41,7 +41,7 @@ class GraphTensor(Operators[Any]):
 
     _device: Any = object()
     """No device, and not None: an express lane that is closed has that."""
-    _hold: object = None
+    _allocation: object = None
     _host: bool = False
 
     # NumPy leaves `array + tensor` to the tensor.

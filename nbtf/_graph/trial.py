@@ -73,7 +73,7 @@ class Trial:
         if op.updates:
             return self._updated(op, tensors[0], result)
         for tape in (SCOPE() or EMPTY).tapes:
-            tape.hear(op, tensors, attrs, result)
+            tape.record(op, tensors, attrs, result)
         return result
 
     def _run(self, op: Op, tensors: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:

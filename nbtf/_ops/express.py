@@ -70,23 +70,23 @@ ON_GPU = """\
         elif device in HERE.gpus and device is {others}device and {dtypes}{on_gpus}:
             scope = SCOPE()
             if device is (HERE.first if scope is None else scope.lane):
-                array, hold = device.quick(op, ({inputs},), ({given}))
+                array, allocation = device.quick(op, ({inputs},), ({given}))
                 result = Tensor()
                 result._array = array; result._dtype = {result}; result._device = device; result._watch = None
-                if hold is not None: result._hold = hold
+                if allocation is not None: result._allocation = allocation
                 if scope is not None and (tape := scope.tape) is not None and ({watched}):
 {heard}
                 return result
 """
 
-HEARD = "                    tape.hear(op, ({inputs},), {attrs}, result)"
+HEARD = "                    tape.record(op, ({inputs},), {attrs}, result)"
 
-# What `Tape.hear` does for what no other tape watches, without its frame.
+# Twins of `Tape.record`, without its frame, for what no other tape watches: what is changed there is changed here.
 HEARD_AT_ONCE = """\
                     if {x}._watch is tape.hearing{lasting}:
                         tape.entries.append((op, {kept}, {attrs}, {made})); result._watch = tape.hearing
                     else:
-                        tape.hear(op, ({x},), {attrs}, result)"""
+                        tape.record(op, ({x},), {attrs}, result)"""
 PAIR_HEARD_AT_ONCE = """\
                     token = tape.hearing
                     if token is not None:
@@ -100,7 +100,7 @@ PAIR_HEARD_AT_ONCE = """\
                             if watch is not None or watched is not None:
                                 tape.entries.append((op, (one, other), {attrs}, {made})); result._watch = token
                         else:
-                            tape.hear(op, (one, other), {attrs}, result)"""
+                            tape.record(op, (one, other), {attrs}, result)"""
 
 SCALAR = "    if y.__class__ is float or y.__class__ is int: y = constant_like(x, y)\n"
 

@@ -32,8 +32,8 @@ class AliasFinder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Claims the names, also where modules of these names are installed."""
         prefix = self.name.removesuffix(".")
-        ours = fullname.startswith(f"{prefix}.") or fullname == self.name
-        return ModuleSpec(fullname, self) if ours else None
+        is_aliased = fullname.startswith(f"{prefix}.") or fullname == self.name
+        return ModuleSpec(fullname, self) if is_aliased else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leaves it to the import system to make a module, which `exec_module` then replaces."""

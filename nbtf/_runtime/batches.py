@@ -37,7 +37,7 @@ class _SceneSubject:
         return None, self, None
 
     @staticmethod
-    def put_together(subject: _SceneSubject, rest: None) -> _SceneSubject:
+    def put_together(subject: _SceneSubject, details: None) -> _SceneSubject:
         """Returns it."""
         return subject
 
@@ -76,12 +76,12 @@ def _label_together(shared: Any, shape: Any) -> Any:
 
 
 def _subject_apart(subject: Any) -> tuple[Hashable, Any, Any]:
-    key, shared, rest = subject.taken_apart()
-    return key, (subject.__class__, shared), rest
+    key, shared, details = subject.taken_apart()
+    return key, (subject.__class__, shared), details
 
 
-def _subject_together(shared: Any, rest: Any) -> Any:
-    return shared[0].put_together(shared[1], rest)
+def _subject_together(shared: Any, details: Any) -> Any:
+    return shared[0].put_together(shared[1], details)
 
 
 _NOTE_COLUMNS = (
@@ -135,7 +135,7 @@ class Batch:
         self._marks = notes[SUBJECT].count(_SCENE)
         self._notes: Columns = [*notes]
         self._entries: Columns = [*entries]
-        self.low = min([*entries[NUMBER][:1], *_least(notes[FIRST], notes[MORE])]) - 1
+        self.low = min([*entries[NUMBER][:1], *_lowest_numbers(notes[FIRST], notes[MORE])]) - 1
         self.high = max([*notes[NUMBER][-1:], *entries[NUMBER][-1:]])
         self.ends = ends or [(self.high, time())]
 
@@ -153,8 +153,8 @@ class Batch:
         batch = cls(sum([batch.events for batch in batches]), notes, entries, ends)
         batch.clock, batch.is_packed = batches[0].clock, True
         if notes[NUMBER]:
-            more = columns.numbers_beside(batch._notes[MORE], batch._notes[NUMBER])
-            batch._notes = [*_packed(batch._notes[:MORE], _NOTE_COLUMNS), more]
+            side_numbers = columns.numbers_beside(batch._notes[MORE], batch._notes[NUMBER])
+            batch._notes = [*_packed(batch._notes[:MORE], _NOTE_COLUMNS), side_numbers]
         if entries[NUMBER]:
             batch._entries = _packed(batch._entries, _ENTRY_COLUMNS)
         return batch
@@ -165,8 +165,8 @@ class Batch:
 
     def has_node(self, name: str) -> bool:
         """Tells whether a node of a graph is among what ran."""
-        places = {id(where): where for where in self._column(WHERE)}
-        return any(part.node == name for _, _, part in places.values())
+        call_sites = {id(call_site): call_site for call_site in self._column(WHERE)}
+        return any(step_part.node == name for _, _, step_part in call_sites.values())
 
     def _column(self, at: int) -> list[Any]:
         return [*self._notes[at][:]]
@@ -177,9 +177,9 @@ class Batch:
 
     def clock_after(self, clock: Clock) -> Clock:
         """Returns how a clock stands after the last note."""
-        after = clock.copy()
-        self.starts(after)
-        return after
+        end_clock = clock.copy()
+        self.starts(end_clock)
+        return end_clock
 
     def timed_notes(self) -> Iterator[tuple[Note, float | None]]:
         """Yields the notes, by number, with their starts on the modelled clock."""
@@ -197,8 +197,8 @@ class Batch:
         rows = zip(subjects, times, self._notes[WHERE][:], self._notes[SECONDS][:], self._own_starts(), strict=True)
         end = len(numbers) if until is None else bisect_left(numbers, until)
         targets: dict[tuple[int, int], list[list[float]]] = {}
-        for subject, now, where, seconds, start in islice(rows, end):
-            lanes, key = subject.lanes, (id(subject), id(where))
+        for subject, now, call_site, seconds, start in islice(rows, end):
+            lanes, key = subject.lanes, (id(subject), id(call_site))
             if lanes is not None:
                 seconds = lanes[1]
             elif seconds:
@@ -206,7 +206,10 @@ class Batch:
             if not seconds or start is None:
                 continue
             if key not in targets:
-                work, phase = (measured if lanes is None else modelled), COPIES if subject.is_copy else where[2].phase
+                work, phase = (
+                    (measured if lanes is None else modelled),
+                    COPIES if subject.is_copy else call_site[2].phase,
+                )
                 devices = subject.devices if lanes is None else lanes[0]
                 targets[key] = [work.setdefault((device, phase), []) for device in devices]
             for target in targets[key]:
@@ -216,24 +219,24 @@ class Batch:
     def _own_starts(self) -> list[float | None]:
         return self.starts(Clock() if self.clock is None else self.clock.copy())
 
-    def event_list(self, most: int | None = None) -> list[Event]:
+    def event_list(self, limit: int | None = None) -> list[Event]:
         """Returns the events in order, all or at least the last of them."""
         numbers: Any = self._notes[NUMBER][:]
-        begin = 0 if most is None else max(0, len(numbers) - most - self._marks)  # a mark of a scene tells nothing
+        begin = 0 if limit is None else max(0, len(numbers) - limit - self._marks)  # a mark of a scene tells nothing
         starts = self._own_starts()
         events: list[Event] = []
         for note, start in zip(self.notes(begin), starts[begin:], strict=True):
             events += note[SUBJECT].events(note, start)
-        events += self.memory_events(most)
+        events += self.memory_events(limit)
         events.sort(key=_SEQ)
         return events
 
-    def memory_events(self, most: int | None = None, device: str | None = None) -> Iterable[Event]:
+    def memory_events(self, limit: int | None = None, device: str | None = None) -> Iterable[Event]:
         """Yields what entries tell, all or the last of them, of a device or all; with the time of the note behind."""
         numbers: Any = self._entries[NUMBER][:]
         if not numbers:
             return
-        begin = 0 if most is None else max(0, len(numbers) - most)
+        begin = 0 if limit is None else max(0, len(numbers) - limit)
         times = sorted([*zip(self._notes[NUMBER][:], self._notes[TIME][:], strict=True), *self.ends])
         known = [number for number, _ in times]
         for entry in zip(*[column[begin:] for column in self._entries], strict=True):
@@ -253,9 +256,11 @@ def _packed(rows: Columns, forms: Iterable[Callable[[list[Any]], Column]]) -> Co
     return [pack(cast("list[Any]", column)) for pack, column in zip(forms, rows, strict=True)]
 
 
-def _least(firsts: list[int], more: list[Any]) -> list[int]:
+def _lowest_numbers(firsts: list[int], side_numbers: list[Any]) -> list[int]:
     """Returns the least number of a beginning, and that of a constant before it; nothing where there are no notes."""
     if not firsts:
         return []
-    constants = () if columns.is_empty(more) else (min(each[0]) - 1 for each in more if each and each[0])
+    constants = (
+        () if columns.is_empty(side_numbers) else (min(each[0]) - 1 for each in side_numbers if each and each[0])
+    )
     return [min(firsts), *constants]

@@ -166,28 +166,28 @@ def current_scope() -> Scope | None:
     return close_abandoned() if scope is not None and scope.owner is not None and scope.owner() is None else scope
 
 
-def close_abandoned(ended: bool = False) -> Scope | None:
+def close_abandoned(cell_ended: bool = False) -> Scope | None:
     """Closes what dead owners left open, and says so; returns the scope that is left.
 
     Args:
-      ended: whether no code of the package's runs any more: then scopes without an owner are left over, too.
+      cell_ended: whether no code of the package's runs any more: then scopes without an owner are left over, too.
     """
     scope = SCOPE()
     if scope is None:
         return None
-    over = list(takewhile(lambda one: _is_over(one, ended), _chain(scope)))
+    over = list(takewhile(lambda open_scope: _is_over(open_scope, cell_ended), _chain(scope)))
     if not over:
         return scope
-    names = [name for one in over if one.owner is not None for name in _opened(one)]
-    for one in over:
-        take_back(one)
-        for tape in one.tapes[0 if one.outer is None else len(one.outer.tapes) :]:
+    names = [name for open_scope in over if open_scope.owner is not None for name in _opened(open_scope)]
+    for open_scope in over:
+        take_back(open_scope)
+        for tape in open_scope.tapes[0 if open_scope.outer is None else len(open_scope.outer.tapes) :]:
             tape.hearing, tape.closed = None, True
-    left = _revealed(over[-1].outer)
-    set_scope(left)
+    remaining = _revealed(over[-1].outer)
+    set_scope(remaining)
     if names:
         get_logger().warning("nbtf: closed what was left open: %s.", " and ".join(names))
-    return left
+    return remaining
 
 
 def end_cell() -> None:
@@ -195,7 +195,7 @@ def end_cell() -> None:
 
     Nothing of the cell runs any more. Blocks that were entered by hand stay open as long as a name holds them.
     """
-    close_abandoned(ended=True)
+    close_abandoned(cell_ended=True)
     for variable, default in _OF_CALLS:
         if variable.get() is not default:
             variable.set(default)
@@ -214,15 +214,15 @@ def _revealed(scope: Scope | None) -> Scope | None:
         scope = scope.outer
     if scope is None or not any([tape.closed for tape in scope.tapes]):
         return scope
-    left = scope.with_tapes(tuple([tape for tape in scope.tapes if not tape.closed]), None)
-    left.outer, left.change = scope.outer, scope.change
+    remaining = scope.with_tapes(tuple([tape for tape in scope.tapes if not tape.closed]), None)
+    remaining.outer, remaining.change = scope.outer, scope.change
     if scope.owner is not None:
-        left.owner = ref(scope.owner(), partial(setattr, left, "lane"))
-    return left
+        remaining.owner = ref(scope.owner(), partial(setattr, remaining, "lane"))
+    return remaining
 
 
-def _is_over(scope: Scope, ended: bool = False) -> bool:
-    return ended if scope.owner is None else scope.owner() is None
+def _is_over(scope: Scope, cell_ended: bool = False) -> bool:
+    return cell_ended if scope.owner is None else scope.owner() is None
 
 
 def open_scopes() -> Iterator[Scope]:

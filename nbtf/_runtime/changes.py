@@ -90,13 +90,17 @@ class changing(ChangingBlock, ContextDecorator, Generic[V]):  # noqa: N801  # as
     @leaving
     def __exit__(self, *error: object) -> None:
         """Closes it, also from another task: the end of a notebook cell with `await` may be told in one."""
-        scope = None if self.is_open else next((one for one in self._scopes if one.change is not None), None)
+        scope = (
+            None
+            if self.is_open
+            else next((opened_scope for opened_scope in self._scopes if opened_scope.change is not None), None)
+        )
         if scope is None:
             self.end()
         else:
             take_back(scope)
             close_later(scope)
-        self._scopes = [one for one in self._scopes if one.change is not None]
+        self._scopes = [opened_scope for opened_scope in self._scopes if opened_scope.change is not None]
 
 
 def block(function: Callable[P, Change[V]]) -> Callable[P, changing[V]]:

@@ -61,8 +61,8 @@ class Clock:
         distinct = [*{id(each): each for each in lanes}.values()]
         if not any(distinct):
             return [None] * len(lanes)
-        first, *others = {() if each is None else each[0] for each in distinct}
-        if not others and len(first) == 1:
+        first, *other_starts = {() if each is None else each[0] for each in distinct}
+        if not other_starts and len(first) == 1:
             return self._in_turn(first[0], [each[1] for each in lanes if each is not None])
         starts: list[float | None] = []
         for each in lanes:

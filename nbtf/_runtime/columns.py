@@ -15,7 +15,7 @@ import numpy as np
 class Column(Protocol):
     """Values in order."""
 
-    def __getitem__(self, part: slice, /) -> Iterable[Any]:
+    def __getitem__(self, span: slice, /) -> Iterable[Any]:
         """Returns some of them."""
         ...
 
@@ -28,8 +28,8 @@ class _Same:
     def __init__(self, values: list[Any]) -> None:
         self._value, self._length = values[0], len(values)
 
-    def __getitem__(self, part: slice) -> Iterable[Any]:
-        return repeat(self._value, len(range(self._length)[part]))
+    def __getitem__(self, span: slice) -> Iterable[Any]:
+        return repeat(self._value, len(range(self._length)[span]))
 
 
 class Integers:
@@ -44,9 +44,9 @@ class Integers:
         numbers = numbers - self.least
         self.differences = numbers.astype(np.min_scalar_type(int(numbers.max())))
 
-    def __getitem__(self, part: slice) -> list[int]:
+    def __getitem__(self, span: slice) -> list[int]:
         """Returns some of the numbers."""
-        return (self.differences[part].astype(np.int64) + self.least).tolist()
+        return (self.differences[span].astype(np.int64) + self.least).tolist()
 
 
 class _Seconds:
@@ -57,8 +57,8 @@ class _Seconds:
     def __init__(self, values: Sequence[float | None]) -> None:
         self._seconds = array("d", [nan if value is None else value for value in values])
 
-    def __getitem__(self, part: slice) -> list[float | None]:
-        return [None if isnan(value) else value for value in self._seconds[part]]
+    def __getitem__(self, span: slice) -> list[float | None]:
+        return [None if isnan(value) else value for value in self._seconds[span]]
 
 
 class _Shared:
@@ -73,8 +73,8 @@ class _Shared:
         typecode = "B" if len(order) <= 1 << 8 else "H" if len(order) <= 1 << 16 else "I"
         self._positions = array(typecode, map(order.__getitem__, values))
 
-    def __getitem__(self, part: slice) -> Iterable[Any]:
-        return map(self._table.__getitem__, self._positions[part])
+    def __getitem__(self, span: slice) -> Iterable[Any]:
+        return map(self._table.__getitem__, self._positions[span])
 
 
 class _Beside:
@@ -86,12 +86,12 @@ class _Beside:
         self._shifted = _Shared(list(map(_shifted, values, [-number for number in numbers])))
         self._numbers = Integers(numbers)
 
-    def __getitem__(self, part: slice) -> Iterable[Any]:
-        return map(_shifted, self._shifted[part], self._numbers[part])
+    def __getitem__(self, span: slice) -> Iterable[Any]:
+        return map(_shifted, self._shifted[span], self._numbers[span])
 
 
-def _shifted(more: Any, by: int) -> Any:
-    return more and tuple([numbers and tuple([number + by for number in numbers]) for numbers in more])
+def _shifted(side_numbers: Any, by: int) -> Any:
+    return side_numbers and tuple([numbers and tuple([number + by for number in numbers]) for numbers in side_numbers])
 
 
 class _Apart:
@@ -109,11 +109,11 @@ class _Apart:
         positions = dict(zip(distinct, range(len(distinct)), strict=True))
         self._positions, self._put_together = Integers([positions[id(value)] for value in values]), put_together
 
-    def __getitem__(self, part: slice) -> list[Any]:
+    def __getitem__(self, span: slice) -> list[Any]:
         everything = slice(None)
         shared = map(self._shared.__getitem__, self._shared_by[everything])
         values = [*map(self._put_together, shared, marshal.loads(self._rests))]
-        return [values[position] for position in self._positions[part]]
+        return [values[position] for position in self._positions[span]]
 
 
 TakeApart: TypeAlias = Callable[[Any], tuple[Hashable, Any, Any]]
@@ -126,8 +126,8 @@ _LOOKS, _VARIED = 64, 8
 
 def varied_objects(take_apart: TakeApart, put_together: PutTogether, values: list[Any]) -> Column:
     """Returns the column of objects, which keeps nothing of them but what they are made of if most occur but once."""
-    seen = set(map(id, values[:: 1 + len(values) // _LOOKS]))
-    if len(seen) <= _LOOKS // _VARIED or len(set(map(id, values))) * _VARIED <= len(values):
+    sample_ids = set(map(id, values[:: 1 + len(values) // _LOOKS]))
+    if len(sample_ids) <= _LOOKS // _VARIED or len(set(map(id, values))) * _VARIED <= len(values):
         return objects(values)
     try:
         return _Apart(values, take_apart, put_together)

@@ -86,8 +86,8 @@ class Configuration:
 
     def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
         """Returns the visible devices as they were given, all or of one type."""
-        known = self.physical
-        return [d for d in self.visible if d in known and (device_type is None or d.device_type == device_type)]
+        devices = self.physical
+        return [d for d in self.visible if d in devices and (device_type is None or d.device_type == device_type)]
 
     def used(self, device_type: str) -> list[PhysicalDevice]:
         """Returns the visible devices of a type in the order of their numbering, each once."""
@@ -95,13 +95,13 @@ class Configuration:
 
     def set_visible(self, devices: object, device_type: str | None) -> None:
         """Hides all devices but these, all or of one type only."""
-        wanted = self._listed(devices)
-        for device in wanted:
-            self._known(device)
+        chosen = self._listed(devices)
+        for device in chosen:
+            self._check_known(device)
             if device_type is not None and getattr(device, "device_type", None) != device_type:
                 raise ValueError(f"Unrecognized device: {device!r}")
-        kept = [] if device_type is None else [d for d in self.list_visible() if d.device_type != device_type]
-        visible = kept + [d for d in wanted if isinstance(d, PhysicalDevice)]
+        remaining = [] if device_type is None else [d for d in self.list_visible() if d.device_type != device_type]
+        visible = remaining + [d for d in chosen if isinstance(d, PhysicalDevice)]
         if visible != self.list_visible():
             self._not_after_start("Visible devices")
             self.visible = visible
@@ -112,7 +112,7 @@ class Configuration:
 
     def set_logical(self, device: PhysicalDevice, configurations: Sequence[LogicalDeviceConfiguration]) -> None:
         """Splits a physical device into several logical ones."""
-        self._known(device)
+        self._check_known(device)
         for configuration in configurations:
             _check_logical(device, configuration)
         if self.logical.get(device) != list(configurations):
@@ -121,12 +121,12 @@ class Configuration:
 
     def get_logical(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
         """Returns how a device was asked to be split; None if it was not."""
-        self._known(device)
+        self._check_known(device)
         return self.logical.get(device)
 
     def set_growth(self, device: PhysicalDevice, enabled: bool) -> None:
         """Lets a GPU start with little memory and ask its card for more when needed."""
-        self._known(device)
+        self._check_known(device)
         if device in self.logical:
             raise ValueError("Cannot set memory growth on device when virtual devices configured")
         if device.device_type != "GPU":
@@ -137,7 +137,7 @@ class Configuration:
 
     def get_growth(self, device: PhysicalDevice) -> bool | None:
         """Returns whether memory growth was asked for; None if nothing was said."""
-        self._known(device)
+        self._check_known(device)
         if device.device_type != "GPU":
             raise KeyError(device)
         return self.growth.get(device)
@@ -149,10 +149,10 @@ class Configuration:
           ValueError: they differ; saying nothing differs from True and from False.
         """
         visible = self.list_visible("GPU")
-        said = set[bool | None]() if self.logical.keys() & visible else {self.growth.get(gpu) for gpu in visible}
-        if len(said) > 1:
+        settings = set[bool | None]() if self.logical.keys() & visible else {self.growth.get(gpu) for gpu in visible}
+        if len(settings) > 1:
             raise ValueError("Memory growth cannot differ between GPU devices")
-        agreed = said.pop() if said else None
+        agreed = settings.pop() if settings else None
         return self.process_growth if agreed is None else agreed
 
     def set_for_process(self, *, fraction: float | None = None, growth: bool | None = None) -> None:
@@ -169,13 +169,13 @@ class Configuration:
         self.fraction = self.fraction if fraction is None else fraction
         self.process_growth = self.process_growth if growth is None else growth
 
-    def _known(self, device: object) -> None:
+    def _check_known(self, device: object) -> None:
         if device not in self.physical:
             raise ValueError(f"Unrecognized device: {device!r}")
 
-    def _not_after_start(self, what: str) -> None:
+    def _not_after_start(self, subject: str) -> None:
         if self.frozen:
-            raise RuntimeError(f"{what} cannot be modified after being initialized")
+            raise RuntimeError(f"{subject} cannot be modified after being initialized")
 
 
 def _check_logical(device: PhysicalDevice, configuration: LogicalDeviceConfiguration) -> None:

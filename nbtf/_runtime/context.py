@@ -28,7 +28,7 @@ from nbtf._runtime.notes import next_number, note_of_failure
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.pieces import journal_of
-from nbtf._runtime.placement import Machine, Placeable, place
+from nbtf._runtime.placement import Machine, Placeable, place_op
 from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
 from nbtf._runtime.subjects import Begun, events_of_begin
@@ -125,7 +125,7 @@ class Context:
         """CPU:0: where Python values come from and host-memory tensors live."""
         return self.devices.host
 
-    def place(
+    def place_op(
         self, op: Placeable, dtypes: tuple[DType, ...], pinned_to: Device | None, scope: Scope | None
     ) -> tuple[Device, Reason]:
         """Chooses the device of an op in a scope."""
@@ -135,13 +135,13 @@ class Context:
         placed = self._placed  # before the machine is read: what is stale goes into a dictionary nobody reads
         cell = self._cells.get(threading.get_ident()) if self._cells else None
         key = (op, dtypes, pinned_to, "" if request is None else request.name, replica, cell)
-        found = placed.get(key)
-        if found is None:
+        placement = placed.get(key)
+        if placement is None:
             if len(placed) > _REMEMBERED:
                 placed.clear()
             machine = (self.machine or self.freeze())._replace(cell=cell)
-            found = placed[key] = place(op, dtypes, pinned_to, request, replica, machine)
-        return found
+            placement = placed[key] = place_op(op, dtypes, pinned_to, request, replica, machine)
+        return placement
 
     def freeze(self) -> Machine:
         """Makes the devices, and has all GPUs map memory. From now on `tf.config` refuses to change them."""
@@ -153,11 +153,11 @@ class Context:
                 self.gpus.start(options)  # as TensorFlow does, used or not
         return self.devices
 
-    def session_gpus(self, wanted: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:
+    def session_gpus(self, requested_gpus: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:
         """Returns the GPUs of a session; those that nobody used before start with its options.
 
         Args:
-          wanted: the GPUs that it numbers.
+          requested_gpus: the GPUs that it numbers.
           count: how many of them it uses.
           options: how their memory is taken; what it leaves open is as in `tf.config`.
 
@@ -165,14 +165,16 @@ class Context:
           AlreadyExistsError: it numbers them in another way than the process does already.
         """
         with self._lock:
-            ours = self._memory_options()
-            options = options._replace(fraction=options.fraction or ours.fraction, growth=options.growth or ours.growth)
-            used = min(count, len(wanted))
-            each = [options] * used + [ours] * (len(wanted) - used)
+            default_options = self._memory_options()
+            options = options._replace(
+                fraction=options.fraction or default_options.fraction, growth=options.growth or default_options.growth
+            )
+            used = min(count, len(requested_gpus))
+            each = [options] * used + [default_options] * (len(requested_gpus) - used)
             if self.machine is None:
-                self._make(wanted, each)
-            elif self.gpus.make(wanted, each):
-                self._use([one for one in self.devices.by_name.values() if one.type == "CPU"])
+                self._make(requested_gpus, each)
+            elif self.gpus.make(requested_gpus, each):
+                self._use([device for device in self.devices.by_name.values() if device.type == "CPU"])
             self.gpus.start(each[:used])
             return [*self.gpus.made[:used]]
 
@@ -206,20 +208,20 @@ class Context:
 
     def session_cpus(self, count: int) -> list[Device]:
         """Returns the first CPUs; of those that only sessions have, no others hear."""
-        found: list[Device] = []
+        cpus: list[Device] = []
         for index in range(count):
             name = full_name("CPU", index)
             device = self.devices.by_name.get(name) or self._more_cpus.get(name)
             if device is None:
                 device = self._more_cpus[name] = CPU(index)
                 self.made_from[name] = self.made_from[self.host.name]
-            found.append(device)
-        return found
+            cpus.append(device)
+        return cpus
 
     def every_device(self) -> list[Device]:
         """Returns all devices that were made, those of sessions included, CPUs first."""
-        known = [*self.devices.by_name.values(), *self._more_cpus.values()]
-        return sorted(dict.fromkeys(known), key=lambda device: (device.type, device.index))
+        devices = [*self.devices.by_name.values(), *self._more_cpus.values()]
+        return sorted(dict.fromkeys(devices), key=lambda device: (device.type, device.index))
 
     def has(self, device: Device) -> bool:
         """Tells whether a device is of this context, and not from before a restart."""
@@ -252,7 +254,7 @@ class Context:
             if CURRENT.context is self:
                 first = machine.first if machine is not None and quiet else None
                 HERE.device = first if first is not None and first.type == "CPU" else None
-                HERE.gpus = frozenset([one for one in self.gpus.made if one.lane]) if quiet else frozenset()
+                HERE.gpus = frozenset([gpu for gpu in self.gpus.made if gpu.lane]) if quiet else frozenset()
                 HERE.first = first if first is HERE.device or first in HERE.gpus else None
                 HERE.watched = self.watched
 
@@ -273,7 +275,7 @@ class Context:
         device: Device,
         reason: Reason,
         scope: Scope | None,
-        given: Mapping[str, Any],
+        attrs: Mapping[str, Any],
         frames: int,
         inputs: Sequence[Any] = (),
     ) -> Begun | None:
@@ -284,7 +286,7 @@ class Context:
           device: where it will run.
           reason: why there.
           scope: what is open.
-          given: its attributes; of those that stand in host memory TensorFlow makes constants.
+          attrs: its attributes; of those that stand in host memory TensorFlow makes constants.
           frames: how many of the callers are of the package.
           inputs: its inputs as they were given.
 
@@ -299,15 +301,15 @@ class Context:
         try:
             if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is self.host):
                 constants = []
-                self._count_constants(constants, op, device, scope, given, inputs)
+                self._count_constants(constants, op, device, scope, attrs, inputs)
             if self.log is not None and node is None:
                 for _ in constants or ():
                     self.log("_EagerConst", device.name)
                 self.log(op.type, device.name)
             if not observers.takers:
                 return None
-            where = find_call_site(part_of(scope), frames)
-            start = where, next_number(), time(), constants or None
+            call_site = find_call_site(part_of(scope), frames)
+            start = call_site, next_number(), time(), constants or None
             if observers.functions:
                 observers.tell(events_of_begin(op, device, reason, start))
         except BaseException:
@@ -322,17 +324,17 @@ class Context:
         op: Begins,
         device: Device,
         scope: Scope | None,
-        given: Mapping[str, Any],
+        attrs: Mapping[str, Any],
         inputs: Sequence[Any],
     ) -> None:
         """Adds a number of an event for each constant that TensorFlow makes of attributes now."""
         slow = op.is_given_values(inputs)
-        for attr, asked in op.host_inputs.items():
-            value = given[attr]
+        for attr, dtypes in op.host_inputs.items():
+            value = attrs[attr]
             if isinstance(value, Buffer):
                 continue
             events.append(next_number())
-            key = self.constants.key(value, asked[slow], device, scope)
+            key = self.constants.key(value, dtypes[slow], device, scope)
             if key is not None and self.constants.claim(key, events[-1]) != events[-1]:
                 events.pop()
 
@@ -354,13 +356,13 @@ class Context:
         if outer is not None or self._cells:
             return self._inner_scope(name, current_scope() or EMPTY)
         scopes = self._scopes
-        known = scopes.get(name)
-        if known is None:
+        remembered = scopes.get(name)
+        if remembered is None:
             if len(scopes) > _REMEMBERED:
                 scopes.clear()
-            known = scopes[name] = self._inner_scope(name, EMPTY)
+            remembered = scopes[name] = self._inner_scope(name, EMPTY)
         scope = _new_scope(Scope)  # each block has its own; written out, since calls would take longer
-        scope.request, scope.lane = known.request, known.lane
+        scope.request, scope.lane = remembered.request, remembered.lane
         scope.tape = scope.strategy = scope.replica = scope.graph = scope.outer = scope.owner = None
         scope.tapes = scope.creators = ()
         scope.names = ""
@@ -393,7 +395,9 @@ class Context:
         def undo() -> None:
             with self._lock:
                 for context in {self, CURRENT.context}:  # a restart in the cell handed it on
-                    context._use_cells([one for one in context._opened_cells if one is not cell])
+                    context._use_cells(
+                        [opened_cell for opened_cell in context._opened_cells if opened_cell is not cell]
+                    )
 
         return undo
 
@@ -467,9 +471,9 @@ def install(context: Context) -> None:
 @contextmanager
 def use_context(context: Context) -> Generator[Context]:
     """Uses another context inside a `with`; what was in use before comes back afterwards."""
-    before = CURRENT.context
+    previous = CURRENT.context
     install(context)
     try:
         yield context
     finally:
-        install(before)
+        install(previous)

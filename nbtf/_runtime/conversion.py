@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Device, Label
-from nbtf._devices.sites import Where, find_call_site
+from nbtf._devices.sites import CallSite, find_call_site
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
@@ -41,7 +41,7 @@ class EagerConst:
 
 EAGER_CONST = EagerConst()
 PLAIN = frozenset(DEFAULT_OF)
-_READ_AT_ONCE = {kind: dtype for kind, dtype in DEFAULT_OF.items() if dtype is not string}
+_READ_AT_ONCE = {python_type: dtype for python_type, dtype in DEFAULT_OF.items() if dtype is not string}
 """The common case of `list_as_array`: one kind of numbers, and no dtype asked for."""
 
 
@@ -73,22 +73,22 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
       ValueError: ragged or mixed lists, values that are no numbers, a tensor of another dtype.
       TypeError: a Python value that does not suit `dtype`.
     """
-    kind = value.__class__
-    if kind is Tensor:
+    value_type = value.__class__
+    if value_type is Tensor:
         if dtype is not None and value._dtype is not dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value._dtype.name}: {value!r}"
             )
         return value
-    if kind is list or kind is tuple:
+    if value_type is list or value_type is tuple:
         return list_as_tensor(value, dtype)
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
         return convert(dtype)
-    if kind not in _ON_THE_HOST and _is_on_gpu(value):
+    if value_type not in _ON_THE_HOST and _is_on_gpu(value):
         return _from_gpu(value, dtype)
-    array, own = host_array(value, dtype)
-    return constant_of(array, own, value, dtype)
+    array, array_dtype = host_array(value, dtype)
+    return constant_of(array, array_dtype, value, dtype)
 
 
 _ON_THE_HOST = frozenset({int, float, bool, str, bytes, np.ndarray, np.float32, np.float64, np.int64})
@@ -109,64 +109,66 @@ def _from_gpu(value: Any, dtype: DType | None) -> Tensor:
     from nbtf._runtime.copying import copied_to
     from nbtf._runtime.exchange import copied
 
-    buffer, own, device = copied(value)
-    if dtype is not None and dtype is not own:
-        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for an array with dtype {own.name}")
+    buffer, array_dtype, device = copied(value)
+    if dtype is not None and dtype is not array_dtype:
+        raise ValueError(f"Tensor conversion requested dtype {dtype.name} for an array with dtype {array_dtype.name}")
     scope = SCOPE() and current_scope()
-    wanted = device if scope is None else CURRENT.context.place(EAGER_CONST, (own,), None, scope)[0]
-    return copied_to(tensor_of(buffer, own, device), wanted)
+    target = device if scope is None else CURRENT.context.place_op(EAGER_CONST, (array_dtype,), None, scope)[0]
+    return copied_to(tensor_of(buffer, array_dtype, device), target)
 
 
 def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:
     """Returns a tensor of nested lists, in which tensors may stand."""
-    kinds = leaf_types(value)
-    if dtype is None and len(kinds) == 1:
-        (kind,) = kinds
-        own = _READ_AT_ONCE.get(kind)
-        if own is not None:
+    types = leaf_types(value)
+    if dtype is None and len(types) == 1:
+        (leaf_type,) = types
+        natural = _READ_AT_ONCE.get(leaf_type)
+        if natural is not None:
             try:
-                return constant_of(np.array(value, own.np_dtype), own)
+                return constant_of(np.array(value, natural.np_dtype), natural)
             except (ArithmeticError, ValueError, RuntimeWarning):
                 pass  # said properly, or read as int64, below
-    if not kinds <= PLAIN and _dtype_of_tensor_in(value) is not None:
+    if not types <= PLAIN and _dtype_of_tensor_in(value) is not None:
         return as_tensor(Packer.pack(value), dtype)
-    return constant_of(*list_as_array(value, kinds, dtype))
+    return constant_of(*list_as_array(value, types, dtype))
 
 
-def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, asked: DType | None = None) -> Tensor:
+def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, requested: DType | None = None) -> Tensor:
     """Returns a tensor of a host array that nobody else will change, on the device where constants go now.
 
     Args:
       array: its values.
       dtype: their dtype.
       value: what they were read of; listeners hear of a number once for a device.
-      asked: the dtype asked for then.
+      requested: the dtype asked for then.
     """
     scope = SCOPE()
-    here = HERE.device
-    if here is not None and (scope is None or scope.lane is here):
+    current_device = HERE.device
+    if current_device is not None and (scope is None or scope.lane is current_device):
         tensor = Tensor()
         tensor._array = array
         tensor._dtype = dtype
-        tensor._device = here
+        tensor._device = current_device
         tensor._watch = None
         return tensor
     if scope is not None:
         scope = current_scope()
         if scope is not None and scope.graph is not None:
-            return scope.graph.constant(array, dtype, value, asked)
-    return _placed(array, dtype, scope, value, asked)
+            return scope.graph.constant(array, dtype, value, requested)
+    return _placed(array, dtype, scope, value, requested)
 
 
-def _placed(array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None, value: Any, asked: DType | None) -> Tensor:
+def _placed(
+    array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None, value: Any, requested: DType | None
+) -> Tensor:
     """Puts a constant where placement says; observers hear `_EagerConst`, except in a scope that is just CPU:0."""
     context = CURRENT.context
-    device, reason = context.place(EAGER_CONST, (dtype,), None, scope)
+    device, reason = context.place_op(EAGER_CONST, (dtype,), None, scope)
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
-    told = context.watched and not silent and not (context.observers.functions and context.observers.telling)
-    key = context.constants.key(value, asked, device, scope) if told else None
+    observed = context.watched and not silent and not (context.observers.functions and context.observers.telling)
+    key = context.constants.key(value, requested, device, scope) if observed else None
     if key is None:
-        return put_constant(EAGER_CONST, array, dtype, device, reason, scope, told)
+        return put_constant(EAGER_CONST, array, dtype, device, reason, scope, observed)
     events = [next_number()]
     try:
         first = context.constants.claim(key, events[0])
@@ -188,7 +190,7 @@ def put_constant(
     device: Device,
     reason: Reason,
     scope: Scope | None,
-    told: bool,
+    observed: bool,
 ) -> Tensor:
     """Puts a constant on a device.
 
@@ -199,22 +201,22 @@ def put_constant(
       device: where it goes.
       reason: why there.
       scope: what is open.
-      told: whether listeners hear of it; of a copy to a GPU they hear in any case.
+      observed: whether listeners hear of it; of a copy to a GPU they hear in any case.
     """
     context = CURRENT.context
     host = dtype in HOST_DTYPES and device is not context.host
     copied = not host and not device.on_host
-    start = context.begin(op, device, reason, scope, {}, 0) if told else None
-    where = start[0] if start is not None else None
-    if copied and not told and context.observers.listening:
-        where = find_call_site(part_of(scope))
+    start = context.begin(op, device, reason, scope, {}, 0) if observed else None
+    call_site = start[0] if start is not None else None
+    if copied and not observed and context.observers.listening:
+        call_site = find_call_site(part_of(scope))
     try:
-        tensor = _put(op, array, dtype, device, host, where)
+        tensor = _put(op, array, dtype, device, host, call_site)
     except BaseException:
         context.give_up(op, device, reason, start)
         raise
-    if copied and where is not None:
-        context.observers.take(note_of_copy(context.host, device, "upload", array.nbytes, 0.0, where))
+    if copied and call_site is not None:
+        context.observers.take(note_of_copy(context.host, device, "upload", array.nbytes, 0.0, call_site))
     if start is not None:
         _tell(context, op, tensor, reason, start)
     return tensor
@@ -229,7 +231,7 @@ def tell_of_constant(op: EagerConst, tensor: Tensor, reason: Reason, scope: Scop
 
 
 def _put(
-    op: EagerConst, array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, where: Where | None
+    op: EagerConst, array: np.ndarray[Any, Any], dtype: DType, device: Device, host: bool, call_site: CallSite | None
 ) -> Tensor:
     if host or device.on_host:
         tensor = Tensor()
@@ -240,7 +242,7 @@ def _put(
         if host:
             tensor._host = True
         return tensor
-    return tensor_of(device.put(array, Label(op.type, dtype.name, array.shape, where)), dtype, device)
+    return tensor_of(device.put(array, Label(op.type, dtype.name, array.shape, call_site)), dtype, device)
 
 
 def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, start: Begun) -> None:
@@ -252,12 +254,12 @@ def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, star
 def _dtype_of_tensor_in(value: Any) -> DType | None:
     """Returns the dtype of the first tensor or variable in nested lists, which their numbers take; None without one."""
     for item in value:
-        kind = item.__class__
-        if kind in DEFAULT_OF:
+        item_type = item.__class__
+        if item_type in DEFAULT_OF:
             continue
-        if kind is Tensor or hasattr(kind, "__tf_tensor__"):
+        if item_type is Tensor or hasattr(item_type, "__tf_tensor__"):
             return item.dtype
-        found = _dtype_of_tensor_in(item) if kind is list or kind is tuple else None
-        if found is not None:
-            return found
+        item_dtype = _dtype_of_tensor_in(item) if item_type is list or item_type is tuple else None
+        if item_dtype is not None:
+            return item_dtype
     return None

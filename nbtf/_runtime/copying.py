@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
-from nbtf._devices.sites import Where, find_call_site, warn
+from nbtf._devices.sites import CallSite, find_call_site, warn
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import CopyKind
 from nbtf._runtime.notes import note_of_copy
@@ -25,7 +25,7 @@ class Reader(Protocol):
     host_outputs: bool
 
 
-def moved(context: Context, op: Reader, tensor: Any, runner: Device, where: Where | None) -> Any:
+def moved(context: Context, op: Reader, tensor: Any, runner: Device, call_site: CallSite | None) -> Any:
     """Returns the buffer of an input on the device that runs; a copy where it is elsewhere.
 
     Args:
@@ -33,24 +33,24 @@ def moved(context: Context, op: Reader, tensor: Any, runner: Device, where: Wher
       op: what takes the input; one with `host_outputs` looks at shapes only, wherever the input is.
       tensor: the input; a list where the op takes a list.
       runner: the device that runs.
-      where: what observers are told of the place in the program; None when nobody listens.
+      call_site: what observers are told of the place in the program; None when nobody listens.
     """
     if tensor.__class__ is list:
-        return [moved(context, op, one, runner, where) for one in tensor]
-    own = tensor._device
-    if own is runner and not tensor._host:
-        return tensor if tensor.__class__ is Tensor or runner.memory is None else _shown(tensor)
-    check_current(context, op, own)
-    place = context.host if tensor._host else own
-    if place is runner or op.host_outputs:
+        return [moved(context, op, element, runner, call_site) for element in tensor]
+    home = tensor._device
+    if home is runner and not tensor._host:
+        return tensor if tensor.__class__ is Tensor or runner.memory is None else _shown_buffer(tensor)
+    check_current(context, op, home)
+    source = context.host if tensor._host else home
+    if source is runner or op.host_outputs:
         return tensor
-    return copy(context, tensor, place, runner, where)
+    return copy(context, tensor, source, runner, call_site)
 
 
-def _shown(variable: Any) -> Buffer:
+def _shown_buffer(variable: Any) -> Buffer:
     """Returns what a variable shows at this moment; another thread may update it before the op has run."""
-    array, hold = variable._array, variable._hold  # together: see `Variable._take`
-    return buffer_of(array, hold)
+    array, allocation = variable._array, variable._allocation  # together: see `Variable._take`
+    return buffer_of(array, allocation)
 
 
 def check_current(context: Context, op: Reader, device: Device) -> None:
@@ -64,28 +64,33 @@ def check_current(context: Context, op: Reader, device: Device) -> None:
         )
 
 
-def copied_to(tensor: Tensor, device: Device, kind: CopyKind = "move") -> Tensor:
+def copied_to(tensor: Tensor, device: Device, copy_kind: CopyKind = "move") -> Tensor:
     """Returns a copy of a tensor on a device, or the tensor itself if it is there."""
     if tensor._device is device:
         return tensor
     context = CURRENT.context
-    place = context.host if tensor._host else tensor._device
+    source = context.host if tensor._host else tensor._device
     scope = SCOPE()
-    where = find_call_site(part_of(scope)) if context.observers.listening else None
-    return tensor_of(copy(context, tensor, place, device, where, kind), tensor._dtype, device)
+    call_site = find_call_site(part_of(scope)) if context.observers.listening else None
+    return tensor_of(copy(context, tensor, source, device, call_site, copy_kind), tensor._dtype, device)
 
 
 def copy(
-    context: Context, tensor: Any, source: Device, target: Device, where: Where | None, kind: CopyKind = "move"
+    context: Context,
+    tensor: Any,
+    source: Device,
+    target: Device,
+    call_site: CallSite | None,
+    copy_kind: CopyKind = "move",
 ) -> Buffer:
-    """Copies a tensor to a device; tells of it unless `where` is None."""
-    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), where)
-    if where is None or source is target:
+    """Copies a tensor to a device; tells of it unless `call_site` is None."""
+    label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), call_site)
+    if call_site is None or source is target:
         return target.copy_from(source, tensor, label)
     started = time.perf_counter()
     buffer = target.copy_from(source, tensor, label)
     seconds = time.perf_counter() - started
-    context.observers.take(note_of_copy(source, target, kind, tensor._array.nbytes, seconds, where))
+    context.observers.take(note_of_copy(source, target, copy_kind, tensor._array.nbytes, seconds, call_site))
     return buffer
 
 
@@ -99,18 +104,18 @@ def check_policy(context: Context, op: Reader, tensors: Sequence[Any], runner: D
     """
     if op.type in ("Identity", "IdentityN") or op.host_outputs:
         return
-    flat = [one for tensor in tensors for one in (tensor if tensor.__class__ is list else (tensor,))]
+    flat = [element for tensor in tensors for element in (tensor if tensor.__class__ is list else (tensor,))]
     for number, tensor in enumerate(flat):
-        place = context.host if tensor._host else tensor._device
-        if place is not runner:
-            _complain(context.settings.device_policy, op, number, tensor, place, runner, name)
+        source = context.host if tensor._host else tensor._device
+        if source is not runner:
+            _complain(context.settings.device_policy, op, number, tensor, source, runner, name)
 
 
 def _complain(
-    policy: str, op: Reader, number: int, tensor: Any, place: Device, runner: Device, name: str | None
+    policy: str, op: Reader, number: int, tensor: Any, source: Device, runner: Device, name: str | None
 ) -> None:
     conflict = (
-        f"input #{number} was expected to be on {runner.name} but is actually on {place.name} "
+        f"input #{number} was expected to be on {runner.name} but is actually on {source.name} "
         f"(operation running on {runner.name})"
     )
     if policy == "warn":

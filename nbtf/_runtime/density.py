@@ -73,8 +73,8 @@ class Density:
         if bins is None:
             return [0.0] * max(0, len(moments) - 1)
         until = np.concatenate(([0.0], np.cumsum(bins)))
-        known = self.origin + self.width * np.arange(len(until))
-        return np.diff(np.interp(moments, known, until)).tolist()
+        bin_edges = self.origin + self.width * np.arange(len(until))
+        return np.diff(np.interp(moments, bin_edges, until)).tolist()
 
     def with_work(self, work: Intervals) -> Density:
         """Returns bins in which more was added."""
@@ -105,9 +105,9 @@ class Density:
         bins = dict(self._bins)
         for lane, (starts, seconds) in spans.items():
             first, added = _binned(starts - self.origin, seconds, self.width)
-            before = bins.get(lane, np.zeros(0))
-            values = np.zeros(max(len(before), first + len(added)))
-            values[: len(before)] = before
+            earlier_bins = bins.get(lane, np.zeros(0))
+            values = np.zeros(max(len(earlier_bins), first + len(added)))
+            values[: len(earlier_bins)] = earlier_bins
             values[first : first + len(added)] += added
             bins[lane] = values
         return Density(self.origin, self.exponent, bins)
@@ -132,8 +132,8 @@ def _binned(starts: Numbers, seconds: Numbers, width: float) -> tuple[int, Numbe
 def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
     """Returns for each edge the sum of the times since all moments before it."""
     sums = np.concatenate(([0.0], np.cumsum(moments)))
-    before = np.searchsorted(moments, edges)
-    return before * edges - sums[before]
+    positions = np.searchsorted(moments, edges)
+    return positions * edges - sums[positions]
 
 
 class Densities(NamedTuple):

@@ -134,11 +134,11 @@ class Events(Sequence[Event]):
         at = next((at for at, segment in enumerate(self._segments) if segment.high >= number), None)
         if at is None:
             return self._begin + self._length
-        before = self._ends[at - 1] if at else 0
-        position = before + bisect(self._made(at), number, key=_SEQ)
+        offset = self._ends[at - 1] if at else 0
+        position = offset + bisect(self._build_events(at), number, key=_SEQ)
         return min(max(position, self._begin), self._begin + self._length)
 
-    def _made(self, at: int) -> list[Event]:
+    def _build_events(self, at: int) -> list[Event]:
         """Returns the events of a segment; those of the last are kept."""
         last = self._last
         if last is None or last[0] != at:
@@ -158,7 +158,7 @@ class Events(Sequence[Event]):
         positions = range(self._begin, self._begin + self._length)[index]  # pyright: ignore[reportArgumentType]
         if isinstance(positions, int):
             at = bisect_right(self._ends, positions)
-            return self._made(at)[positions - self._ends[at]]  # counted from its end
+            return self._build_events(at)[positions - self._ends[at]]  # counted from its end
         if positions.step == 1:
             return Events(self._segments, positions.start, len(positions), self.recording)
         return tuple(self)[index]  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -172,7 +172,7 @@ class Events(Sequence[Event]):
         for at in order:
             if at >= first:
                 begin = self._ends[at] - self._segments[at].length
-                yield from self._made(at)[max(0, self._begin - begin) :]
+                yield from self._build_events(at)[max(0, self._begin - begin) :]
 
     def __reversed__(self) -> Iterator[Event]:
         """Yields them, the last first."""
@@ -180,14 +180,16 @@ class Events(Sequence[Event]):
         for at in reversed(range(len(self._segments))):
             begin = self._ends[at] - self._segments[at].length
             if begin < end and self._ends[at] > self._begin:
-                yield from reversed(self._made(at)[max(0, self._begin - begin) : end - begin])
+                yield from reversed(self._build_events(at)[max(0, self._begin - begin) : end - begin])
 
     def __eq__(self, other: object) -> bool:
         """Compares with other events, or with a tuple of them."""
         if not isinstance(other, Events | tuple):
             return NotImplemented
-        others = cast("Sequence[Event]", other)
-        return len(self) == len(others) and all(mine == theirs for mine, theirs in zip(self, others, strict=True))
+        events = cast("Sequence[Event]", other)
+        return len(self) == len(events) and all(
+            own_event == other_event for own_event, other_event in zip(self, events, strict=True)
+        )
 
     def __hash__(self) -> int:
         """Returns that of a tuple of them."""

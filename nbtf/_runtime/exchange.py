@@ -30,7 +30,7 @@ def dlpack_device(tensor: Any) -> tuple[int, int]:
     return place_of(tensor).dlpack_device
 
 
-def lent(tensor: Any, how: dict[str, Any]) -> Any:
+def lent(tensor: Any, options: dict[str, Any]) -> Any:
     """Returns a DLPack capsule of a tensor: its own memory, or of simulated GPUs a copy.
 
     Raises:
@@ -40,35 +40,35 @@ def lent(tensor: Any, how: dict[str, Any]) -> Any:
         from nbtf._devices.cuda import exchange
 
         device: Any = place_of(tensor)
-        return exchange.lend(device, tensor, how)
-    how = {name: value for name, value in how.items() if value is not None}
-    wanted = how.pop("dl_device", (CPU, 0))
+        return exchange.lend(device, tensor, options)
+    options = {name: value for name, value in options.items() if value is not None}
+    dl_device = options.pop("dl_device", (CPU, 0))
     simulated = place_of(tensor).simulated
-    if tuple(wanted) != (CPU, 0):
+    if tuple(dl_device) != (CPU, 0):
         raise BufferError(_elsewhere(tensor, simulated))
     if simulated:
-        if how.get("copy") is False:
+        if options.get("copy") is False:
             raise BufferError(
                 f"{tensor._device.short_name} is simulated: only a copy of its values can be handed over."
             )
-        return tensor._host_copy().__dlpack__(**how)
-    shown = tensor._array.view()
-    shown.flags.writeable = False  # tensors do not change
-    if "max_version" in how:
-        return shown.__dlpack__(**how)
+        return tensor._host_copy().__dlpack__(**options)
+    view = tensor._array.view()
+    view.flags.writeable = False  # tensors do not change
+    if "max_version" in options:
+        return view.__dlpack__(**options)
     try:  # an old consumer: DLPack before 1.0 cannot say that nothing may be written
-        return tensor._array.__dlpack__(**how)
+        return tensor._array.__dlpack__(**options)
     except BufferError:
-        if how.get("copy") is False:
+        if options.get("copy") is False:
             raise
-        return tensor._array.copy().__dlpack__(**how)
+        return tensor._array.copy().__dlpack__(**options)
 
 
 def _elsewhere(tensor: Any, simulated: bool) -> str:
     name = tensor._device.short_name
-    where = f"{name} is simulated: its values are" if simulated else f"The values of a tensor on {name} are"
+    location = f"{name} is simulated: its values are" if simulated else f"The values of a tensor on {name} are"
     return (
-        f"{where} in this computer's memory, not on the device asked for. Leave the device out, and have the other "
+        f"{location} in this computer's memory, not on the device asked for. Leave the device out, and have the other "
         "library copy them: torch.from_dlpack(x).to('cuda')."
     )
 
@@ -100,12 +100,12 @@ def adopted(value: Any) -> tuple[Buffer, DType, Device]:
     source = Capsule(value) if type(value).__name__ == "PyCapsule" else value
     if not hasattr(source, "__dlpack__"):
         return _on_card(source, ordinal=None)
-    kind, number = source.__dlpack_device__()
-    if kind in _ON_CUDA:
+    device_type, number = source.__dlpack_device__()
+    if device_type in _ON_CUDA:
         return _on_card(source, number)
-    if kind not in _ON_HOST:
+    if device_type not in _ON_HOST:
         raise UnimplementedError(
-            None, None, f"An array on a device of DLPack's kind {int(kind)} cannot become a tensor."
+            None, None, f"An array on a device of DLPack's kind {int(device_type)} cannot become a tensor."
         )
     try:
         array = np.from_dlpack(source)
@@ -118,9 +118,9 @@ def _on_card(source: Any, ordinal: int | None) -> tuple[Buffer, DType, Device]:
     from nbtf._devices.cuda import exchange
 
     machine, scope = CURRENT.context.devices, SCOPE() and current_scope()
-    asked = None if scope is None or scope.request is None else scope.request.name
-    wanted = None if asked is None else machine.by_name.get(asked)
-    device = exchange.device_of(machine.devices, source, ordinal, wanted)
+    device_name = None if scope is None or scope.request is None else scope.request.name
+    requested = None if device_name is None else machine.by_name.get(device_name)
+    device = exchange.device_of(machine.devices, source, ordinal, requested)
     buffer = exchange.adopt(device, source)
     return buffer, _dtype_of(buffer._array), device
 
@@ -151,7 +151,7 @@ class Capsule:
         """Takes a capsule that nobody has used yet."""
         self._capsule = capsule
 
-    def __dlpack__(self, **how: Any) -> Any:
+    def __dlpack__(self, **options: Any) -> Any:
         """Returns the capsule."""
         return self._capsule
 

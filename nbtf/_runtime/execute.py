@@ -70,32 +70,32 @@ def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each o
     context = CURRENT.context
 
     tensors = op.convert(inputs)
-    given, attrs = attrs, op.normalised(attrs)
+    attrs_given, attrs = attrs, op.normalised(attrs)
     dtypes = op.check(tensors, attrs)
     results = op.output_dtypes(dtypes, attrs, 1)
-    device, runner, reason = placed = _place(context, op, tensors, dtypes, results, scope, name)
-    start = context.begin(op, device, reason, scope, given, _FRAMES, inputs) if context.watched else None
-    where = None if start is None else start[0]
+    device, runner, reason = placed = _place_op(context, op, tensors, dtypes, results, scope, name)
+    start = context.begin(op, device, reason, scope, attrs_given, _FRAMES, inputs) if context.watched else None
+    call_site = None if start is None else start[0]
     try:
         if context.settings.device_policy != "silent":
             check_policy(context, op, tensors, runner, name)
         buffers = tensors
         for tensor in tensors:
             if tensor.__class__ is not Tensor or tensor._device is not runner or tensor._host:
-                buffers = [moved(context, op, tensor, runner, where) for tensor in tensors]
+                buffers = [moved(context, op, tensor, runner, call_site) for tensor in tensors]
                 break
-        started = 0.0 if where is None or runner.models_time else perf_counter()
+        started = 0.0 if call_site is None or runner.models_time else perf_counter()
         try:
             specs, shapes = (None, None) if runner.memory is None else _specs(op, tensors, dtypes, attrs)
-            made = runner.run(op, buffers, attrs, specs, where)
+            result_buffers = runner.run(op, buffers, attrs, specs, call_site)
         except FAILURES as error:
-            call = called(op, inputs, given, name)
+            call = called(op, inputs, attrs_given, name)
             raise _explained(error, op, tensors, attrs, device, call) from _cause(error)
-        if len(made) == len(results) == 1:
-            outputs = [tensor_of(made[0], results[0], device)]
+        if len(result_buffers) == len(results) == 1:
+            outputs = [tensor_of(result_buffers[0], results[0], device)]
         else:
-            results = op.output_dtypes(dtypes, attrs, len(made))
-            outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(made, results, strict=True)]
+            results = op.output_dtypes(dtypes, attrs, len(result_buffers))
+            outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(result_buffers, results, strict=True)]
     except BaseException:
         context.give_up(op, device, reason, start)
         raise
@@ -108,14 +108,14 @@ def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each o
     result = outputs if op.many else outputs[0]
     if scope is not None:
         for tape in scope.tapes:
-            tape.hear(op, tensors, attrs, result)
+            tape.record(op, tensors, attrs, result)
     return result
 
 
 # Placing
 
 
-def _place(
+def _place_op(
     context: Context,
     op: OpRecord,
     tensors: Sequence[Any],
@@ -132,14 +132,14 @@ def _place(
     if pinned is not None:
         check_current(context, op, pinned)
     try:
-        device, reason = context.place(op, dtypes, pinned, scope)
+        device, reason = context.place_op(op, dtypes, pinned, scope)
     except MissingDeviceError as error:
         raise type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}") from None
     if op.host_outputs:
         return device, context.host, reason
     if not device.on_host and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
-        known = reason.kind != "lowest-numbered GPU"
-        return device, context.host, reason if known else on_host(reason, results[0].name)
+        has_reason = reason.kind != "lowest-numbered GPU"
+        return device, context.host, reason if has_reason else on_host(reason, results[0].name)
     if not device.holds_text and (string in dtypes or string in results):
         return device, context.host, reason  # what it knows is numbers
     return device, device, reason
@@ -147,8 +147,8 @@ def _place(
 
 def _all_in_host_memory(tensors: Sequence[Any], results: list[DType]) -> bool:
     for tensor in tensors:
-        for one in tensor if tensor.__class__ is list else (tensor,):
-            if one._dtype not in HOST_DTYPES or not (one._host or one._device.on_host):
+        for element in tensor if tensor.__class__ is list else (tensor,):
+            if element._dtype not in HOST_DTYPES or not (element._host or element._device.on_host):
                 return False
     return all(dtype in HOST_DTYPES for dtype in results)
 
@@ -174,17 +174,17 @@ def _specs(
     try:
         shapes = tuple([tensor._array.shape for tensor in tensors])
     except AttributeError:  # lists among them
-        flat = [one for tensor in tensors for one in (tensor if tensor.__class__ is list else (tensor,))]
-        return op.specs(tensors, attrs), tuple([one._array.shape for one in flat])
+        flat = [element for tensor in tensors for element in (tensor if tensor.__class__ is list else (tensor,))]
+        return op.specs(tensors, attrs), tuple([element._array.shape for element in flat])
     if attrs:
         return op.specs(tensors, attrs), shapes
     key = op, dtypes, shapes
-    known = _SPECS.get(key)
-    if known is None:
+    specs = _SPECS.get(key)
+    if specs is None:
         if len(_SPECS) >= _REMEMBERED:
             _SPECS.clear()
-        known = _SPECS[key] = op.specs(tensors, attrs)
-    return known, shapes
+        specs = _SPECS[key] = op.specs(tensors, attrs)
+    return specs, shapes
 
 
 # Failing
@@ -228,9 +228,9 @@ def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: s
     scope = SCOPE()
     if scope is not None and scope.node is not None:
         return error  # the session names the node
-    message, newline, ours = error.message.partition("\n")  # what nbtf adds stands below
+    message, newline, hint = error.message.partition("\n")  # what nbtf adds stands below
     text = f"{{{{function_node {wrapper}_device_{device.name}}}}} {message} [Op:{op.type}]{call}"
-    return type(error)(None, None, text + newline + ours)
+    return type(error)(None, None, text + newline + hint)
 
 
 def _explained(
@@ -242,12 +242,12 @@ def _explained(
         return _wrapped(error, op, wrapper, device, call)
     try:
         specs = op.specs(tensors, attrs)
-    except OpError as known:
-        return _wrapped(known, op, wrapper, device, call)
+    except OpError as spec_error:
+        return _wrapped(spec_error, op, wrapper, device, call)
     if isinstance(error, MemoryError):
-        shape, kind = "", ""
+        shape, dtype_name = "", ""
         if specs:
-            shape, kind = ",".join(map(str, specs[0].shape)), specs[0].dtype.c_name
-        text = f"OOM when allocating tensor with shape[{shape}] and type {kind} on {device.name} by allocator cpu"
+            shape, dtype_name = ",".join(map(str, specs[0].shape)), specs[0].dtype.c_name
+        text = f"OOM when allocating tensor with shape[{shape}] and type {dtype_name} on {device.name} by allocator cpu"
         return _wrapped(ResourceExhaustedError(None, None, f"{text}\n{error}"), op, wrapper, device, call)
     return _wrapped(InvalidArgumentError(None, None, str(error)), op, wrapper, device, call)

@@ -16,7 +16,7 @@ from nbtf._runtime.placement import in_words
 from nbtf._runtime.recorder import Snapshot
 from nbtf._runtime.scopes import merged
 
-Told: TypeAlias = Callable[[Site], str]
+SiteDescriber: TypeAlias = Callable[[Site], str]
 """Says in words where some code is; an empty text where that is not known."""
 
 
@@ -48,7 +48,7 @@ class _Rule(NamedTuple):
 
 
 def _rule(text: str) -> _Rule:
-    pattern, _, device = (part.strip() for part in text.partition("="))
+    pattern, _, device = (side.strip() for side in text.partition("="))
     try:
         name = merged(without_cuda(device), None).name if pattern and device else None
     except ValueError:
@@ -59,7 +59,11 @@ def _rule(text: str) -> _Rule:
 
 
 def check_placement(
-    snapshot: Snapshot, rules: Sequence[str], no_copies: bool, told: Told, unrecorded: Sequence[str] = ()
+    snapshot: Snapshot,
+    rules: Sequence[str],
+    no_copies: bool,
+    describe_site: SiteDescriber,
+    unrecorded: Sequence[str] = (),
 ) -> None:
     """Compares where ops ran with rules.
 
@@ -67,7 +71,7 @@ def check_placement(
       snapshot: what was recorded.
       rules: each `OP=DEVICE`; the op may be a pattern such as `*MatMul`.
       no_copies: whether copies between devices are wrong too.
-      told: how the line that placed an op is told.
+      describe_site: how the line that placed an op is told.
       unrecorded: what ran besides, in words: a check that has not seen everything fails.
 
     Raises:
@@ -76,9 +80,9 @@ def check_placement(
     """
     lines: list[str] = []
     for rule in [_rule(text) for text in rules]:
-        lines += _broken(rule, snapshot, told)
+        lines += _broken(rule, snapshot, describe_site)
     if no_copies:
-        lines += _unwanted(snapshot, told)
+        lines += _unwanted(snapshot, describe_site)
     if rules or no_copies:
         lines += _not_checked("placement", unrecorded)
     if lines:
@@ -91,17 +95,17 @@ def _not_checked(subject: str, sentences: Sequence[str]) -> list[str]:
     )
 
 
-def _broken(rule: _Rule, snapshot: Snapshot, told: Told) -> list[str]:
-    seen = {key: count for key, count in snapshot.ops.items() if fnmatchcase(key[0], rule.pattern)}
-    wrong = {key: count for key, count in seen.items() if key[1] != rule.device}
-    if not seen:
+def _broken(rule: _Rule, snapshot: Snapshot, describe_site: SiteDescriber) -> list[str]:
+    matching = {key: count for key, count in snapshot.ops.items() if fnmatchcase(key[0], rule.pattern)}
+    wrong = {key: count for key, count in matching.items() if key[1] != rule.device}
+    if not matching:
         ran = ", ".join(sorted({op for op, _, _ in snapshot.ops})) or "none"
         return [f"- {rule}", f"+ no {rule.pattern}; the ops that ran: {ran}"]
     lines = [f"- {rule}"] if wrong else []
     for (op, device, reason), count in wrong.items():
-        why = in_words(op, device, reason).partition(": ")[2]
-        lines.append(f"+ {op} on {_label(device)}{_times(count)}: {why}")
-        line = told(_first_site(snapshot, op, device, reason))
+        explanation = in_words(op, device, reason).partition(": ")[2]
+        lines.append(f"+ {op} on {_label(device)}{_times(count)}: {explanation}")
+        line = describe_site(_first_site(snapshot, op, device, reason))
         lines += [f"    {line}"] if line else []
     return lines
 
@@ -111,24 +115,24 @@ def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
     return [event for event in events if isinstance(event, Copied) and event.kind == "move"]
 
 
-def _unwanted(snapshot: Snapshot, told: Told) -> list[str]:
+def _unwanted(snapshot: Snapshot, describe_site: SiteDescriber) -> list[str]:
     sites: dict[tuple[str, str], Site] = {}
     for copy in copies_of_tensors(snapshot.events):
         sites.setdefault((copy.source, copy.target), copy.site)
     lines = ["- no copies"] if snapshot.moves else []
-    for way, count in snapshot.moves.items():
-        source, target = map(_label, way)
+    for route, count in snapshot.moves.items():
+        source, target = map(_label, route)
         copies = "1 copy" if count == 1 else f"{count:,} copies"
-        lines.append(f"+ {copies} from {source} to {target}, {exact(snapshot.moved_bytes[way])}")
-        line = told(sites.get(way))
+        lines.append(f"+ {copies} from {source} to {target}, {exact(snapshot.moved_bytes[route])}")
+        line = describe_site(sites.get(route))
         lines += [f"    {line}"] if line else []
     return lines
 
 
 def _first_site(snapshot: Snapshot, op: str, device: str, reason: Reason) -> Site:
-    wanted = (op, device, reason)
+    key = (op, device, reason)
     placed = (event for event in snapshot.events if isinstance(event, OpPlaced))
-    return next((event.site for event in placed if (event.op, event.device, event.reason) == wanted), None)
+    return next((event.site for event in placed if (event.op, event.device, event.reason) == key), None)
 
 
 def _times(count: int) -> str:
@@ -137,7 +141,7 @@ def _times(count: int) -> str:
 
 def _label(device: str) -> str:
     short = short_name(device)
-    return f"{short} (simulated)" if any(known.name == short and known.simulated for known in devices()) else short
+    return f"{short} (simulated)" if any(info.name == short and info.simulated for info in devices()) else short
 
 
 # Memory
@@ -178,18 +182,26 @@ class Account(NamedTuple):
 
 def accounts() -> dict[str, Account]:
     """Returns the account of each GPU that keeps one by now."""
-    return {one.name: Account(one.in_use, one.peak or one.in_use) for one in devices() if one.in_use is not None}
+    return {
+        device.name: Account(device.in_use, device.peak or device.in_use)
+        for device in devices()
+        if device.in_use is not None
+    }
 
 
-def memory_use(snapshot: Snapshot, before: Mapping[str, Account], after: Mapping[str, Account]) -> list[MemoryUse]:
+def memory_use(
+    snapshot: Snapshot, accounts_before: Mapping[str, Account], accounts_after: Mapping[str, Account]
+) -> list[MemoryUse]:
     """Returns what happened to the memory of each GPU between two looks at the accounts."""
     simulated = {device.name for device in devices() if device.simulated}
-    heard = {short_name(device): peak for device, peak in snapshot.peaks.items()}
+    recorded_peaks = {short_name(device): peak for device, peak in snapshot.peaks.items()}
     used: list[MemoryUse] = []
-    for name, (at_end, peak) in after.items():
-        start, old_peak = before.get(name) or (_scratch(name), 0)
+    for name, (at_end, peak) in accounts_after.items():
+        start, old_peak = accounts_before.get(name) or (_scratch(name), 0)
         reached = peak if peak != old_peak else 0  # a failed op is not heard, but the device's own peak has moved
-        used.append(MemoryUse(name, name in simulated, start, max(start, at_end, reached, heard.get(name, 0)), at_end))
+        used.append(
+            MemoryUse(name, name in simulated, start, max(start, at_end, reached, recorded_peaks.get(name, 0)), at_end)
+        )
     return used
 
 
@@ -216,14 +228,14 @@ def size_in_bytes(size: int | str) -> int:
     Raises:
       ValueError: not a size.
     """
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", str(size).strip(), re.ASCII)
-    if parts is None or parts[2].lower() not in _UNITS:
+    size_match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", str(size).strip(), re.ASCII)
+    if size_match is None or size_match[2].lower() not in _UNITS:
         raise ValueError(f'A size reads 512MiB, 1.5GiB or a number of bytes; got "{size}".')
-    return int(float(parts[1]) * _UNITS[parts[2].lower()])
+    return int(float(size_match[1]) * _UNITS[size_match[2].lower()])
 
 
 def check_memory(
-    uses: Sequence[MemoryUse], at_most: int | str | None, kept: int | str | None, unmeasured: Sequence[str] = ()
+    uses: Sequence[MemoryUse], at_most: int | str | None, at_most_kept: int | str | None, unmeasured: Sequence[str] = ()
 ) -> None:
     """Compares what happened to the memory of each GPU with bounds.
 
@@ -233,22 +245,25 @@ def check_memory(
     Args:
       uses: of each GPU and library.
       at_most: the highest peak allowed.
-      kept: how much more may be in use afterwards.
+      at_most_kept: how much more may be in use afterwards.
       unmeasured: whose memory was not asked for, in words: a check that has not seen everything fails.
 
     Raises:
-      ExpectationError: a peak is above `at_most`, more than `kept` bytes stayed in use, or something was not measured.
+      ExpectationError: a peak is above `at_most`, more than `at_most_kept` stayed in use, or nobody measured it.
       ValueError: not a size.
     """
     lines: list[str] = []
-    for bound, word in ((at_most, "peak"), (kept, "kept")):
+    for bound, word in ((at_most, "peak"), (at_most_kept, "kept")):
         limit = None if bound is None else size_in_bytes(bound)
         for use in _by_card(uses):
-            seen = use.peak if word == "peak" else use.kept
-            if limit is not None and seen > limit:
+            measured = use.peak if word == "peak" else use.kept
+            if limit is not None and measured > limit:
                 note = f" ({use.note})" if use.note and word == "peak" else ""
-                lines += [f"- {use.label}: {word} at most {exact(limit)}", f"+ {use.label}: {word} {exact(seen)}{note}"]
-    if at_most is not None or kept is not None:
+                lines += [
+                    f"- {use.label}: {word} at most {exact(limit)}",
+                    f"+ {use.label}: {word} {exact(measured)}{note}",
+                ]
+    if at_most is not None or at_most_kept is not None:
         lines += _not_checked("memory", unmeasured)
     if lines:
         raise ExpectationError("memory is", lines)
@@ -265,10 +280,18 @@ def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
         if len(group) == 1 or not any(use.library for use in group):
             result += group
             continue
-        before, peak, after = (sum(sizes) for sizes in zip(*[use[2:5] for use in group], strict=True))
+        total_before, peak, total_after = (sum(sizes) for sizes in zip(*[use[2:5] for use in group], strict=True))
         libraries = " and ".join(use.library or "nbtf" for use in group)
         result.append(
-            MemoryUse(card, False, before, peak, after, libraries, "; ".join(filter(None, (use.note for use in group))))
+            MemoryUse(
+                card,
+                False,
+                total_before,
+                peak,
+                total_after,
+                libraries,
+                "; ".join(filter(None, (use.note for use in group))),
+            )
         )
     return result
 

@@ -48,8 +48,8 @@ class Explanation(NamedTuple):
             ("why there", self.why),
         ]
         if len(self.path) > 2:
-            lines.append(("the way", " → ".join(f"{one.rule}: {one.answer}" for one in self.path)))
-        return lines + ([("code", WORDING.told(self.site))] if self.site else [])
+            lines.append(("the way", " → ".join(f"{step.rule}: {step.answer}" for step in self.path)))
+        return lines + ([("code", WORDING.describe(self.site))] if self.site else [])
 
     def __str__(self) -> str:
         """Returns a line for each thing known."""
@@ -91,12 +91,12 @@ def explain_placement(tensor: Any) -> Explanation:
         if not hasattr(tensor, "graph") or not hasattr(tensor, "op"):
             raise TypeError(f"explain_placement takes a tensor or a variable, got {type(tensor)}")
         return _of_node(context, tensor)
-    known = (device.name, _label(device.name), tuple(tensor.shape), tensor.dtype.name)
+    facts = (device.name, _label(device.name), tuple(tensor.shape), tensor.dtype.name)
     seq: int = getattr(tensor, "_seq", 0)
     placed = _placed(context, seq)
     if placed is None:
-        return Explanation(*known, recorded=seq != 0)
-    return Explanation(*known, placed.op, placed.reason, placed.site, True)
+        return Explanation(*facts, recorded=seq != 0)
+    return Explanation(*facts, placed.op, placed.reason, placed.site, True)
 
 
 def _of_node(context: Context, tensor: Any) -> Explanation:
@@ -106,8 +106,8 @@ def _of_node(context: Context, tensor: Any) -> Explanation:
         placed = recorder.placed_node(node)
         if placed is not None:
             shape = () if tensor.shape.rank is None else tuple(tensor.shape)
-            known = (placed.device, _label(placed.device), shape, tensor.dtype.name)
-            return Explanation(*known, f"{node} ({placed.op})", placed.reason, placed.site, True)
+            facts = (placed.device, _label(placed.device), shape, tensor.dtype.name)
+            return Explanation(*facts, f"{node} ({placed.op})", placed.reason, placed.site, True)
     raise ValueError(
         f"No session was seen running node '{node}'. Run it while somebody records: %load_ext nbtf, or "
         "with tf.runtime.recording()."

@@ -60,15 +60,15 @@ def fit_of_device(
         raise ValueError(f"No matching devices found for '{device}': only simulated GPUs say how they take memory")
     gpu = gpus[0]
     number, regions = maps.get(gpu.name, (0, ()))
-    own = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]
-    first = next((event.seq for event in own if isinstance(event, Refused)), 0)
+    device_events = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]
+    first = next((event.seq for event in device_events if isinstance(event, Refused)), 0)
     has_moments, moments = isinstance(without, Mapping), cast("Any", without)
-    early = {piece.seq: int(moments[piece]) if has_moments else first for piece in without}
-    return fit_of(own, regions, allocator, early)
+    freed_before = {piece.seq: int(moments[piece]) if has_moments else first for piece in without}
+    return fit_of(device_events, regions, allocator, freed_before)
 
 
 def fit_of(
-    events: Sequence[Event], regions: Sequence[RegionView], allocator: BFCAllocator, early: Mapping[int, int]
+    events: Sequence[Event], regions: Sequence[RegionView], allocator: BFCAllocator, freed_before: Mapping[int, int]
 ) -> Fit:
     """Sends requests through an allocator.
 
@@ -76,20 +76,20 @@ def fit_of(
       events: of one device, in order.
       regions: what it had mapped before the first of them.
       allocator: a fresh one; it is used up.
-      early: for numbers of `Allocated` events the number of the event before which the piece is freed.
+      freed_before: for numbers of `Allocated` events the number of the event before which the piece is freed.
     """
-    held: dict[tuple[int, int], Chunk] = {}
+    live_chunks: dict[tuple[int, int], Chunk] = {}
     granted: list[Chunk] = []  # what was refused then: nobody recorded how long it would have lived
     refused: list[Allocated | Refused] = []
-    _lay_out(regions, allocator, held)
-    waiting = dict(early)
+    _lay_out(regions, allocator, live_chunks)
+    waiting = dict(freed_before)
     pieces: dict[int, tuple[int, int]] = {}
     for event in events:
-        for number in [number for number, before in waiting.items() if before <= event.seq and number in pieces]:
-            held.pop(pieces[number], None)
+        for number in [number for number, moment in waiting.items() if moment <= event.seq and number in pieces]:
+            live_chunks.pop(pieces[number], None)
             del waiting[number]
         if isinstance(event, Freed):
-            held.pop((event.region, event.offset), None)
+            live_chunks.pop((event.region, event.offset), None)
         elif isinstance(event, Allocated | Refused):
             chunk = allocator.allocate(event.nbytes)
             if chunk is None:
@@ -98,12 +98,12 @@ def fit_of(
                 granted.append(chunk)
             else:
                 pieces[event.seq] = event.region, event.offset
-                held[event.region, event.offset] = chunk
+                live_chunks[event.region, event.offset] = chunk
             del chunk  # it lives as long as somebody holds it
     return Fit(allocator.limit, allocator.stats().peak_bytes_in_use, tuple(refused))
 
 
-def _lay_out(regions: Sequence[RegionView], allocator: BFCAllocator, held: dict[tuple[int, int], Chunk]) -> None:
+def _lay_out(regions: Sequence[RegionView], allocator: BFCAllocator, live_chunks: dict[tuple[int, int], Chunk]) -> None:
     """Takes what was in use already, with holes where they were; none of it is a request of the recording."""
     holes: list[Chunk | None] = []
     for region in regions:
@@ -117,7 +117,7 @@ def _lay_out(regions: Sequence[RegionView], allocator: BFCAllocator, held: dict[
             if not piece.in_use:
                 holes.append(chunk)
             elif chunk is not None:
-                held[region.region, piece.offset] = chunk
+                live_chunks[region.region, piece.offset] = chunk
             del chunk
     holes.clear()
     allocator.clear_stats()

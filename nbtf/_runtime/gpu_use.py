@@ -35,8 +35,11 @@ class GpuUse:
 
     def __init__(self, rungs: list[Rung]) -> None:
         """Takes the rungs that were asked, in order; those above the first that does not hold are not asked."""
-        asked = [rung.name for rung in rungs]
-        self.rungs: tuple[Rung, ...] = (*rungs, *[Rung(name, None, "not asked") for name in RUNGS if name not in asked])
+        rung_names = [rung.name for rung in rungs]
+        self.rungs: tuple[Rung, ...] = (
+            *rungs,
+            *[Rung(name, None, "not asked") for name in RUNGS if name not in rung_names],
+        )
 
     def __bool__(self) -> bool:
         """Tells whether a real GPU is used; whether it is faster does not matter."""
@@ -80,7 +83,7 @@ def gpu_use(compute: Callable[[], object], compare: Callable[[str], tuple[bool, 
     if placed is None or not rungs[2].holds:
         return GpuUse(rungs)
     name = short_name(placed.device)
-    device = next(known for known in devices() if known.name == name)
+    device = next(info for info in devices() if info.name == name)
     rungs.append(_real(placed.op, device))
     if rungs[3].holds:
         rungs.append(Rung("faster", *compare(name)))
@@ -89,11 +92,11 @@ def gpu_use(compute: Callable[[], object], compare: Callable[[str], tuple[bool, 
 
 def _listed(context: Context) -> Rung:
     configuration = context.configuration
-    seen = len(configuration.physical) - 1
+    gpu_count = len(configuration.physical) - 1
     if configuration.machine is not None:
         return Rung("listed", True, _count(len(gpus(configuration.machine, {})), "simulated GPU"))
-    if seen:
-        return Rung("listed", True, _count(seen, "GPU"))
+    if gpu_count:
+        return Rung("listed", True, _count(gpu_count, "GPU"))
     if hidden(configuration.environ):
         return Rung("listed", None, "not asked: what a process may not see, it cannot count")
     return Rung("listed", False, f"this computer lists no GPU: {probe(configuration.environ).reason}")
@@ -107,19 +110,19 @@ def _visible(context: Context) -> Rung:
         return Rung("visible", True, f"this process uses {len(used)} of them")
     switched_off = hidden(configuration.environ)
     if present:
-        why = "tf.config.set_visible_devices hides all GPUs"
+        reason = "tf.config.set_visible_devices hides all GPUs"
     elif switched_off:
-        why = switched_off
+        reason = switched_off
     else:
-        why = f"CUDA_VISIBLE_DEVICES={configuration.environ.get('CUDA_VISIBLE_DEVICES', '')} leaves no GPU"
-    return Rung("visible", False, why)
+        reason = f"CUDA_VISIBLE_DEVICES={configuration.environ.get('CUDA_VISIBLE_DEVICES', '')} leaves no GPU"
+    return Rung("visible", False, reason)
 
 
 def _used(placed: OpPlaced | None) -> Rung:
     if placed is None:
         return Rung("used", False, "no op has run")
-    where, _, why = in_words(placed.op, placed.device, placed.reason).partition(": ")
-    return Rung("used", where.startswith("GPU"), f"{placed.op} ran on {where}: {why}")
+    headline, _, explanation = in_words(placed.op, placed.device, placed.reason).partition(": ")
+    return Rung("used", headline.startswith("GPU"), f"{placed.op} ran on {headline}: {explanation}")
 
 
 def _real(op: str, device: DeviceInfo) -> Rung:
@@ -138,5 +141,5 @@ def _last_op(context: Context) -> OpPlaced | None:
     return None
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

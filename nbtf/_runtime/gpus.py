@@ -45,11 +45,11 @@ class GPUs:
             for wish in configuration.logical.get(physical, [None])
         ]
 
-    def make(self, wanted: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
+    def make(self, requested: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
         """Makes the GPUs that are not there yet; they have mapped no memory.
 
         Args:
-          wanted: all that somebody numbers, from 0.
+          requested: all that somebody numbers, from 0.
           options: of each.
 
         Returns:
@@ -58,18 +58,18 @@ class GPUs:
         Raises:
           AlreadyExistsError: a number stands for another card already.
         """
-        for number, (one, physical) in enumerate(zip(wanted, self.made_from, strict=False)):
-            if one.physical != physical:
-                raise AlreadyExistsError(None, None, _mapped_twice(number, one.physical, physical))
+        for number, (gpu, physical) in enumerate(zip(requested, self.made_from, strict=False)):
+            if gpu.physical != physical:
+                raise AlreadyExistsError(None, None, _mapped_twice(number, gpu.physical, physical))
         first = len(self.made)
-        new = [*zip(wanted, options, strict=True)][first:]
+        new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.
-        memories = [self._memory(first + number, *one) for number, one in enumerate(new)]
-        cards = [one.physical for one in wanted]
-        for (one, its_options), memory in zip(new, memories, strict=True):
-            self.made.append(self._gpu(one.physical, memory, cards.count(one.physical) == 1))
-            self.made_from.append(one.physical)
-            self._wishes.append(one.wish)
+        memories = [self._memory(first + number, *gpu_and_options) for number, gpu_and_options in enumerate(new)]
+        cards = [gpu.physical for gpu in requested]
+        for (gpu, its_options), memory in zip(new, memories, strict=True):
+            self.made.append(self._gpu(gpu.physical, memory, cards.count(gpu.physical) == 1))
+            self.made_from.append(gpu.physical)
+            self._wishes.append(gpu.wish)
             self._options.append(its_options)
         return bool(new)
 
@@ -80,8 +80,8 @@ class GPUs:
         waiting = [(gpu, its) for gpu, its in new if not gpu.started]  # an op may have started it
         for gpu, its_options in waiting:
             if self._options[gpu.index] != its_options:
-                wanted = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])
-                gpu.use(self._memory(gpu.index, wanted, its_options))
+                logical_gpu = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])
+                gpu.use(self._memory(gpu.index, logical_gpu, its_options))
                 self._options[gpu.index] = its_options
         for gpu, _ in waiting:
             gpu.start()
@@ -90,9 +90,9 @@ class GPUs:
         card = self._configuration.cards[physical]
         return backend_of(card).build_gpu(len(self.made), card, memory, alone)
 
-    def _memory(self, number: int, wanted: LogicalGPU, options: MemoryOptions) -> Any:
+    def _memory(self, number: int, logical_gpu: LogicalGPU, options: MemoryOptions) -> Any:
         """Returns what looks after the memory of a GPU."""
-        physical, wish = wanted
+        physical, wish = logical_gpu
         card = self._configuration.cards[physical]
         backend = backend_of(card)
         if physical not in self._opened:
@@ -102,8 +102,8 @@ class GPUs:
         return backend.plan_memory(card, self._opened[physical], request)
 
 
-def _mapped_twice(number: int, now: PhysicalDevice, before: PhysicalDevice) -> str:
-    cards = [device.name.rpartition(":")[2] for device in (now, before)]
+def _mapped_twice(number: int, now: PhysicalDevice, previous: PhysicalDevice) -> str:
+    cards = [device.name.rpartition(":")[2] for device in (now, previous)]
     return (
         f"TensorFlow device (GPU:{number}) is being mapped to multiple devices ({cards[0]} now, and {cards[1]} "
         "previously), which is not supported. This may be the result of providing different GPU configurations "

@@ -44,14 +44,14 @@ def holding(value: Any) -> Holding | None:
     """
     if not issubclass(type(value), Buffer):
         return None
-    hold = value._hold
+    allocation = value._allocation
     machine = CURRENT.context.machine
     device = getattr(value, "_device", None)
-    if hold is None or machine is None or device is None or machine.by_name.get(device.name) is not device:
+    if allocation is None or machine is None or device is None or machine.by_name.get(device.name) is not device:
         return None
-    piece = None if device.memory is None else device.memory.piece(hold)
+    piece = None if device.memory is None else device.memory.piece(allocation)
     if piece is None:
         return None
     # Beside the sharers, this function has a reference to the hold, and the question itself another.
-    sharers = sys.getrefcount(value._hold) - 2
+    sharers = sys.getrefcount(value._allocation) - 2
     return Holding(device.short_name, piece.region, piece.offset, piece.nbytes, piece.requested, sharers)

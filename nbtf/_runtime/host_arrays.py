@@ -17,46 +17,46 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._runti
 
 def from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
     """Returns a fresh array of one of NumPy's arrays or scalars, and its dtype."""
-    own = _dtype_of_array(value)
-    wanted = own if dtype is None else dtype
-    if wanted is string:
+    natural = _dtype_of_array(value)
+    target = natural if dtype is None else dtype
+    if target is string:
         return bytes_array(np.asarray(value, object)), string
-    if value.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
+    if value.dtype.kind == "c" and not target.is_complex and target is not bool_:
         value = value.real
     try:
-        return np.array(value, wanted.np_dtype), wanted
+        return np.array(value, target.np_dtype), target
     except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
-        return quietly(value, wanted.np_dtype), wanted
+        return quietly(value, target.np_dtype), target
 
 
 def _dtype_of_array(value: Any) -> DType:
-    kind = value.dtype.kind
-    if kind in "OSU":
+    type_letter = value.dtype.kind
+    if type_letter in "OSU":
         return string
-    if kind == "V":
+    if type_letter == "V":
         raise _refused("numpy data type")
     try:
         return as_dtype(value.dtype)
     except TypeError:
         name = {"M": "NPY_DATETIME", "m": "NPY_TIMEDELTA", "f": "NPY_LONGDOUBLE", "c": "NPY_CLONGDOUBLE"}
-        raise _refused(f"numpy type: {name.get(kind, value.dtype)}") from None
+        raise _refused(f"numpy type: {name.get(type_letter, value.dtype)}") from None
 
 
 def bytes_array(array: Array) -> Array:
     """Returns an object array of bytes; text is encoded as UTF-8."""
     result = np.empty(array.shape, object)
-    for place, item in np.ndenumerate(array):
+    for index, item in np.ndenumerate(array):
         if isinstance(item, str):
-            result[place] = item.encode()
+            result[index] = item.encode()
         elif isinstance(item, bytes):
-            result[place] = bytes(item)
+            result[index] = bytes(item)
         else:
             raise _refused(f"object type {type(plain(item)).__name__}")
     return result
 
 
-def _refused(what: str) -> ValueError:
-    return ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported {what}).")
+def _refused(subject: str) -> ValueError:
+    return ValueError(f"Failed to convert a NumPy array to a Tensor (Unsupported {subject}).")
 
 
 def quietly(value: Any, np_dtype: Any) -> Array:

@@ -40,8 +40,8 @@ DEFAULT_OF: dict[type, DType] = {
 }
 """The dtype of Python values when nothing else is asked for."""
 
-# Kinds of leaves, one letter each: Python's bool B, NumPy's b, integer i, float f, complex c, text s; "" for the rest.
-_KIND_OF: dict[type, str] = {float: "f", int: "i", bool: "B", complex: "c", str: "s", bytes: "s"}
+# Leaves by letter: Python's bool B, NumPy's b, integer i, float f, complex c, text s; "" for the rest.
+_LETTER_OF: dict[type, str] = {float: "f", int: "i", bool: "B", complex: "c", str: "s", bytes: "s"}
 _TAKES = {"B": "Bb", "b": "Bb", "i": "iB", "f": "ifB", "c": "ifcB", "s": "s"}
 """What may follow a leaf of each kind."""
 _READS = {bool_: "Bb", int32: "iB", int64: "iB", uint64: "iB", string: "s", complex128: "ifcB"} | dict.fromkeys(
@@ -65,11 +65,11 @@ def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
       ValueError: ragged or mixed lists, integers beyond 64 bits, values of other kinds.
       TypeError: a Python value that does not suit `dtype`.
     """
-    kind = value.__class__
-    if kind is list or kind is tuple:
+    value_type = value.__class__
+    if value_type is list or value_type is tuple:
         return list_as_array(value, leaf_types(value), dtype)
-    if kind in DEFAULT_OF:
-        return _from_python(value, _dtype_for(value, _KIND_OF[kind], DEFAULT_OF[kind], dtype), dtype)
+    if value_type in DEFAULT_OF:
+        return _from_python(value, _dtype_for(value, _LETTER_OF[value_type], DEFAULT_OF[value_type], dtype), dtype)
     if isinstance(value, np.ndarray | np.generic):
         return from_numpy(value, dtype)
     return _from_other(value, dtype)
@@ -78,18 +78,20 @@ def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
 # Lists and numbers of Python
 
 
-def list_as_array(value: Any, kinds: set[type[Any]], dtype: DType | None) -> tuple[Array, DType]:
+def list_as_array(value: Any, types: set[type[Any]], dtype: DType | None) -> tuple[Array, DType]:
     """Returns what `host_array` does of nested lists with these types of leaves."""
-    if len(kinds) == 1:
-        (kind,) = kinds
-        own = DEFAULT_OF.get(kind)
-        if own is not None:
-            return _from_python(value, own if dtype is None else _dtype_for(value, _KIND_OF[kind], own, dtype), dtype)
-        if kind is np.ndarray:
+    if len(types) == 1:
+        (leaf_type,) = types
+        natural = DEFAULT_OF.get(leaf_type)
+        if natural is not None:
+            return _from_python(
+                value, natural if dtype is None else _dtype_for(value, _LETTER_OF[leaf_type], natural, dtype), dtype
+            )
+        if leaf_type is np.ndarray:
             return _from_arrays(value, dtype)
-    elif kinds == {int, float}:
+    elif types == {int, float}:
         return _from_python(value, _dtype_for(value, "f", float32, dtype), dtype)
-    elif not kinds:
+    elif not types:
         return _from_python(value, dtype or float32, dtype)
     return _from_leaves(value, dtype)
 
@@ -102,60 +104,60 @@ def leaf_types(value: Any) -> set[type[Any]]:
     """Returns the types of the leaves of nested lists, and `list` or `tuple` where leaves and lists stand together."""
     for row in value:
         if row.__class__ is not list:
-            kinds: set[type[Any]] = {*map(type, value)}
+            types: set[type[Any]] = {*map(type, value)}
             break
     else:  # most lists that have rows are matrices: a loop over the rows costs less than a set of their types
-        kinds = {*map(type, _elements_of(value))}
-        if list not in kinds and tuple not in kinds:
-            return kinds
+        types = {*map(type, _elements_of(value))}
+        if list not in types and tuple not in types:
+            return types
         value = [*_elements_of(value)]
-    while kinds and kinds <= _LISTS:
+    while types and types <= _LISTS:
         value = [*_elements_of(value)]
-        kinds = {*map(type, value)}
-    return kinds
+        types = {*map(type, value)}
+    return types
 
 
-def _dtype_for(value: Any, kind: str, own: DType, dtype: DType | None) -> DType:
+def _dtype_for(value: Any, letter: str, natural: DType, dtype: DType | None) -> DType:
     """Returns the dtype that leaves of one kind take: their own, or the one asked for if it can hold them."""
-    return dtype if dtype is not None and kind in _READS.get(dtype, "") else _cast(value, own, dtype)
+    return dtype if dtype is not None and letter in _READS.get(dtype, "") else _cast(value, natural, dtype)
 
 
-def _cast(value: Any, own: DType, dtype: DType | None) -> DType:
+def _cast(value: Any, natural: DType, dtype: DType | None) -> DType:
     if dtype is None:
-        return own
-    if _can_be_cast(own, dtype):
+        return natural
+    if _can_be_cast(natural, dtype):
         return dtype
     raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.c_name}")
 
 
-def _can_be_cast(own: DType, dtype: DType) -> bool:
-    if own.is_integer:
+def _can_be_cast(natural: DType, dtype: DType) -> bool:
+    if natural.is_integer:
         return dtype.is_integer or dtype.is_floating or dtype.is_complex
-    if own.is_floating:
+    if natural.is_floating:
         return dtype.is_floating or dtype.is_complex
-    return dtype.is_complex if own.is_complex else dtype is own
+    return dtype.is_complex if natural.is_complex else dtype is natural
 
 
-def _from_python(value: Any, wanted: DType, asked: DType | None) -> tuple[Array, DType]:
+def _from_python(value: Any, target: DType, requested: DType | None) -> tuple[Array, DType]:
     try:
-        if wanted is string:
+        if target is string:
             return bytes_array(np.array(value, object)), string
-        return np.array(value, wanted.np_dtype), wanted
+        return np.array(value, target.np_dtype), target
     except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
-        return quietly(value, wanted.np_dtype), wanted
+        return quietly(value, target.np_dtype), target
     except OverflowError:
-        return _from_large_integers(value, wanted, asked)
+        return _from_large_integers(value, target, requested)
     except ValueError:
         raise ValueError(_RAGGED) from None
 
 
-def _from_large_integers(value: Any, wanted: DType, asked: DType | None) -> tuple[Array, DType]:
+def _from_large_integers(value: Any, target: DType, requested: DType | None) -> tuple[Array, DType]:
     """Integers beyond int32 are int64 when nothing was asked for; beyond what was asked for they wrap."""
     try:
         array = np.array(value, np.int64)
     except OverflowError:
         raise ValueError(_TOO_LARGE) from None
-    return (array, int64) if asked is None else (array.astype(wanted.np_dtype), wanted)
+    return (array, int64) if requested is None else (array.astype(target.np_dtype), target)
 
 
 def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
@@ -163,9 +165,9 @@ def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
     rows = value
     while rows[0].__class__ is not np.ndarray:
         rows = [*_elements_of(rows)]
-    (first, *others) = {row.dtype for row in rows}
-    kind = {"b": "b", "i": "i", "u": "i", "f": "f", "c": "c"}.get(first.kind)
-    if others or kind is None or (first.itemsize > 8 and kind == "f"):
+    (first, *other_dtypes) = {row.dtype for row in rows}
+    letter = {"b": "b", "i": "i", "u": "i", "f": "f", "c": "c"}.get(first.kind)
+    if other_dtypes or letter is None or (first.itemsize > 8 and letter == "f"):
         return _from_leaves(value, dtype)
     try:
         array: Array = np.array(value)
@@ -173,11 +175,11 @@ def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         raise ValueError(_RAGGED) from None
     if not array.size or (first.kind == "u" and array.max() >= 2**63):
         return _from_leaves(value, dtype)
-    own = as_dtype(first) if kind in "bf" else complex128 if kind == "c" else int32
-    if own is int32 and (array.min() < -(2**31) or array.max() >= 2**31):
-        own = int64
-    wanted = _dtype_for(value, kind, own, dtype)
-    return (array, wanted) if array.dtype == wanted.np_dtype else from_numpy(array, wanted)
+    natural = as_dtype(first) if letter in "bf" else complex128 if letter == "c" else int32
+    if natural is int32 and (array.min() < -(2**31) or array.max() >= 2**31):
+        natural = int64
+    target = _dtype_for(value, letter, natural, dtype)
+    return (array, target) if array.dtype == target.np_dtype else from_numpy(array, target)
 
 
 # Mixed leaves, one by one
@@ -185,16 +187,16 @@ def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
 
 def _from_leaves(value: Any, dtype: DType | None) -> tuple[Array, DType]:
     shape, first = _shape_and_first(value)
-    if 0 not in shape and not _kind(first):
+    if 0 not in shape and not _letter_of(first):
         raise _unsupported(first)
     leaves = list(_leaves(value, shape))
-    kinds = [_kind(leaf) for leaf in leaves]
-    if dtype is not None and set(kinds) <= set(_READS.get(dtype, "")):
-        wanted = dtype
+    letters = [_letter_of(leaf) for leaf in leaves]
+    if dtype is not None and set(letters) <= set(_READS.get(dtype, "")):
+        target = dtype
     else:
-        wanted = _cast(value, _own_dtype(first, kinds) if kinds else float32, dtype)
-    array, wanted = _from_python([plain(leaf) for leaf in leaves], wanted, dtype)
-    return array.reshape(shape), wanted
+        target = _cast(value, _own_dtype(first, letters) if letters else float32, dtype)
+    array, target = _from_python([plain(leaf) for leaf in leaves], target, dtype)
+    return array.reshape(shape), target
 
 
 def _is_list(value: Any) -> bool:
@@ -227,11 +229,11 @@ def _leaves(value: Any, shape: tuple[int, ...]) -> Iterator[Any]:
         yield from _leaves(item, shape[1:])
 
 
-def _kind(leaf: Any) -> str:
-    known = _KIND_OF.get(leaf.__class__)
-    if known is not None:
-        return known
-    for types, kind in (
+def _letter_of(leaf: Any) -> str:
+    exact_letter = _LETTER_OF.get(leaf.__class__)
+    if exact_letter is not None:
+        return exact_letter
+    for types, letter in (
         (np.bool_, "b"),
         (int | np.integer, "i"),  # also enums
         (float | np.floating, "f"),
@@ -239,24 +241,24 @@ def _kind(leaf: Any) -> str:
         (str | bytes, "s"),
     ):
         if isinstance(leaf, types):
-            return kind
+            return letter
     return ""
 
 
-def _own_dtype(first: Any, kinds: list[str]) -> DType:
+def _own_dtype(first: Any, letters: list[str]) -> DType:
     """Returns the dtype of mixed leaves: that of the first, or float32 for integers before floats."""
-    kind = kinds[0]
-    if kind == "i" and not -(2**63) <= first < 2**63:
+    letter = letters[0]
+    if letter == "i" and not -(2**63) <= first < 2**63:
         raise ValueError(_TOO_LARGE)
-    if kind == "i" and "f" in kinds:
-        kind, own = "f", float32
-    elif kind == "f" and isinstance(first, np.floating):
-        own = as_dtype(cast("Any", first).dtype)
+    if letter == "i" and "f" in letters:
+        letter, natural = "f", float32
+    elif letter == "f" and isinstance(first, np.floating):
+        natural = as_dtype(cast("Any", first).dtype)
     else:
-        own = {"B": bool_, "b": bool_, "i": int32, "f": float32, "c": complex128, "s": string}.get(kind, string)
-    if not set(kinds) <= set(_TAKES.get(kind, "")):
+        natural = {"B": bool_, "b": bool_, "i": int32, "f": float32, "c": complex128, "s": string}.get(letter, string)
+    if not set(letters) <= set(_TAKES.get(letter, "")):
         raise ValueError(_MIXED)
-    return own
+    return natural
 
 
 def _scalar(leaf: Any) -> Any:
@@ -272,7 +274,7 @@ def _from_other(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         if not value.is_fully_defined():
             raise ValueError(f"Cannot convert a partially known TensorShape {value} to a Tensor.")
         return _from_python(value.as_list(), dtype or int32, dtype)
-    if _kind(value):  # subclasses, such as enums
+    if _letter_of(value):  # subclasses, such as enums
         return _from_leaves(value, dtype)
     if isinstance(value, Sequence):
         return host_array(list(cast("Sequence[Any]", value)), dtype)

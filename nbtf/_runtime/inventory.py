@@ -47,8 +47,8 @@ class DeviceInfo(NamedTuple):
             return None
         card = "" if self.card is None else f" = card {self.card}"
         bus_id = f" ({self.bus_id})" if self.bus_id else ""
-        same = self.name == f"GPU:{self.cuda}"
-        first = f"cuda:{self.cuda} = {self.name} here" if same else f"{self.name} here is on cuda:{self.cuda}"
+        same_number = self.name == f"GPU:{self.cuda}"
+        first = f"cuda:{self.cuda} = {self.name} here" if same_number else f"{self.name} here is on cuda:{self.cuda}"
         return f"{first}{card}{bus_id}"
 
     @property
@@ -84,26 +84,26 @@ def physical_devices() -> list[DeviceInfo]:
     """
     context = CURRENT.context
     configuration = context.configuration
-    found: list[DeviceInfo] = []
+    infos: list[DeviceInfo] = []
     for physical in configuration.physical:
         name = short_name(physical.name)
-        known = _with_card(context, name, physical.device_type, physical)
+        info = _with_card(context, name, physical.device_type, physical)
         in_use = configuration.visible if context.machine is None else context.made_from.values()
-        found.append(known._replace(visible=physical in in_use))
-    return found
+        infos.append(info._replace(visible=physical in in_use))
+    return infos
 
 
 def _planned(context: Context) -> list[DeviceInfo]:
     """Returns what the devices will be if nothing more is configured."""
     configuration = context.configuration
-    found: list[DeviceInfo] = []
+    infos: list[DeviceInfo] = []
     for device_type in ("CPU", "GPU"):
         number = 0
         for physical in configuration.used(device_type):
             for _ in configuration.logical.get(physical, [None]):
-                found.append(_with_card(context, f"{device_type}:{number}", device_type, physical))
+                infos.append(_with_card(context, f"{device_type}:{number}", device_type, physical))
                 number += 1
-    return found
+    return infos
 
 
 def _described(context: Context, device: Device) -> DeviceInfo:
@@ -119,7 +119,7 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
     card = context.configuration.cards.get(physical)
     if card is None:
         return DeviceInfo(name, device_type)
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "simulated": card.simulated,
         "model": card.card.name,
         "card": card.machine_index,
@@ -128,7 +128,7 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
         "memory": card.memory_bytes,
         "cuda": None if card.simulated else card.ordinal,
     }
-    return DeviceInfo(name, device_type, **known, **memory)
+    return DeviceInfo(name, device_type, **fields, **memory)
 
 
 class MemoryMap(tuple[RegionView, ...]):
@@ -164,14 +164,14 @@ def memory_map(device: str) -> MemoryMap:
     Raises:
       ValueError: no such device, or one whose allocator has no map.
     """
-    known = _started(device)
-    memory = known.memory
+    started_device = _started(device)
+    memory = started_device.memory
     regions = None if memory is None else memory.map()
     if memory is None or regions is None:
         raise ValueError(
             f"{device} has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc"
         )
-    return MemoryMap(regions, known.name, memory.stats().limit)
+    return MemoryMap(regions, started_device.name, memory.stats().limit)
 
 
 def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
@@ -191,9 +191,9 @@ def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
     memory = _started(device).memory
     if memory is None:
         return []
-    told = getattr(memory, "pieces", None)
-    if told is not None:
-        return told()
+    read_pieces = getattr(memory, "pieces", None)
+    if read_pieces is not None:
+        return read_pieces()
     return [
         (Piece(region.region, chunk.offset, chunk.size, chunk.requested), chunk.label)
         for region in memory.map() or ()
@@ -204,7 +204,7 @@ def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
 
 def _started(name: str) -> Device:
     machine = CURRENT.context.machine
-    for known in () if machine is None else machine.devices:
-        if without_cuda(name) in (known.name, known.short_name):
-            return known
+    for candidate in () if machine is None else machine.devices:
+        if without_cuda(name) in (candidate.name, candidate.short_name):
+            return candidate
     raise ValueError(f"No matching devices found for '{name}'")

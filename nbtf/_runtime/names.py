@@ -48,12 +48,12 @@ class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         graph = open_graph()
         if hasattr(graph, "name_scope"):
             return self.begin(graph.name_scope(name).plan())
-        whole = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
-        inner = outer.with_(names=whole)
+        full_name = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
+        inner = outer.with_(names=full_name)
         if HERE.first is not None and inner.plain:
             inner.lane = CURRENT.context.lane_of(inner.request)
         self.enter(inner)
-        return whole
+        return full_name
 
     @leaving
     def __exit__(self, *error: Any) -> None:

@@ -5,10 +5,14 @@ at hand, and whoever looks makes events of it. First in a note stands its subjec
 op, where it ran and on what shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
 devices, records of ops, and code.
 
-    subject, number and time of its end, place in the program, number and time of its begin,
-    seconds as measured (None where time is modelled),
-    in use and pool of the device afterwards (None where nothing was taken, or a journal says so; see `pieces.py`),
-    None, or the numbers of constants before an op and of its allocations where there are several
+     SUBJECT   NUMBER  TIME    WHERE       FIRST   BEGAN   SECONDS   LEVEL           MORE
+    +---------+-------+-------+-----------+-------+-------+---------+---------------+--------------------------+
+    | subject | of the end    | call site | of the begin  | None if | in use, pool, | None, or the numbers of  |
+    |         | number, time  |           | number, time  | modelled| or None       | constants and allocations|
+    +---------+-------+-------+-----------+-------+-------+---------+---------------+--------------------------+
+
+The level is None where nothing was taken, or where a journal says it (see `pieces.py`); the numbers of allocations are
+there where there are several.
 
 Numbers are even; the odd one before belongs to the same note. The notes that wait stand behind each other in one list,
 without tuples around them: a garbage collector that goes through a hundred thousand tuples costs more than the notes.
@@ -22,7 +26,7 @@ from time import perf_counter, time
 from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Runnable
-from nbtf._devices.sites import NO_PLACE, Where
+from nbtf._devices.sites import NO_PLACE, CallSite
 from nbtf._runtime.events import CopyKind, Event, Reason
 from nbtf._runtime.subjects import Begun, CopySubject, EventSubject, Note, OpSubject
 
@@ -44,19 +48,19 @@ def _new_subject(key: tuple[Any, ...], reason: Reason) -> OpSubject:
     """Makes a subject, which keeps the reason alive whose `id` stands in its key: equal ones may differ in paths."""
     if len(_SUBJECTS) >= _REMEMBERED:
         _SUBJECTS.clear()
-    op, device, _, *more = key
-    subject = _SUBJECTS[key] = OpSubject(op, device, reason, *more)
+    op, device, _, *details = key
+    subject = _SUBJECTS[key] = OpSubject(op, device, reason, *details)
     return subject
 
 
 def note_of_failure(op: Runnable, device: Device, reason: Reason, start: Begun) -> Note:
     """Returns the note of an op that did not finish."""
-    where, first, began, constants = start
+    call_site, first, began_at, constants = start
     subject = OpSubject(op, device, reason, len(constants or ()))
-    return subject, next_number(), began, where, first, began, None, None, (constants, None)
+    return subject, next_number(), began_at, call_site, first, began_at, None, None, (constants, None)
 
 
-class Desk(Protocol):
+class NoteSink(Protocol):
     """Where notes go."""
 
     due: int
@@ -73,7 +77,7 @@ class Desk(Protocol):
 
 
 def take_note_of_op(
-    desk: Desk,
+    sink: NoteSink,
     op: Runnable,
     placed: tuple[Device, Device, Reason],
     start: Begun,
@@ -86,7 +90,7 @@ def take_note_of_op(
     """Takes a note of an op that has just run; its results remember their number.
 
     Args:
-      desk: who gets it.
+      sink: who gets it.
       op: its record.
       placed: where it belongs, which device ran the kernel, whose account is that of this moment, and why.
       start: how it began.
@@ -98,32 +102,32 @@ def take_note_of_op(
     """
     device, runner, reason = placed
     seconds = None if runner.models_time else perf_counter() - started if started else 0.0
-    where, first, began, constants = start
-    count = more = None
+    call_site, first, began_at, constants = start
+    count = side_numbers = None
     if constants is not None:
-        count, more = len(constants), (constants, None)
+        count, side_numbers = len(constants), (constants, None)
     if len(outputs) == 1:
         (output,) = outputs
         output._seq = last = next_number()
         key = op, device, id(reason), count, runner, output._array.shape, dtypes[0], input_shapes, input_dtypes
     else:
         if runner.memory is not None and not runner.tells_pieces:
-            more = constants, [next_number() for _ in outputs]
+            side_numbers = constants, [next_number() for _ in outputs]
         last = next_number()
         for output in outputs:
             output._seq = last
-        made = tuple([output._array.shape for output in outputs])
-        key = op, device, id(reason), count, runner, made, tuple(dtypes), input_shapes, input_dtypes
+        shapes = tuple([output._array.shape for output in outputs])
+        key = op, device, id(reason), count, runner, shapes, tuple(dtypes), input_shapes, input_dtypes
     try:
         subject = _SUBJECTS[key]
     except KeyError:
         subject = _new_subject(key, reason)
     level = None if subject.memory is None else subject.memory.level()
-    note = subject, last, time(), where, first, began, seconds, level, more
-    for take in desk.takers:
+    note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
+    for take in sink.takers:
         take(note)
-    if last > desk.due:
-        desk.count()
+    if last > sink.due:
+        sink.count()
 
 
 # Copies, and what others tell
@@ -131,9 +135,11 @@ def take_note_of_op(
 _COPIES: dict[tuple[Any, ...], CopySubject] = {}
 
 
-def note_of_copy(source: Device, target: Device, kind: CopyKind, nbytes: int, seconds: float, where: Where) -> Note:
+def note_of_copy(
+    source: Device, target: Device, copy_kind: CopyKind, nbytes: int, seconds: float, call_site: CallSite
+) -> Note:
     """Returns the note of a copy that has been made."""
-    key = source, target, kind, nbytes
+    key = source, target, copy_kind, nbytes
     subject = _COPIES.get(key)
     if subject is None:
         if len(_COPIES) >= _REMEMBERED:
@@ -141,7 +147,7 @@ def note_of_copy(source: Device, target: Device, kind: CopyKind, nbytes: int, se
         subject = _COPIES[key] = CopySubject(*key)
     level = None if subject.memory is None else subject.memory.level()
     number = next_number()
-    return subject, number, time(), where, number, 0.0, seconds, level, None
+    return subject, number, time(), call_site, number, 0.0, seconds, level, None
 
 
 def note_of_event(event: Event) -> Note:

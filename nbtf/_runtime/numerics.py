@@ -47,25 +47,29 @@ def _finding(op: str, number: int, count: int, output: Any, array: np.ndarray[An
     """Returns what was found in one of an op's results, in TensorFlow's words."""
     infinite = np.isinf(array)
     counts = {"-Inf": infinite & (array < 0), "+Inf": infinite & (array > 0), "NaN": np.isnan(array)}
-    kinds = [name for name, there in counts.items() if there.any()]
+    non_finite = [name for name, mask in counts.items() if mask.any()]
     scope = SCOPE()
     manner = "eagerly-executing" if scope is None or scope.node is None else "graph"
     lines = [
         f'\n\n!!! Detected Infinity or NaN in output {number} of {manner} op "{op}" (# of outputs: {count}) !!!',
         f"  dtype: {output._dtype}",
         f"  shape: {output.shape}",
-        *(f"  # of {'+NaN' if name == 'NaN' else name} elements: {counts[name].sum()}" for name in kinds),
-        *_taken([one for value in inputs for one in (value if value.__class__ is list else [value])]),
+        *(f"  # of {'+NaN' if name == 'NaN' else name} elements: {counts[name].sum()}" for name in non_finite),
+        *_input_lines([tensor for value in inputs for tensor in (value if value.__class__ is list else [value])]),
         "",
     ]
-    listed = ", ".join(kinds[:-1]) + ("," if len(kinds) > 2 else "") + " and " + kinds[-1]
-    return "\n".join(lines) + f"\n : Tensor had {listed if len(kinds) > 1 else kinds[0]} values"
+    listed = ", ".join(non_finite[:-1]) + ("," if len(non_finite) > 2 else "") + " and " + non_finite[-1]
+    return "\n".join(lines) + f"\n : Tensor had {listed if len(non_finite) > 1 else non_finite[0]} values"
 
 
-def _taken(tensors: list[Any]) -> list[str]:
+def _input_lines(tensors: list[Any]) -> list[str]:
     """Returns the lines that show what an op took."""
     if len(tensors) == 1:
         return ["", f"  Input tensor: {tensors[0]!s}"]
     if not tensors:
         return []
-    return ["", f"  Input tensors ({len(tensors)}):", *(f"         {n}: {one!s}" for n, one in enumerate(tensors))]
+    return [
+        "",
+        f"  Input tensors ({len(tensors)}):",
+        *(f"         {n}: {tensor!s}" for n, tensor in enumerate(tensors)),
+    ]

@@ -27,7 +27,7 @@ _NUMBERS = 32_000
 class NoteTaker(Protocol):
     """Keeps notes, and makes events of them when somebody looks: a recorder."""
 
-    taken: list[Any]
+    pending_notes: list[Any]
     """Where the road leaves its notes, behind each other; always the same list."""
 
     pieces: Box
@@ -119,15 +119,15 @@ class Observers:
         self.collect()
         with self._lock:
             self._use(
-                tuple(other for other in self.functions if other is not entry),
-                tuple(other for other in self.note_takers if other is not entry),
+                tuple(listener for listener in self.functions if listener is not entry),
+                tuple(note_taker for note_taker in self.note_takers if note_taker is not entry),
             )
         self._changed()
 
     def _use(
         self, functions: tuple[tuple[object, Observer], ...], note_takers: tuple[tuple[object, NoteTaker], ...]
     ) -> None:
-        takers = [taker.taken.extend for _, taker in note_takers]
+        takers = [taker.pending_notes.extend for _, taker in note_takers]
         self.functions, self.note_takers = functions, note_takers
         if not functions:
             self._clock = Clock()

@@ -52,12 +52,12 @@ class _Saying:
         self.phase, self.layer, self.holder = phase, layer, holder
         self.outer = self.owner = None
         key = phase, layer, holder
-        parts = _PARTS.get(key)
-        if parts is None:
+        earlier_parts = _PARTS.get(key)
+        if earlier_parts is None:
             if len(_PARTS) >= _REMEMBERED:
                 _PARTS.clear()
-            parts = _PARTS[key] = {}
-        self.parts = parts
+            earlier_parts = _PARTS[key] = {}
+        self.parts = earlier_parts
 
 
 _NOTHING = _Saying("", "", "")
@@ -66,10 +66,10 @@ _SAID = call_variable("nbtf phase", _NOTHING)
 
 def _current() -> _Saying:
     """Returns what the innermost block says that can still end."""
-    said = _SAID.get()
-    while said.owner is not None and said.owner() is None:
-        said = said.outer or _NOTHING
-    return said
+    saying = _SAID.get()
+    while saying.owner is not None and saying.owner() is None:
+        saying = saying.outer or _NOTHING
+    return saying
 
 
 def part_of(scope: Scope | None) -> Part:
@@ -77,28 +77,28 @@ def part_of(scope: Scope | None) -> Part:
 
     Where nobody says a phase, what a tape hears is of the forward one.
     """
-    said = _SAID.get()
-    if said is _NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
+    saying = _SAID.get()
+    if saying is _NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
         return NOWHERE
-    if said.owner is not None and said.owner() is None:
-        said = _current()
+    if saying.owner is not None and saying.owner() is None:
+        saying = _current()
     if scope is None:
-        return NOWHERE if said is _NOTHING else said.parts.get(_NO_SCOPE) or _new_part(said, _NO_SCOPE)
+        return NOWHERE if saying is _NOTHING else saying.parts.get(_NO_SCOPE) or _new_part(saying, _NO_SCOPE)
     key = scope.node, scope.replica, not scope.tapes
-    return said.parts.get(key) or _new_part(said, key)
+    return saying.parts.get(key) or _new_part(saying, key)
 
 
 _NO_SCOPE = None, None, True
 
 
-def _new_part(said: _Saying, key: tuple[Any, Any, bool]) -> Part:
-    if len(said.parts) >= _REMEMBERED:
-        said.parts.clear()
+def _new_part(saying: _Saying, key: tuple[Any, Any, bool]) -> Part:
+    if len(saying.parts) >= _REMEMBERED:
+        saying.parts.clear()
     node, replica, unheard = key
-    phase = said.phase or ("" if unheard else FORWARD)
-    holder = said.holder or _BORN_IN.get(phase, _OTHERWISE)
-    part = said.parts[key] = Part(node, None if node else replica, phase, said.layer, holder)
-    return part
+    phase = saying.phase or ("" if unheard else FORWARD)
+    holder = saying.holder or _BORN_IN.get(phase, _OTHERWISE)
+    step_part = saying.parts[key] = Part(node, None if node else replica, phase, saying.layer, holder)
+    return step_part
 
 
 class stage:  # noqa: N801  # as blocks are called

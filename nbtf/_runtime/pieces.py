@@ -32,9 +32,11 @@ class PieceSubject:
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
         _, number, in_use, pool, region, address, size, requested, label = entry
-        place, holder, own = _origin(label)
-        where = region.number, address - region.address, size, region.size
-        return self._new((self.holder, requested, in_use, pool, number, now, *place, *where, own, holder))
+        site_fields, holder, own_label = _origin(label)
+        location = region.number, address - region.address, size, region.size
+        return self._new(
+            (self.holder, requested, in_use, pool, number, now, *site_fields, *location, own_label, holder)
+        )
 
 
 class RefusalSubject:
@@ -52,9 +54,19 @@ class RefusalSubject:
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
         _, number, in_use, pool, _, largest, limit, requested, label = entry
-        place, holder, own = _origin(label)
+        site_fields, holder, own_label = _origin(label)
         return Refused(
-            self.holder, requested, in_use, pool, largest, limit, number, now, *place, label=own, holder=holder
+            self.holder,
+            requested,
+            in_use,
+            pool,
+            largest,
+            limit,
+            number,
+            now,
+            *site_fields,
+            label=own_label,
+            holder=holder,
         )
 
 
@@ -63,9 +75,9 @@ def journal_of(device: Device) -> Journal:
     return Journal(PieceSubject(Allocated, device), PieceSubject(Freed, device), RefusalSubject(device), next_number)
 
 
-def entries_of(taken: list[Any]) -> Iterator[Entry]:
+def entries_of(flat_entries: list[Any]) -> Iterator[Entry]:
     """Yields the entries that stand behind each other in a list."""
-    columns = [iter(taken)] * ENTRY
+    columns = [iter(flat_entries)] * ENTRY
     return zip(*columns, strict=True)
 
 
@@ -98,8 +110,8 @@ def _origin(label: object) -> _Origin:
 def _new_origin(label: object) -> _Origin:
     if not isinstance(label, Label):
         return (None, None, None, "", ""), NOWHERE.holder, None
-    where = label.site
-    own = cast("Label", describe_label(label))
-    if where is None or len(where) == 2:
-        return (where, None, None, "", ""), NOWHERE.holder, own
-    return place_of(where), where[2].holder, own
+    site = label.site
+    own_label = cast("Label", describe_label(label))
+    if site is None or len(site) == 2:
+        return (site, None, None, "", ""), NOWHERE.holder, own_label
+    return place_of(site), site[2].holder, own_label

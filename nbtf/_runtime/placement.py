@@ -67,7 +67,7 @@ class Machine(NamedTuple):
         return self.devices[0]
 
 
-def place(
+def place_op(
     op: Placeable,
     dtypes: Sequence[DType],
     pinned_to: Device | None,
@@ -89,8 +89,8 @@ def place(
         return pinned_to, Reason("follows variable", name).after(Rule("variable", "Where is it?", name))
     if request is not None:
         if request.name is not None:
-            kind = "explicit scope" if replica is None else "replica of a strategy"
-            return _as_asked(op, dtypes, request, Reason(kind, "" if replica is None else str(replica)), machine)
+            cause = "explicit scope" if replica is None else "replica of a strategy"
+            return _as_asked(op, dtypes, request, Reason(cause, "" if replica is None else str(replica)), machine)
     elif machine.cell is not None:
         return _as_asked(op, dtypes, machine.cell, Reason("cell"), machine)
     elif machine.default is not None:
@@ -129,7 +129,7 @@ def _without_kernel(op: Placeable, best: Device) -> tuple[Rule, ...]:
     return Rule("kernel", f"Has {op.type} one on GPUs?", "no"), _cpu(best)
 
 
-def _there(machine: Machine, device_type: str) -> str:
+def _describe_missing(machine: Machine, device_type: str) -> str:
     """Returns which devices of a type there are: `GPU:0 to GPU:3`."""
     names = [device.short_name for device in machine.devices if device.type == device_type]
     return "none" if not names else names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
@@ -143,14 +143,14 @@ def _as_asked(
     op: Placeable, dtypes: Sequence[DType], request: Request, reason: Reason, machine: Machine
 ) -> tuple[Device, Reason]:
     device = machine.by_name.get(request.name or "")
-    asked = request.fields
-    name = f"{asked.device_type}:{asked.device_index}"
+    requested = request.fields
+    name = f"{requested.device_type}:{requested.device_index}"
     begin = Rule(_ASKED_BY.get(reason.kind, "strategy"), "What was asked for?", name)
     if device is not None and op.has_kernel(device.type, dtypes):
         return device, reason.after(begin, Rule("machine", "Is it here?", "yes"))
     if device is None:
         _refuse_impossible(op, request)
-    local = (asked.job, asked.replica, asked.task) == ("localhost", 0, 0)
+    local = (requested.job, requested.replica, requested.task) == ("localhost", 0, 0)
     if not local and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
         raise MissingDeviceError(None, None, f"{request.name} unknown device.")
     if not (machine.soft and local):
@@ -158,19 +158,19 @@ def _as_asked(
     best = _best(op, dtypes, machine)
     soft = Rule("soft placement", "Is it on?", "yes")
     if device is not None:
-        there = Rule("machine", "Is it here?", "yes")
+        present = Rule("machine", "Is it here?", "yes")
         missing, instead = _without_kernel(op, best)
-        return best, Reason("no kernel on GPU", op.type).after(begin, there, missing, soft, instead)
-    here = Rule("machine", "Is it here?", f"no: {_there(machine, asked.device_type or '')}")
+        return best, Reason("no kernel on GPU", op.type).after(begin, present, missing, soft, instead)
+    absent = Rule("machine", "Is it here?", f"no: {_describe_missing(machine, requested.device_type or '')}")
     instead = _cpu(best) if best.type == "CPU" else _lowest(best)
-    return best, Reason("soft placement", name).after(begin, here, soft, instead)
+    return best, Reason("soft placement", name).after(begin, absent, soft, instead)
 
 
 def _refuse_impossible(op: Placeable, request: Request) -> None:
     """TensorFlow's own parser of full names knows only int32 indices and identifiers as jobs."""
-    asked = request.fields
-    index = asked.device_index or 0
-    if not 0 <= index < 2**31 or not (asked.job or "").isidentifier():
+    requested = request.fields
+    index = requested.device_index or 0
+    if not 0 <= index < 2**31 or not (requested.job or "").isidentifier():
         raise InvalidArgumentError(
             None, None, f"Malformed device specification '{request.name}' in eager op: {op.type}"
         )

@@ -78,7 +78,7 @@ class Recorder:
             raise ValueError(f"capacity must be 0 events or more, got {capacity}")
         self._capacity = capacity
         self._lock = new_lock()
-        self.taken: list[Any] = []  # notes behind each other, not counted yet
+        self.pending_notes: list[Any] = []  # notes behind each other, not counted yet
         self.pieces: Box = []  # likewise, of memory
         self.collect: Callable[[], object] = _nothing
         self._kept: deque[Batch] = deque()  # counted
@@ -108,7 +108,7 @@ class Recorder:
         totals, _ = self._look()
         note = note_of_scene()
         scene = Scene(self._scenes[-1].id + 1 if self._scenes else 1, self._machine, cell, note[NUMBER])
-        self.taken.extend(note)
+        self.pending_notes.extend(note)
         self._beginnings.append((scene.id, totals))
         self._scenes.append(scene)
         return scene
@@ -151,14 +151,14 @@ class Recorder:
 
     def __call__(self, event: Event) -> None:
         """Takes an event down: a recorder is an observer, too."""
-        self.taken.extend(note_of_event(event))
-        if len(self.taken) > _BATCH * NOTE:
+        self.pending_notes.extend(note_of_event(event))
+        if len(self.pending_notes) > _BATCH * NOTE:
             self.count()
 
     def _count(self) -> None:
         """Counts what was taken, and forgets the oldest notes while there are enough without them."""
-        taken, pieces, kept = self.taken, self.pieces, self._kept
-        notes, boxes = taken[:], pieces[:]
+        pending_notes, pieces, batches = self.pending_notes, self.pieces, self._kept
+        notes, boxes = pending_notes[:], pieces[:]
         if notes or boxes:
             totals = self._totals.with_notes(notes, boxes)
             count, opened = len(notes), len(boxes)
@@ -166,39 +166,39 @@ class Recorder:
             entries = boxes[0] if opened == 1 else [*chain.from_iterable(boxes)]
             batch = deque([Batch.of(added, notes, entries)])
             # All or nothing from here on: no calls, no loops.
-            del taken[:count]
+            del pending_notes[:count]
             del pieces[:opened]
-            kept += batch
+            batches += batch
             self._kept_events += added
             self._totals = totals
         self._pack()
-        kept = self._kept
-        while kept and self._kept_events - kept[0].events >= self._capacity:
-            self._let_pass(kept[0])
-            densities = self._densities.with_work(*kept[0].work())
+        batches = self._kept
+        while batches and self._kept_events - batches[0].events >= self._capacity:
+            self._let_pass(batches[0])
+            densities = self._densities.with_work(*batches[0].work())
             # All or nothing, as above.
-            self._kept_events -= kept[0].events
-            del kept[0]
+            self._kept_events -= batches[0].events
+            del batches[0]
             self._densities = densities
 
     def _pack(self) -> None:
         """Packs the last batches when there is enough in them."""
-        kept = self._kept
-        loose = [*takewhile(lambda batch: not batch.is_packed, reversed(kept))][::-1]
+        batches = self._kept
+        loose = [*takewhile(lambda batch: not batch.is_packed, reversed(batches))][::-1]
         if not loose or sum([batch.size for batch in loose]) < _BATCH:
             return
         if loose[0].clock is not None:  # somebody has looked
             for batch in loose:
                 self._let_pass(batch)
-        packed = deque(islice(kept, len(kept) - len(loose)))
+        packed = deque(islice(batches, len(batches) - len(loose)))
         packed.append(Batch.packed(loose))
         self._kept = packed
 
     def _let_pass(self, batch: Batch) -> None:
         """Has the modelled clock go on to the end of a batch."""
         if batch.clock is None:
-            after = batch.clock_after(self._clock)
-            batch.clock, self._clock = self._clock, after
+            end_clock = batch.clock_after(self._clock)
+            batch.clock, self._clock = self._clock, end_clock
 
     def _look(self) -> tuple[Totals, Recorded]:
         """Returns the totals and what is kept; neither will change."""
@@ -241,9 +241,15 @@ class Recorder:
         self.collect()
         with self._lock:
             totals, densities = Totals(), Densities()
-            kept: deque[Batch] = deque()
+            batches: deque[Batch] = deque()
             beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
-            self.taken[:], self.pieces[:], self._kept, self._kept_events, self._totals = (), (), kept, 0, totals
+            self.pending_notes[:], self.pieces[:], self._kept, self._kept_events, self._totals = (
+                (),
+                (),
+                batches,
+                0,
+                totals,
+            )
             self._beginnings, self._before_machine, self._densities = beginnings, totals, densities
 
 

@@ -41,7 +41,9 @@ class MemoryReplay:
                 raise TypeError(f"regions must be what tf.runtime.memory_map returns, got {region!r}")
             self._sizes[region.region] = region.size
             self._pieces[region.region] = {
-                one.offset: _Piece(one.size, one.requested, one.label) for one in region.chunks if one.in_use
+                chunk.offset: _Piece(chunk.size, chunk.requested, chunk.label)
+                for chunk in region.chunks
+                if chunk.in_use
             }
 
     def take(self, event: Event) -> bool:

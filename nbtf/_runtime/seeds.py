@@ -81,7 +81,7 @@ class Seeds:
             raise ValueError(f"A seed is a number, got {op_seed!r}") from None
         return pair if pair != (0, 0) else (0, LARGEST)  # two zeros would mean: no seed
 
-    def stream(self, kind: Hashable, op_seed: int | None) -> Stream:
+    def stream(self, stream_key: Hashable, op_seed: int | None) -> Stream:
         """Returns the stream of a kind of op; with a seed of its own, the one it has read from before."""
         with self.lock:
             pair = self.pair(op_seed)
@@ -89,7 +89,7 @@ class Seeds:
                 return self._unseeded
             if op_seed is None:  # a fresh seed: nobody will read from this stream again
                 return Stream(*pair)
-            return self._streams.setdefault((kind, pair), Stream(*pair))
+            return self._streams.setdefault((stream_key, pair), Stream(*pair))
 
 
 def unforeseeable() -> tuple[int, int]:

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias, cast
 
 from nbtf._devices.base import Device, Made, Memory, Runnable, nbytes_of
-from nbtf._devices.sites import NO_PLACE, Site, Where, site_of
+from nbtf._devices.sites import NO_PLACE, CallSite, Site, site_of
 from nbtf._runtime.clock import Lanes, lanes_of
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, OpExecuted, OpPlaced, OutputSpec, Reason
 
 Note: TypeAlias = "tuple[Any, ...]"
 """See `notes.py`."""
 
-Begun: TypeAlias = "tuple[Where, int, float, Sequence[int] | None]"
+Begun: TypeAlias = "tuple[CallSite, int, float, Sequence[int] | None]"
 """Of an op that is about to run: place, number, time, numbers of the events of its constants."""
 
 
@@ -55,8 +55,8 @@ class Subject(Protocol):
 
 
 def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int = 1) -> list[Event]:
-    more = [0] * constants, [0] * results
-    return subject.events((subject, 0, 0.0, NO_PLACE, 0, 0.0, 0.0, (0, 0), more))
+    side_numbers = [0] * constants, [0] * results
+    return subject.events((subject, 0, 0.0, NO_PLACE, 0, 0.0, 0.0, (0, 0), side_numbers))
 
 
 # Ops
@@ -68,13 +68,13 @@ _executed: Callable[[Any], OpExecuted] = partial(cast("Any", tuple).__new__, OpE
 
 def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
     """Returns what is told before an op runs: its constants, and where it will be."""
-    where, seq, now, numbers = start
-    place = place_of(where)
+    call_site, seq, now, numbers = start
+    site_fields = place_of(call_site)
     events: list[Event] = []
     for number in numbers or ():  # the host has the value: nothing is made
-        events.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *place))
-        events.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *place))
-    events.append(_placed((op.type, device.name, reason, seq, now, *place)))
+        events.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *site_fields))
+        events.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *site_fields))
+    events.append(_placed((op.type, device.name, reason, seq, now, *site_fields)))
     return events
 
 
@@ -101,12 +101,14 @@ class OpSubject:
         self._rest = shapes, input_shapes
         self.memory = None if runner is None or op.shares_memory or runner.tells_pieces else runner.memory
         self.holder = "" if runner is None else runner.name
-        made: list[Made] = list(zip(shapes, dtypes, strict=True)) if dtypes.__class__ is tuple else [(shapes, dtypes)]
-        self._outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in made])
+        outputs: list[Made] = (
+            list(zip(shapes, dtypes, strict=True)) if dtypes.__class__ is tuple else [(shapes, dtypes)]
+        )
+        self._outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in outputs])
         self.lanes: Lanes | None = None
         if input_shapes is not None and runner is not None and runner.models_time:
             inputs = list(zip(input_shapes, input_dtypes, strict=False))  # what takes nothing is placed by its result
-            self.lanes = (device.name,), runner.time_of(op, inputs, made, 0.0)[0]
+            self.lanes = (device.name,), runner.time_of(op, inputs, outputs, 0.0)[0]
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -120,20 +122,20 @@ class OpSubject:
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
         """Returns what the op is, without shapes, and the shapes."""
-        op, device, reason, *more = self._shared
-        return (op, device, id(reason), *more), self._shared, self._rest
+        op, device, reason, *details = self._shared
+        return (op, device, id(reason), *details), self._shared, self._rest
 
     @classmethod
-    def put_together(cls, shared: tuple[Any, ...], rest: tuple[Any, ...]) -> OpSubject:
+    def put_together(cls, shared: tuple[Any, ...], details: tuple[Any, ...]) -> OpSubject:
         """Returns the op that was taken apart."""
-        (op, device, reason, constants, runner, dtypes, input_dtypes), (shapes, input_shapes) = shared, rest
+        (op, device, reason, constants, runner, dtypes, input_dtypes), (shapes, input_shapes) = shared, details
         return cls(op, device, reason, constants, runner, shapes, dtypes, input_shapes, input_dtypes)
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns what the note stands for, in order."""
-        _, _, _, where, first, began, _, _, more = note
+        _, _, _, call_site, first, began_at, _, _, side_numbers = note
         op, device, reason, *_ = self._shared
-        events = events_of_begin(op, device, reason, (where, first, began, more and more[0]))
+        events = events_of_begin(op, device, reason, (call_site, first, began_at, side_numbers and side_numbers[0]))
         return [*events, *self.events_afterwards(note, start)]
 
     def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
@@ -141,17 +143,17 @@ class OpSubject:
         op, device, _, _, runner, *_ = self._shared
         if runner is None:
             return []
-        _, last, now, where, _, _, seconds, level, more = note
-        place = place_of(where)
+        _, last, now, call_site, _, _, seconds, level, side_numbers = note
+        site_fields = place_of(call_site)
         events: list[Event] = []
         if self.memory is not None:
-            numbers = [last - 1] if len(self._outputs) == 1 else more[1]
+            numbers = [last - 1] if len(self._outputs) == 1 else side_numbers[1]
             in_use, pool = level
             for spec, number in zip(self._outputs, numbers, strict=True):
                 if spec.nbytes:
-                    events.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *place))
+                    events.append(Allocated(self.holder, spec.nbytes, in_use, pool, number, now, *site_fields))
         timed = runner.time_of(op, (), (), seconds) if self.lanes is None else (self.lanes[1], "modelled")
-        events.append(_executed((op.type, device.name, self._outputs, *timed, last, now, *place, start)))
+        events.append(_executed((op.type, device.name, self._outputs, *timed, last, now, *site_fields, start)))
         return events
 
 
@@ -164,11 +166,11 @@ class CopySubject:
     __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "lanes", "memory")
     is_copy = True
 
-    def __init__(self, source: Device, target: Device, kind: CopyKind, nbytes: int) -> None:
+    def __init__(self, source: Device, target: Device, copy_kind: CopyKind, nbytes: int) -> None:
         """Says what goes where."""
         self._source, self._target, self._nbytes = source, target, nbytes
-        self._kind: CopyKind = kind
-        self.memory = target.memory if nbytes and kind != "read" and not target.tells_pieces else None
+        self._kind: CopyKind = copy_kind
+        self.memory = target.memory if nbytes and copy_kind != "read" and not target.tells_pieces else None
         self.holder = target.name
         self.lanes = lanes_of(self.sample)
 
@@ -184,26 +186,28 @@ class CopySubject:
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
         """Returns the way, and the bytes."""
-        way = self._source, self._target, self._kind
-        return way, way, self._nbytes
+        route = self._source, self._target, self._kind
+        return route, route, self._nbytes
 
     @classmethod
-    def put_together(cls, way: tuple[Device, Device, CopyKind], nbytes: int) -> CopySubject:
+    def put_together(cls, route: tuple[Device, Device, CopyKind], nbytes: int) -> CopySubject:
         """Returns the copy that was taken apart."""
-        return cls(*way, nbytes)
+        return cls(*route, nbytes)
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns the copy, and the memory that it took."""
-        _, last, now, where, _, _, measured, level, _ = note
-        place = place_of(where)
+        _, last, now, call_site, _, _, measured, level, _ = note
+        site_fields = place_of(call_site)
         source, target, nbytes = self._source, self._target, self._nbytes
         link = source if target.on_host else target  # a GPU's link is the slow one
         seconds, modelled = link.copy_time_of(nbytes, measured)
-        copied = Copied(source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *place, start)
+        copied = Copied(
+            source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *site_fields, start
+        )
         if self.memory is None:
             return [copied]
         in_use, pool = level
-        return [copied, Allocated(target.name, nbytes, in_use, pool, last, now, *place)]
+        return [copied, Allocated(target.name, nbytes, in_use, pool, last, now, *site_fields)]
 
     events_afterwards = events
 
@@ -225,7 +229,7 @@ class EventSubject:
         return id(self), self.sample[0], None
 
     @classmethod
-    def put_together(cls, event: Event, rest: None) -> EventSubject:
+    def put_together(cls, event: Event, details: None) -> EventSubject:
         """Returns the subject of an event."""
         return cls(event)
 
@@ -237,15 +241,15 @@ class EventSubject:
 
 
 Place: TypeAlias = "tuple[Site, str | None, int | None, str, str]"
-_PLACES: dict[int, tuple[Where, Place]] = {}
+_PLACES: dict[int, tuple[CallSite, Place]] = {}
 _REMEMBERED = 4096
 
 
-def place_of(where: Where) -> Place:
+def place_of(call_site: CallSite) -> Place:
     """Returns what stands last in every event: site, graph node, replica, phase, layer."""
-    entry = _PLACES.get(id(where))
-    if entry is None or entry[0] is not where:
+    entry = _PLACES.get(id(call_site))
+    if entry is None or entry[0] is not call_site:
         if len(_PLACES) >= _REMEMBERED:
             _PLACES.clear()
-        entry = _PLACES[id(where)] = where, (site_of(where), *where[2][:4])
+        entry = _PLACES[id(call_site)] = call_site, (site_of(call_site), *call_site[2][:4])
     return entry[1]

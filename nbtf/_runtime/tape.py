@@ -50,14 +50,14 @@ class Call:
         inputs: Sequence[Any],
         attrs: Mapping[str, Any],
         outputs: Sequence[Any],
-        wanted: tuple[bool, ...] | None = None,
+        gradients_wanted: tuple[bool, ...] | None = None,
     ) -> None:
-        """Takes the op and what it was called with; `wanted` says for which inputs somebody asks, all when None."""
+        """Takes the op and its call; `gradients_wanted` says for which inputs somebody asks, all when None."""
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
         self.outputs = outputs
-        self.wanted = wanted
+        self.wanted = gradients_wanted
 
     @property
     def output(self) -> Any:
@@ -106,10 +106,10 @@ class Tape:
         self.of_variable: Any = object()
         self.closed: bool = False
 
-    def hear(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
-        """Is told of a call whose inputs it may watch; `result` is a tensor or a list of them."""
+    def record(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
+        """Takes a call whose inputs it may watch; `result` is a tensor or a list. Its twins stand in `express.py`."""
         if op.taped is not PLAIN or self.hearing is None:
-            return self._hear_at_length(op, inputs, attrs, result)
+            return self._record_at_length(op, inputs, attrs, result)
         token, watched = self.token, False
         values: list[Any] = []
         for tensor in inputs:
@@ -125,12 +125,12 @@ class Tape:
         if watched:
             if op.freezes:
                 attrs = frozen(op, attrs)
-            taken: Any = values if op.keeps_inputs or values[0]._watch is not token else id(values[0])
-            self.entries.append((op, taken, attrs, result if op.keeps_outputs else id(result)))
+            recorded_inputs: Any = values if op.keeps_inputs or values[0]._watch is not token else id(values[0])
+            self.entries.append((op, recorded_inputs, attrs, result if op.keeps_outputs else id(result)))
             result._watch = token if result._watch is None else self._named_in(result._watch)
         return None
 
-    def _hear_at_length(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
+    def _record_at_length(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         """Hears of what has lists in it, or several dtypes or results."""
         if self.hearing is None:
             return
@@ -143,30 +143,32 @@ class Tape:
                     self.entries.append((None, variable, None, id(result)))
                     self._mark(result)
             return
-        kept: list[Any] = [
-            tuple([self._value(one) for one in tensor]) if tensor.__class__ is list else self._value(tensor)
+        input_values: list[Any] = [
+            tuple([self._value(element) for element in tensor]) if tensor.__class__ is list else self._value(tensor)
             for tensor in inputs
         ]
-        if op.no_gradient or not any([self.watches(one) for one in kept]):
+        if op.no_gradient or not any([self.watches(value) for value in input_values]):
             return
         if op.freezes:
             attrs = frozen(op, attrs)
-        taken = tuple(kept) if op.keeps_inputs or kept[0]._watch is not self.token else id(kept[0])
-        self._keep(op, taken, attrs, result)
+        recorded_inputs = (
+            tuple(input_values) if op.keeps_inputs or input_values[0]._watch is not self.token else id(input_values[0])
+        )
+        self._keep(op, recorded_inputs, attrs, result)
 
     def _keep(self, op: Any, inputs: Any, attrs: Mapping[str, Any], result: Any) -> None:
         """Adds an entry, and watches those of the results that gradients can come back from."""
-        whole = op.keeps_outputs
+        keeps_all = op.keeps_outputs
         if result.__class__ is list:
-            results = [one for one in result if one._dtype in CONTINUOUS]
-            made = tuple([one if whole else id(one) for one in result])
+            results = [output for output in result if output._dtype in CONTINUOUS]
+            recorded_outputs = tuple([output if keeps_all else id(output) for output in result])
         else:
             results = [result] if result._dtype in CONTINUOUS else []
-            made = result if whole else id(result)
+            recorded_outputs = result if keeps_all else id(result)
         if results:
-            self.entries.append((op, inputs, attrs, made))
-            for one in results:
-                self._mark(one)
+            self.entries.append((op, inputs, attrs, recorded_outputs))
+            for output in results:
+                self._mark(output)
 
     # Variables
 
@@ -176,15 +178,15 @@ class Tape:
 
     def value_of(self, variable: Any) -> Tensor:
         """Returns the value of a variable as a tensor of its own; the same one until the variable changes."""
-        place, array = id(variable), variable._array
-        known = self.reads.get(place)
-        if known is not None and known._array is array:
-            return known
-        self.reads[place] = value = Tensor()
+        variable_id, array = id(variable), variable._array
+        read = self.reads.get(variable_id)
+        if read is not None and read._array is array:
+            return read
+        self.reads[variable_id] = value = Tensor()
         value._array, value._dtype, value._device = array, variable._dtype, variable._device
-        if variable._hold is not None:
-            value._hold = variable._hold
-        if (place in self.variables or self._accessed(variable)) and value._dtype in CONTINUOUS:
+        if variable._allocation is not None:
+            value._allocation = variable._allocation
+        if (variable_id in self.variables or self._accessed(variable)) and value._dtype in CONTINUOUS:
             self.values.append((value, variable))
             value._watch = self.of_variable
         else:
@@ -201,8 +203,8 @@ class Tape:
 
     def reset(self) -> None:
         """Forgets everything, also what it watches: tensors name a token that counts no more."""
-        for kept in (self.entries, self.reads, self.values, self.variables):
-            kept.clear()
+        for store in (self.entries, self.reads, self.values, self.variables):
+            store.clear()
         self.token = self.hearing = ref(self, id)  # with a second argument, or it would be the same again
         self.of_variable = object()
 
@@ -222,7 +224,7 @@ class Tape:
     def watches(self, tensor: Any) -> bool:
         """Tells whether gradients can flow back to a tensor, or to one of a list."""
         if tensor.__class__ is tuple:
-            return any([self.watches(one) for one in tensor])
+            return any([self.watches(element) for element in tensor])
         watch = tensor._watch
         return watch is self.token or watch is self.of_variable or (watch.__class__ is tuple and self.token in watch)
 
@@ -232,10 +234,14 @@ class Tape:
 
     def _named_in(self, watch: Any) -> Any:
         """Returns what a tensor that other tapes have watched names; tapes that are gone are left out."""
-        others = [one for one in (watch if watch.__class__ is tuple else (watch,)) if one.__class__ is ref and one()]
-        if self.token in others:
-            return tuple(others) if len(others) > 1 else self.token
-        return (*others, self.token) if others else self.token
+        watchers = [
+            watcher
+            for watcher in (watch if watch.__class__ is tuple else (watch,))
+            if watcher.__class__ is ref and watcher()
+        ]
+        if self.token in watchers:
+            return tuple(watchers) if len(watchers) > 1 else self.token
+        return (*watchers, self.token) if watchers else self.token
 
 
 class Rerun:

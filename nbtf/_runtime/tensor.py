@@ -158,11 +158,11 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         array = self._host_copy()
         return array if dtype is None else array.astype(dtype, copy=False)
 
-    def __dlpack__(self, stream: Any = None, **how: Any) -> Any:
+    def __dlpack__(self, stream: Any = None, **options: Any) -> Any:
         """Lends the values to another array library, which must not change them; of simulated GPUs a copy."""
         from nbtf._runtime.exchange import lent
 
-        return lent(self, {"stream": stream, **how})
+        return lent(self, {"stream": stream, **options})
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Where the values are, in DLPack's numbering: the CPU, also for simulated GPUs, or a real GPU."""
@@ -185,11 +185,11 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         """Returns the tensor on a GPU; `RuntimeError` if it is not there, whatever soft placement says."""
         return self._moved("GPU", gpu_index)
 
-    def _moved(self, kind: str, index: int) -> Tensor:
+    def _moved(self, device_type: str, index: int) -> Tensor:
         context = CURRENT.context
-        name = f"/job:localhost/replica:0/task:0/device:{kind}:{index}"
+        name = f"/job:localhost/replica:0/task:0/device:{device_type}:{index}"
         if name not in context.devices.by_name:
-            raise RuntimeError(f"{kind}:{index} unknown device.")
+            raise RuntimeError(f"{device_type}:{index} unknown device.")
         from nbtf._runtime.copying import copied_to
 
         return copied_to(self, context.devices.by_name[name])
@@ -336,8 +336,8 @@ def tensor_of(buffer: Buffer, dtype: DType, device: Device) -> Tensor:
     tensor._dtype = dtype
     tensor._device = device
     tensor._watch = None
-    if buffer._hold is not None:
-        tensor._hold = buffer._hold
+    if buffer._allocation is not None:
+        tensor._allocation = buffer._allocation
     return tensor
 
 

@@ -90,11 +90,13 @@ class Snapshot(NamedTuple):
         return self._replace(**differences)
 
 
-def _difference(total: Any, before: Any) -> Any:
+def _difference(total: Any, earlier_total: Any) -> Any:
     """Returns what was added to a total, or to each of them; those to which nothing was added are left out."""
     if isinstance(total, int):
-        return total - before
-    return {key: value - before.get(key, 0) for key, value in total.items() if value != before.get(key, 0)}
+        return total - earlier_total
+    return {
+        key: value - earlier_total.get(key, 0) for key, value in total.items() if value != earlier_total.get(key, 0)
+    }
 
 
 class Totals:
@@ -160,18 +162,18 @@ class Totals:
                 self._add_copy(event, times)
 
     def _add_copy(self, event: Copied, times: int) -> None:
-        way = event.source, event.target
-        self.copies[way] += times
-        self.copied_bytes[way] += times * event.nbytes
+        route = event.source, event.target
+        self.copies[route] += times
+        self.copied_bytes[route] += times * event.nbytes
         if event.nbytes < SMALL_COPY:
-            self.small_copies[way] += times
-            self.small_copied_bytes[way] += times * event.nbytes
+            self.small_copies[route] += times
+            self.small_copied_bytes[route] += times * event.nbytes
         if event.kind == "move":
-            self.moves[way] += times
-            self.moved_bytes[way] += times * event.nbytes
+            self.moves[route] += times
+            self.moved_bytes[route] += times * event.nbytes
             if event.nbytes < SMALL_COPY:
-                self.small_moves[way] += times
-                self.small_moved_bytes[way] += times * event.nbytes
+                self.small_moves[route] += times
+                self.small_moved_bytes[route] += times * event.nbytes
 
     def snapshot(self, events: Sequence[Event]) -> Snapshot:
         """Returns the totals with some events."""

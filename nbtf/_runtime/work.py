@@ -46,12 +46,12 @@ class _Columns:
     def take(self, batch: Batch, first: int) -> None:
         """Adds what ran in a batch from a number on."""
         for note, start in dropwhile(lambda timed: timed[0][NUMBER] < first, batch.timed_notes()):
-            subject, where, more = note[SUBJECT], note[WHERE], note[MORE]
-            key = id(subject), id(where)
+            subject, call_site, side_numbers = note[SUBJECT], note[WHERE], note[MORE]
+            key = id(subject), id(call_site)
             facts = self._positions.get(key)
-            if facts is None or (more is not None and more[0]):
+            if facts is None or (side_numbers is not None and side_numbers[0]):
                 self._take_events(key, subject.events(note, start), facts)
-                self._kept += (subject, where)
+                self._kept += (subject, call_site)
             elif facts:
                 seconds = note[SECONDS] if subject.lanes is None else subject.lanes[1]
                 number = note[NUMBER] - 1 if subject.is_copy else note[NUMBER]

@@ -76,7 +76,7 @@ class CustomGradient:
             inputs = [as_tensor(operand) for operand in (*arguments, *variables)]
             custom_op = _OwnGradient(_build_backward(backward, len(arguments), variables), outputs)
             for tape in scope.tapes:
-                tape.hear(custom_op, inputs, {}, outputs)
+                tape.record(custom_op, inputs, {}, outputs)
         return pack_sequence_as(result, outputs)
 
 
@@ -98,7 +98,7 @@ class _Watcher:
         self.hearing: object | None = self
         self.closed = False
 
-    def hear(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
+    def record(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
         """Looks for variables among the inputs."""
         for operand in inputs:
             if operand.__class__ is not list and operand._watch is ALWAYS and operand._trainable:

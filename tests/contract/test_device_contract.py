@@ -337,5 +337,5 @@ def test_a_device_has_a_map_or_says_that_it_has_none(accounted: Device, request:
 
 
 def test_a_buffer_without_memory_of_its_own_holds_nothing(device: Device) -> None:
-    assert buffer_of(arange(1))._hold is None
+    assert buffer_of(arange(1))._allocation is None
     assert isinstance(device.name, str)

@@ -134,7 +134,7 @@ def test_what_shows_an_input_is_copied_unless_the_op_shares_memory() -> None:
 
     memory = x._array.data.mem
     assert (False, True) == (turned._array.data.mem is memory, reshaped._array.data.mem is memory)
-    assert (True, False) == (reshaped._hold is x._hold, turned._hold is x._hold)
+    assert (True, False) == (reshaped._allocation is x._allocation, turned._allocation is x._allocation)
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0), ()])
@@ -143,7 +143,7 @@ def test_arrays_of_no_and_of_one_element(shape: tuple[int, ...]) -> None:
     x = device.put(np.ones(shape, np.float32))
 
     assert (np.full(shape, 2.0).tolist(), shape) == (device.get(doubled(device, x)).tolist(), x._array.shape)
-    assert (x._hold is None) == (0 in shape)
+    assert (x._allocation is None) == (0 in shape)
 
 
 def test_a_thousand_ops_leave_memory_as_it_was(machine: FakeMachine) -> None:
@@ -431,10 +431,10 @@ def test_the_lane_takes_what_the_road_has_seen(machine: FakeMachine) -> None:
     doubled(device, x)
     machine.diary.clear()
 
-    array, hold = device.quick(AddV2, (x, x), ())
+    array, allocation = device.quick(AddV2, (x, x), ())
 
     assert ["kernel"] == [entry[0] for entry in machine.diary]
-    assert ([2.0] * 4, 16) == (array.get(stream=device.stream).tolist(), hold.requested)
+    assert ([2.0] * 4, 16) == (array.get(stream=device.stream).tolist(), allocation.requested)
 
 
 def test_the_lane_keeps_no_larger_array_for_a_part_of_it() -> None:

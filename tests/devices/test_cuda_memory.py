@@ -207,7 +207,7 @@ def test_holders_are_told_with_op_dtype_and_shape(allocator: str) -> None:
         (Label("AddV2", "float32", (100,), ("train.py", 4)), 400),
         (Label("_EagerConst", "float32", (100,), ("train.py", 3)), 400),
     ] == found
-    assert {device.account.piece(one._hold) for one in (x, y)} == {piece for piece, _ in device.account.pieces()}
+    assert {device.account.piece(one._allocation) for one in (x, y)} == {piece for piece, _ in device.account.pieces()}
 
 
 @pytest.mark.parametrize("allocator", ["pool", "bfc"])
@@ -217,7 +217,7 @@ def test_a_view_is_no_second_holder(allocator: str) -> None:
     (view,) = device.run(Reshape, [x], {"shape": (10, 10)})
 
     assert 1 == len(device.account.pieces())
-    assert x._hold is view._hold
+    assert x._allocation is view._allocation
 
 
 def test_a_hold_of_another_device_is_no_piece_of_this_one() -> None:
@@ -225,13 +225,13 @@ def test_a_hold_of_another_device_is_no_piece_of_this_one() -> None:
     buffer = one.put(ones(4))
     other.put(ones(4))
 
-    assert other.account.piece(buffer._hold) is None
+    assert other.account.piece(buffer._allocation) is None
 
 
 def test_a_bfc_map_has_addresses_of_the_card() -> None:
     device = gpu(NBTF_GPU_ALLOCATOR="bfc")
     x = device.put(ones(100))
-    piece = device.account.piece(x._hold)
+    piece = device.account.piece(x._allocation)
     assert piece is not None
 
     base = x._array.data.ptr - piece.offset

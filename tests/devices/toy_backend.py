@@ -14,7 +14,7 @@ from nbtf._devices.base import GPU, Buffer, Device, Label, MemoryStats, Piece, R
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.exhausted import Request, in_tensorflows_words
 from nbtf._devices.names import full_name
-from nbtf._devices.sites import Site, Where
+from nbtf._devices.sites import CallSite, Site
 from nbtf.errors import ResourceExhaustedError
 
 
@@ -57,7 +57,7 @@ class Counter:
     def map(self) -> None:
         return None
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         return None
 
     def trim(self) -> int:
@@ -98,12 +98,12 @@ class ToyGPU(GPU):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: Site | Where = None,
+        site: Site | CallSite = None,
     ) -> list[Buffer]:
         arrays = arrays_of(buffers)
         with np.errstate(all="ignore"):
             results = op.kernel(np, *arrays, **attrs)
-        shown = next((buffer._hold for buffer in buffers if not isinstance(buffer, list)), None)
+        shown = next((buffer._allocation for buffer in buffers if not isinstance(buffer, list)), None)
         arrays = [np.asarray(array) for array in (results if isinstance(results, list | tuple) else [results])]
         return [buffer_of(array, shown) if op.shares_memory else self._charged(array) for array in arrays]
 

@@ -19,7 +19,7 @@ class Listener:
         self.calls: list[Call] = []
         self.closed = False
 
-    def hear(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
+    def record(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
         kept = tuple(tuple(one) if isinstance(one, list) else one for one in inputs)
         self.calls.append(Call(op, kept, attrs, result if isinstance(result, list) else [result]))
 

@@ -143,7 +143,7 @@ def test_two_tapes_take_the_road(roads: Roads) -> None:
 class Quiet:
     """A tape that keeps nothing."""
 
-    def hear(self, *call: Any) -> None:
+    def record(self, *call: Any) -> None:
         pass
 
 

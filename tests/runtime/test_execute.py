@@ -116,7 +116,7 @@ class FakeTape:
     def __init__(self) -> None:
         self.heard: list[tuple[Any, ...]] = []
 
-    def hear(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
+    def record(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         self.heard.append((op.type, tuple(inputs), dict(attrs), result))
 
 
@@ -182,7 +182,7 @@ def test_tape_hears_nothing_of_an_op_that_fails() -> None:
 
 
 def test_call_knows_its_only_output_and_who_wants_gradients() -> None:
-    call = Call("Ink", [1, 2], {}, ["out"], wanted=(True, False))
+    call = Call("Ink", [1, 2], {}, ["out"], gradients_wanted=(True, False))
 
     assert ("out", True, False) == (call.output, call.needs(0), call.needs(1))
 

@@ -13,7 +13,7 @@ import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context
 from nbtf._runtime.events import Reason, Rule
-from nbtf._runtime.placement import KINDS, Machine, in_words, place
+from nbtf._runtime.placement import KINDS, Machine, in_words, place_op
 from nbtf._runtime.scopes import ANYWHERE, Request, merged
 from nbtf._types import DType, float32
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
@@ -45,7 +45,7 @@ def asked(text: str) -> Request:
 
 
 def placed(op: FakeOp, machine: Machine, request: Request | None = None, replica: int | None = None) -> tuple[str, Any]:
-    device, reason = place(op, [float32], None, request, replica, machine)
+    device, reason = place_op(op, [float32], None, request, replica, machine)
     return device.short_name, reason
 
 
@@ -183,7 +183,7 @@ def test_op_on_a_variable_goes_where_the_variable_is(request_: Request | None) -
     machine = machine_with(2, soft=False, cell=asked("GPU:0"))
     home = machine.by_name[f"{LOCAL}GPU:1"]
 
-    device, reason = place(CPU_ONLY, [float32], home, request_, None, machine)
+    device, reason = place_op(CPU_ONLY, [float32], home, request_, None, machine)
 
     assert (home, Reason("follows variable", "GPU:1")) == (device, reason)
 
@@ -202,9 +202,9 @@ def test_several_cpus_are_all_reachable_but_only_the_first_is_chosen() -> None:
     first, second = CPU(0), CPU(1)
     machine = Machine((first, second), {first.name: first, second.name: second}, first)
 
-    assert (first, Reason("no GPU")) == place(ANY, [], None, None, None, machine)
-    assert (second, Reason("explicit scope")) == place(ANY, [], None, asked("CPU:1"), None, machine)
-    assert (first, Reason("soft placement", "CPU:7")) == place(ANY, [], None, asked("CPU:7"), None, machine)
+    assert (first, Reason("no GPU")) == place_op(ANY, [], None, None, None, machine)
+    assert (second, Reason("explicit scope")) == place_op(ANY, [], None, asked("CPU:1"), None, machine)
+    assert (first, Reason("soft placement", "CPU:7")) == place_op(ANY, [], None, asked("CPU:7"), None, machine)
 
 
 # What cannot be met

@@ -41,11 +41,11 @@ class BFCMemory:
             for region in self._allocator.snapshot()
         )
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         """Returns where a chunk is; None when it has been given back."""
-        if not isinstance(hold, Chunk) or not hold.in_use:
+        if not isinstance(allocation, Chunk) or not allocation.in_use:
             return None
-        return Piece(hold.region, hold.offset, hold.size, hold.requested)
+        return Piece(allocation.region, allocation.offset, allocation.size, allocation.requested)
 
     def trim(self) -> int:
         """Gives idle regions back where memory grows with use; returns the bytes."""

@@ -27,7 +27,7 @@ from nbtf._devices.cuda.probe import FORKED
 from nbtf._devices.exhausted import Request
 from nbtf._devices.first_use import FirstUse
 from nbtf._devices.names import full_name
-from nbtf._devices.sites import Site, Where
+from nbtf._devices.sites import CallSite, Site
 from nbtf._locks import new_lock
 from nbtf._types import as_dtype
 from nbtf.errors import FailedPreconditionError, OpError, ResourceExhaustedError
@@ -217,7 +217,7 @@ class CudaGPU(GPU):
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
-        site: Site | Where = None,
+        site: Site | CallSite = None,
     ) -> list[Buffer]:
         """Runs a kernel with CuPy; returns when it has been started."""
         arrays = arrays_of(buffers)
@@ -269,7 +269,7 @@ class CudaGPU(GPU):
                 if buffer._array.data.mem is memory and array.nbytes:
                     if not op.shares_memory:
                         raise LookupError
-                    return array, buffer._hold
+                    return array, buffer._allocation
             if array.base is not None and memory.size >= array.nbytes + _WASTED:
                 array = array.copy()  # as on the road
             return array, self._memory_manager.charge(array, purpose)
@@ -293,7 +293,7 @@ class CudaGPU(GPU):
             for input_array, buffer in _flat(arrays, buffers):
                 if input_array.data.mem is memory:
                     if shares:
-                        return buffer_of(array, buffer._hold)
+                        return buffer_of(array, buffer._allocation)
                     array = array.copy()
                     break
             else:

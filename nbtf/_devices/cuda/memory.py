@@ -91,7 +91,7 @@ class MemoryManager(Protocol):
         """Returns regions and chunks, None where nobody knows them."""
         ...
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         """Returns where a hold is."""
         ...
 
@@ -152,9 +152,9 @@ class CudaMemory:
         """Returns regions and chunks with `NBTF_GPU_ALLOCATOR=bfc`; None with CuPy's pool, which does not tell."""
         return None if self.manager is None else self.manager.map()
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         """Returns where the memory of a hold is; None when it has been given back."""
-        return None if self.manager is None else self.manager.piece(hold)
+        return None if self.manager is None else self.manager.piece(allocation)
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
         """Returns what is in use, each piece with what it is for."""

@@ -135,11 +135,11 @@ class PoolMemory:
     def map(self) -> None:
         """Returns nothing: CuPy's pool keeps its pieces to itself."""
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         """Returns where memory is; the whole card is one region."""
-        if not isinstance(hold, Held) or hold.owner is not self:
+        if not isinstance(allocation, Held) or allocation.owner is not self:
             return None
-        return Piece(0, hold.address, hold.nbytes, hold.requested)
+        return Piece(0, allocation.address, allocation.nbytes, allocation.requested)
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
         """Returns what tensors hold."""

@@ -110,9 +110,9 @@ class RegionMemory(BFCMemory):
                     held_pieces.append((Piece(region.region, chunk.offset, chunk.size, chunk.requested), label))
         return held_pieces
 
-    def piece(self, hold: object) -> Piece | None:
+    def piece(self, allocation: object) -> Piece | None:
         """Returns where a chunk is; None when it has been given back."""
-        return super().piece(hold) if isinstance(hold, Chunk) else None
+        return super().piece(allocation) if isinstance(allocation, Chunk) else None
 
     def close(self) -> None:
         """Gives idle regions back; those with arrays in them go with the last one."""

@@ -319,7 +319,9 @@ class Variable(VariableParts):
 
     def _change(self, op: Any, inputs: tuple[Any, ...], name: str | None, attrs: dict[str, Any]) -> Variable:
         # Does a tensor show the same memory? Then TensorFlow copies before the update, and both are charged.
-        shared = self._hold is not None and sys.getrefcount(self._hold) > 2 and self._device.updates_in_place
+        shared = (
+            self._allocation is not None and sys.getrefcount(self._allocation) > 2 and self._device.updates_in_place
+        )
         if shared and ((scope := SCOPE()) is None or scope.graph is None):
             label = Label(op.type, self._dtype.name, self._array.shape)
             self._take(self._device.copy_from(self._device, self, label))
@@ -328,11 +330,11 @@ class Variable(VariableParts):
 
     def _take(self, value: Any) -> None:
         """Shows the array of another buffer from now on, and shares its memory."""
-        if value._hold is self._hold:
+        if value._allocation is self._allocation:
             self._array = value._array
         else:
-            before = self._array, self._hold  # they die afterwards: nothing may happen between the two
-            self._array, self._hold = value._array, value._hold
+            before = self._array, self._allocation  # they die afterwards: nothing may happen between the two
+            self._array, self._allocation = value._array, value._allocation
             del before
         if value.__class__ is Tensor and value._seq:
             self._seq = value._seq

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nbtf as tf
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context
-from nbtf._runtime.placement import on_host, place
+from nbtf._runtime.placement import on_host, place_op
 from nbtf._runtime.scopes import Request, merged
 from nbtf._types import float32
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
@@ -57,12 +57,12 @@ def reasons() -> Iterator[tuple[str, tf.runtime.Reason]]:
         ):
             settings = here._replace(soft=bool(soft), cell=asked(cell), default=asked(default))
             try:
-                device, reason = place(op, [float32], None, asked(scope), replica, settings)
+                device, reason = place_op(op, [float32], None, asked(scope), replica, settings)
             except (MissingDeviceError, InvalidArgumentError):
                 continue
             yield device.short_name, reason
             yield "CPU:0", on_host(reason, "int32")
-        device, reason = place(ops[1], [float32], here.devices[-1], None, None, here)
+        device, reason = place_op(ops[1], [float32], here.devices[-1], None, None, here)
         yield device.short_name, reason
 
 

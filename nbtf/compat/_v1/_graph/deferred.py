@@ -156,6 +156,6 @@ def _alias(tensor: Tensor) -> Tensor:
     one._array, one._dtype, one._device, one._watch = tensor._array, tensor._dtype, tensor._device, None
     if tensor._host:
         one._host = True
-    if tensor._hold is not None:
-        one._hold = tensor._hold
+    if tensor._allocation is not None:
+        one._allocation = tensor._allocation
     return one

@@ -65,10 +65,10 @@ class ApplyOp(Op):
     ) -> None:
         new_values = execute(self, [variables[0], *values[1:], *settings], attrs, name)
         for variable, value in zip(variables, new_values if self.many else [new_values], strict=True):
-            hold, shared = variable._hold, value._hold is variables[0]._hold
+            allocation, shared = variable._allocation, value._allocation is variables[0]._allocation
             variable._take(value)
             if shared:  # in place: each stays in its own memory
-                variable._hold = hold
+                variable._allocation = allocation
 
 
 class Update:

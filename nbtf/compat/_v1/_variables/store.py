@@ -8,7 +8,7 @@ from functools import partial
 from inspect import Parameter, isclass, signature
 from typing import Any
 
-from nbtf._devices.sites import NOWHERE, WORDING, Where, find_call_site, site_of
+from nbtf._devices.sites import NOWHERE, WORDING, CallSite, find_call_site, site_of
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype, string
@@ -39,7 +39,7 @@ class VariableStore:
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
-        self._places: dict[str, Where] = {}
+        self._places: dict[str, CallSite] = {}
 
     def get_variable(self, name: str, custom_getter: Callable[..., Any] | None = None, **arguments: Any) -> Any:
         """Returns the variable of a name, found or made; see `tf.get_variable`.
@@ -119,7 +119,7 @@ class VariableStore:
             raise ValueError(
                 f"Variable {name} already exists, disallowed. "
                 "Did you mean to set reuse=True or reuse=tf.AUTO_REUSE in VarScope? "
-                f"Originally defined at: {WORDING.told(site_of(self._places[name]))}"
+                f"Originally defined at: {WORDING.describe(site_of(self._places[name]))}"
             )
         if shape is not None and not shape.is_compatible_with(shared.shape):
             raise ValueError(

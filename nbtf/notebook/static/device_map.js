@@ -4,6 +4,7 @@
 
 import { makeDeviceRows } from "./device_rows.js";
 import { attr, bytes, h, keyed, put, rove } from "./dom.js";
+import { makeHeartbeats } from "./heartbeat.js";
 import { mapFacts } from "./map_facts.js";
 import { mapPicture } from "./map_picture.js";
 import { mapTables } from "./map_tables.js";
@@ -11,6 +12,7 @@ import { drawPicture, drawing, rectangle } from "./picture.js";
 import { kindOf, makeRoom, roomSentence, updateRoom } from "./room.js";
 import { sceneAt } from "./scene.js";
 import { makeStepList, updateStepList } from "./step_list.js";
+import { makeStrip } from "./strip.js";
 import { WORDS, fill, listed } from "./words.js";
 
 const FIRST_WIDTH = 640; // before the page has laid the view out
@@ -23,6 +25,8 @@ export const deviceMap = {
   get shortTitle() {
     return WORDS.rows.title;
   },
+
+  heartbeats: makeHeartbeats(), // of all elements that show the model: each model has a program of its own
 
   create(root, ui) {
     Object.assign(this, { ui, drawnMarks: new Map() });
@@ -37,13 +41,17 @@ export const deviceMap = {
     this.sizes = new ResizeObserver(ui.changed);
     this.sizes.observe(this.stage);
     this.honest = h("p", { class: "nbtf-legend" }, WORDS.map.legendSimulated);
-    this.rows = makeDeviceRows(ui);
+    this.rows = makeDeviceRows(ui, this.heartbeats);
     this.whole = h("div", { class: "nbtf-whole" }, this.stage, this.notes, this.honest, this.opened, this.list);
     root.append(this.rows, this.whole);
   },
 
   heard(state) {
-    this.rows.heard(state);
+    this.heartbeats.hear(state);
+  },
+
+  makeStrip(toggle) {
+    return makeStrip(this.heartbeats, this.shortTitle, toggle, this.ui.changed);
   },
 
   dispose() {

@@ -3,57 +3,27 @@
 // Up to 8 devices have rows of 62 pixels, up to 16 flat ones of 28, more of them are squares of a grid. One row is chosen: by hand, or
 // the one that ran last. A column of the heartbeat is what happened between two states of a running cell.
 
-import { attr, h, keyed, put, rounded, rove, s } from "./dom.js";
+import { attr, h, keyed, put, rounded, rove } from "./dom.js";
+import { columnAt, drawBeats, makeBeats } from "./heartbeat.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
 import { WORDS, fill, translated } from "./words.js";
 
 const TALL_ROWS = 8;
 const FLAT_ROWS = 16;
-const COLUMN_WIDTH = 5; // pixels
 const BEAT_HEIGHT = 16;
 const WHOLE_SHARE = 300; // pixels of a row that has room for "of 4.5 GiB"
-const MOST_COLUMNS = 600; // columns
-const BEAT_PHASES = ["forward", "backward", "update", "input", "other"]; // as feed.py counts them
-const SMALL_COPY = 4096; // bytes of copies that are no work: constants and numbers that are read
+const ROW_PADDING = 24; // pixels, both sides
+const FLAT_BEATS = 96; // pixels
 
-export function makeDeviceRows(ui) {
+export function makeDeviceRows(ui, heartbeats) {
   const list = h("div", { class: "nbtf-rows", role: "listbox", "aria-label": WORDS.rows.label });
   const place = h("span", { class: "nbtf-running" });
   const host = h("span", { class: "nbtf-host-work" });
   const foot = h("p", { class: "nbtf-rows-foot" }, place, host);
   const detail = h("div", { class: "nbtf-chosen" });
   const root = h("div", { class: "nbtf-device-rows" }, list, foot, detail);
-  const self = { ui, list, place, host, detail, root, beats: new Map(), before: null, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
-  return Object.assign(root, { update: (state, scene) => updateRows(self, state, scene), heard: (state) => beat(self, state) });
-}
-
-// Takes down what each device did since the last state. Nothing is taken down while nothing runs.
-function beat(self, state) {
-  const now = new Map((state.devices || []).map((device) => [device.name, { work: device.work || 0, phases: device.phases || [], copied: copiedBy(state, device.name) }]));
-  const before = self.before;
-  self.before = { rev: state.rev, heard: state.heard, wall: state.wall, now };
-  if (!before || state.heard < before.heard) return void self.beats.clear(); // a new kernel counts anew
-  if (state.heard === before.heard && !state.busy) return;
-  for (const [name, { work, phases, copied }] of now) {
-    const last = before.now.get(name) || { work: 0, copied: 0 };
-    const columns = self.beats.get(name) || [];
-    columns.push([byPhase(Math.max(0, work - last.work), phases), copied - last.copied >= SMALL_COPY ? 1 : 0, [before.wall, state.wall]]);
-    self.beats.set(name, columns.slice(-MOST_COLUMNS));
-  }
-}
-
-// How many of `ops` were of each phase, if all were as those that the state tells of: the last ones.
-function byPhase(ops, phases) {
-  const all = added(phases);
-  return BEAT_PHASES.map((_, at) => (all ? (ops * phases[at]) / all : at ? 0 : ops));
-}
-
-function added(numbers) {
-  return numbers.reduce((sum, n) => sum + n, 0);
-}
-
-function copiedBy(state, name) {
-  return state.copies.reduce((sum, [from, to, , nbytes]) => (from === name || to === name ? sum + nbytes : sum), 0);
+  const self = { ui, heartbeats, list, place, host, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
+  return Object.assign(root, { update: (state, scene) => updateRows(self, state, scene) });
 }
 
 function updateRows(self, state, scene) {
@@ -61,8 +31,10 @@ function updateRows(self, state, scene) {
   const rooms = gpus.length ? gpus : scene.rooms;
   const running = scene.step ? scene.step.device : lastDevice(state, rooms);
   const chosen = rooms.find((room) => room.name === (self.chosen ?? running)) ?? rooms[0];
-  attr(self.list, "data-size", rooms.length <= TALL_ROWS ? "tall" : rooms.length <= FLAT_ROWS ? "flat" : "grid");
-  const show = { state, scene, running: state.busy || scene.step ? running : null, chosen: chosen?.name, most: mostWork(self, rooms), width: (self.list.firstChild ?? self.list).clientWidth };
+  const size = rooms.length <= TALL_ROWS ? "tall" : rooms.length <= FLAT_ROWS ? "flat" : "grid";
+  attr(self.list, "data-size", size);
+  const most = self.heartbeats.most(rooms.map((room) => room.name));
+  const show = { state, scene, size, most, running: state.busy || scene.step ? running : null, chosen: chosen?.name, width: (self.list.firstChild ?? self.list).clientWidth };
   keyed(self.list, rooms, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
   put(self.place, footOf(state, scene, rooms));
   put(self.host, hostOf(scene, gpus));
@@ -70,21 +42,17 @@ function updateRows(self, state, scene) {
   self.reach();
 }
 
-function lastDevice(state, rooms) {
+// The device of the last step, of those that are shown.
+export function lastDevice(state, rooms) {
   const at = state.columns.indexOf("device");
   const names = new Set(rooms.map((room) => room.name));
   return state.steps.map((row) => state.words[row[at]]).findLast((name) => names.has(name)) ?? null;
 }
 
-// All rows have one scale.
-function mostWork(self, rooms) {
-  return Math.max(1, ...rooms.flatMap((room) => (self.beats.get(room.name) || []).map(([ops, copies]) => added(ops) + copies)));
-}
-
 function makeDeviceRow(self, { name, device }) {
   const parts = {
     op: h("span", { class: "nbtf-row-op" }), amount: h("span", { class: "nbtf-row-amount" }),
-    phases: BEAT_PHASES.map((phase) => s("path", { class: `nbtf-beat-${phase}` })), copies: s("path", { class: "nbtf-beat-copies" }),
+    beats: makeBeats(BEAT_HEIGHT, { ondblclick: ({ offsetX }) => openColumn(offsetX) }),
     pool: h("span", { class: "nbtf-row-pool" }), used: h("span", { class: "nbtf-row-used" }),
     share: h("span", { class: "nbtf-row-share" }), traffic: h("span", { class: "nbtf-row-traffic" }),
   };
@@ -93,10 +61,9 @@ function makeDeviceRow(self, { name, device }) {
     self.ui.changed();
   };
   const open = (event) => event.key === "Enter" && self.ui.open(name);
-  const openColumn = ({ offsetX }) => self.ui.open(name, columnAt(self.beats.get(name) || [], beats.clientWidth, offsetX)?.[2]);
-  const beats = s("svg", { ondblclick: openColumn, class: "nbtf-beats", height: BEAT_HEIGHT, "aria-hidden": "true" }, ...parts.phases, parts.copies);
+  const openColumn = (x) => self.ui.open(name, columnAt(self.heartbeats.of(name), parts.beats.clientWidth, x)?.[2]);
   const row = h("div", { class: "nbtf-row", role: "option", tabindex: "-1", "data-device": name, "data-kind": device.kind, onclick: choose, onfocus: choose, onkeydown: open },
-    h("span", { class: "nbtf-row-name" }, name), parts.op, parts.amount, beats,
+    h("span", { class: "nbtf-row-name" }, name), parts.op, parts.amount, parts.beats,
     h("span", { class: "nbtf-row-bar" }, parts.pool, parts.used), parts.share, parts.traffic);
   return Object.assign(row, { nbtf: parts });
 }
@@ -120,7 +87,7 @@ function fillDeviceRow(self, row, room, show) {
   attr(row, "aria-label", fill(WORDS.rows.row, { name: room.name, op: op || WORDS.rows.nothing, amount: amount || "–", share: share || "–" }));
   attr(row, "data-some", room.ops ? "" : null);
   fillBar(parts, memory);
-  drawBeats(parts, self.beats.get(room.name) || [], show);
+  drawBeats(parts.beats, self.heartbeats.of(room.name), show.size === "flat" ? FLAT_BEATS : show.width - ROW_PADDING, show.most);
 }
 
 function fillBar(parts, memory) {
@@ -128,31 +95,6 @@ function fillBar(parts, memory) {
   parts.pool.style.width = of(memory?.pool || 0);
   parts.used.style.width = of(memory?.in_use || 0);
   attr(parts.used, "data-some", memory?.in_use > 0 ? "" : null); // less than a pixel and a half is drawn as that
-}
-
-// The newest column stands at the right.
-function drawBeats(parts, columns, show) {
-  const shown = columns.slice(-Math.floor((show.width - 24) / COLUMN_WIDTH));
-  const left = show.width - 24 - COLUMN_WIDTH * shown.length;
-  const tall = (n, all) => (n ? (n / all) * Math.max(2, (all / show.most) * BEAT_HEIGHT) : 0);
-  const bar = (index, from, high) => `M${left + COLUMN_WIDTH * index} ${BEAT_HEIGHT - from}v${-Math.min(high, BEAT_HEIGHT - from)}h${COLUMN_WIDTH - 1}v${Math.min(high, BEAT_HEIGHT - from)}z`;
-  const paths = [...parts.phases, parts.copies].map(() => "");
-  shown.forEach(([ops, copies], index) => {
-    const counts = [...ops, copies];
-    const all = added(counts);
-    let from = 0;
-    counts.forEach((n, at) => {
-      const high = tall(n, all);
-      if (high) paths[at] += bar(index, +from.toFixed(1), +high.toFixed(1));
-      from += high;
-    });
-  });
-  [...parts.phases, parts.copies].forEach((path, at) => attr(path, "d", paths[at] || null));
-}
-
-// The column at some pixels from the left.
-function columnAt(columns, width, x) {
-  return columns.at(-1 - Math.floor((width - x) / COLUMN_WIDTH));
 }
 
 function traffic(copies, name) {

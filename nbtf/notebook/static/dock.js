@@ -2,7 +2,8 @@
 //
 // JupyterLab, Notebook 7 and JupyterLite have a Lumino shell: the topmost parent of the output's own widget. A notebook has one
 // panel there, for all its views; the output of a view keeps a line that says where it went, and gets it back when the panel
-// is closed. Elsewhere, and for a view that no kernel feeds, nothing happens: what is saved in a file stays in its cell.
+// is closed. Other pages have no panels (VS Code, Colab): there a view makes itself small, and follows the cell that runs. For a
+// view that no kernel feeds nothing happens: what is saved in a file stays in its cell.
 
 import { h, s } from "./dom.js";
 import { WORDS } from "./words.js";
@@ -11,14 +12,20 @@ const WIDE_WINDOW = 1200; // pixels of a window that has room for a panel beside
 const FIRST_EXTENT = { right: 380, down: 264 }; // pixels that a panel begins with
 const LARGEST_SHARE = 0.45; // of the window, at most
 
+// Whether the page has a shell, as every program made of Lumino has: JupyterLab, Notebook 7, JupyterLite.
+export function hasShell() {
+  return Boolean(document.getElementById("main")?.classList.contains("lm-Widget"));
+}
+
 // Returns {heard, stop}: `heard()` says that a kernel feeds the view, which then moves; `stop()` undoes everything.
-// `changed(area)` is told where the view stands: "right", "down", or null for its cell.
-export function dock({ model, el, root, changed }) {
-  const self = { model, el, root, changed, asked: false, stopped: false, leave: null };
+// `changed(area)` is told where the view stands: "right", "down", or null for its cell; `alone()` that there are no panels.
+export function dock({ model, el, root, changed, alone }) {
+  const self = { model, el, root, changed, alone, asked: false, stopped: false, leave: null };
   const heard = () => {
     if (self.asked || !model.get("docked")) return;
     self.asked = true;
-    move(self);
+    if (hasShell()) move(self);
+    else self.alone();
   };
   const stop = () => {
     self.stopped = true;

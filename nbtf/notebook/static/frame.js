@@ -5,6 +5,7 @@
 //    create(root, ui),         builds its elements once in `root` (div.nbtf-body)
 //    update(state, position),  changes them; position is null when live, else an index into state.steps
 //    heard?(state),            is given every state that comes, drawn or not
+//    makeStrip?(toggle),       an element of 36 pixels for pages without panels, with update(state) and say(badge, kind)
 //    tables(state),            [{caption, columns, rows, notes}], see table.js
 //    say?(state, position, kind, badge), the sentence of the status line; kind is that of the badge, badge its text
 //    dispose?()}               stops what create started
@@ -13,7 +14,8 @@
 // asks for a redraw; `docked()` tells whether the view stands in a panel; `go(i)` shows step i; `still()` is true with reduced motion; `width()` is
 // "narrow" (below 640 px), "medium" or "wide" (from 880 px), `narrow()` tells whether it is the first.
 // `open(device, times)` opens the recording of a cell, at what a device did between two times in seconds; both may be left out.
-// The root element carries `data-width`, `data-mode` ("live" or "replay") and `data-dock` ("right" or "down", in a panel) for CSS.
+// The root element carries `data-width`, `data-mode` ("live" or "replay"), `data-dock` ("right" or "down", in a panel) and `data-strip`
+// ("closed" or "open", where there are no panels) for CSS.
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
 // [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-scope, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
@@ -26,8 +28,8 @@
 // .nbtf-code; [aria-current] in the replay).
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
 
-import { dock } from "./dock.js";
 import { followStates } from "./difference.js";
+import { dock, hasShell } from "./dock.js";
 import { attr, clock, h, keepKey, put } from "./dom.js";
 import { openRecording } from "./opened.js";
 import { replay } from "./replay.js";
@@ -88,12 +90,25 @@ function start({ model, el }, kind, words) {
     open: (device, times) => send(model, { kind: "open", device, times }),
     width: () => self.parts.root.dataset.width, narrow: () => self.parts.root.dataset.width === "narrow",
   });
-  self.dock = dock({ model, el, root: self.parts.root, changed: () => (titled(self), self.dirty()) });
+  self.dock = dock({ model, el, root: self.parts.root, changed: () => (titled(self), self.dirty()), alone: () => shrink(self) });
   const unwatch = watch(self, motion);
   return () => {
     self.dock.stop();
     unwatch();
   };
+}
+
+// Where no panel keeps the view in sight it is a strip, which opens the whole of it.
+function shrink(self) {
+  const { parts, view } = self;
+  if (!view.makeStrip) return;
+  self.strip = view.makeStrip(() => {
+    parts.root.dataset.strip = parts.root.dataset.strip === "open" ? "closed" : "open";
+    self.dirty();
+  });
+  parts.root.dataset.strip = "closed";
+  parts.root.prepend(self.strip);
+  self.dirty();
 }
 
 // In little room a view may have a shorter title.
@@ -142,6 +157,8 @@ function watch(self, motion) {
   const opened = (content) => content.kind === "opened" && openRecording({ model, el: self.el, root: parts.root }, content);
   // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
   self.heardFrom = Math.min(Date.now(), (model.get("state")?.wall || 0) * 1000);
+  if (model.get("state")?.devices) self.view.heard?.(model.get("state"));
+  if (!hasShell() && !isStale(self)) self.dock.heard(); // it is a strip from its first picture on
   const width = new ResizeObserver(() => {
     const across = parts.root.clientWidth;
     attr(parts.root, "data-width", across < NARROW ? "narrow" : across < MEDIUM ? "medium" : "wide");
@@ -158,7 +175,7 @@ function watch(self, motion) {
   document.addEventListener("visibilitychange", self.dirty);
   motion.addEventListener("change", self.dirty);
   const counted = countFrames();
-  send(model, { kind: "view", n: 1 });
+  send(model, { kind: "view", n: 1, panels: hasShell() });
   self.dirty();
   return () => {
     clearInterval(dog);
@@ -199,8 +216,11 @@ function draw(self) {
   attr(parts.pause, "aria-pressed", String(Boolean(self.held)));
   put(parts.total, events(state));
   showScope(self, state);
-  if (self.tables) showTables(self, state);
-  else view.update(state, player.position);
+  if (self.strip) self.strip.update(self.latest());
+  if (parts.root.dataset.strip !== "closed") {
+    if (self.tables) showTables(self, state);
+    else view.update(state, player.position);
+  }
   showBadge(self);
   count(state);
 }
@@ -228,15 +248,21 @@ function showTables(self, state) {
 function showBadge(self) {
   const { parts, player } = self;
   const newest = self.model.get("state") || {};
-  const stale = Date.now() - self.heardFrom > (newest.hb || 2) * 3000;
+  const stale = isStale(self);
   const kind = stateOf(self, newest, stale);
   const time = clock((kind === "paused" ? self.held : newest).wall || 0);
   put(parts.badge, fill(WORDS.frame[kind], { time, device: newest.compiling }));
   attr(parts.badge, "data-state", kind);
+  self.strip?.say(parts.badge.textContent, kind);
   parts.root.classList.toggle("nbtf-stale", stale && player.position === null);
   parts.scope.disabled = stale || Boolean(newest.ended) || player.position !== null;
   parts.open.disabled = stale || !newest.ops;
   speak(self, kind);
+}
+
+// Whether so many heartbeats are missing that no kernel can be there.
+function isStale(self) {
+  return Date.now() - self.heardFrom > ((self.model.get("state") || {}).hb || 2) * 3000;
 }
 
 function stateOf(self, newest, stale) {

@@ -1,11 +1,14 @@
-"""Does anybody look at a view, and did it load where the notebook is shown?"""
+"""Does anybody look at a view, did it load where the notebook is shown, and does it stay in sight there?"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+
+from IPython import get_ipython
 
 PATIENCE = 3.0
 """Seconds that a front end has, while no cell runs, to load a view and to say so; it takes tenths."""
@@ -20,6 +23,7 @@ class Audience:
         self.told = 0  # the number of the last state that was sent
         self.nbytes = 0  # of the last message
         self._reported = self._waiting = False
+        self._panels: bool | None = None
 
     @property
     def looking(self) -> bool:
@@ -30,10 +34,17 @@ class Audience:
         """Takes down that the model was put into a cell's output."""
         self._waiting = True
 
-    def report(self, more: int) -> None:
-        """Takes down what a front end says: one more view, or one less."""
+    @property
+    def without_panels(self) -> bool:
+        """Whether it is seen in pages alone that have no panel for it; those that have not said so yet are guessed."""
+        return self.looking and (outputs_stand_alone() if self._panels is None else not self._panels)
+
+    def report(self, more: int, panels: bool | None = None) -> None:
+        """Takes down what a front end says: one more view, or one less; and whether its page has panels."""
         self._reported, self._waiting = True, False
         self.views = max(0, self.views + more)
+        if panels is not None:
+            self._panels = panels or bool(self._panels)
 
     def give_up(self) -> bool:
         """Waits no longer; says whether the view was shown and has never been loaded."""
@@ -80,3 +91,9 @@ def request_date(shell: Any) -> float | None:
     except ValueError:
         return None
     return date.timestamp() if isinstance(date, datetime) else None
+
+
+def outputs_stand_alone() -> bool:
+    """Tells whether outputs are no part of the notebook's page: in Colab and VS Code each has a document."""
+    namespace: dict[str, Any] = getattr(get_ipython(), "user_ns", {})
+    return "google.colab" in sys.modules or "__vsc_ipynb_file__" in namespace

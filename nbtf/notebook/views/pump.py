@@ -72,6 +72,10 @@ class Model(Protocol):
         """Has the notebook's file show the view as it is now."""
         ...
 
+    def follow(self) -> None:
+        """Goes to the cell that begins, where nothing else keeps it in sight."""
+        ...
+
 
 class Pump:
     """Feeds the views of a session: at most every tenth of a second, only what has changed, only while someone looks.
@@ -134,9 +138,9 @@ class Pump:
         self._audience_changed()
         self.tick(wait=True)
 
-    def report(self, model: Model, more: int) -> None:
+    def report(self, model: Model, more: int, panels: bool | None = None) -> None:
         """Takes down what a front end says: one more view of a model, or one less. Any thread may."""
-        model.audience.report(more)
+        model.audience.report(more, panels)
         self._audience_changed()
         if self.mode == "inline" and not self.busy:  # there may be no next op for long
             self.tick()
@@ -277,7 +281,7 @@ class Pump:
 
     # Cells
 
-    def _cell_begins(self, _: Any) -> None:
+    def _cell_begins(self, info: Any) -> None:
         if self.session.nested:
             return
         self.feed.cell_begins()
@@ -286,6 +290,8 @@ class Pump:
             for model in [model for model in self._models if model.audience.give_up()]:
                 model.did_not_load()
             self._audience_changed()
+        if info.store_history:  # else it is a question of the front end's, and no cell
+            self._for_each(lambda model: model.follow())
         self._wake.set()
 
     def _cell_ends(self, _: Any) -> None:
@@ -293,16 +299,17 @@ class Pump:
             return
         self._in_first_cell = False
         self.tick(wait=True, holders=True)
-        self._renew_stills()
+        self._for_each(lambda model: model.renew_still())
         self._patience.cell_ends()  # last: a front end hears nothing before that
 
-    def _renew_stills(self) -> None:
+    def _for_each(self, change: Callable[[Model], None]) -> None:
+        """Changes what a notebook shows of each model. Where that fails the views go on."""
         if self.mode == "off" or self._stopped:
             return
         try:
             for model in self._models:
-                model.renew_still()
-        except Exception as error:  # the view goes on; its picture is the one from before
+                change(model)
+        except Exception as error:
             self.failure = error
 
     def begin_child(self) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 from zlib import crc32
-
-from IPython import get_ipython
 
 from nbtf import runtime
 from nbtf.notebook import catalogue, code_lines
@@ -19,6 +16,7 @@ from nbtf.notebook.stills.memory_pictures import memory_scenes
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm, widgets
+from nbtf.notebook.views.audience import outputs_stand_alone
 from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
 from nbtf.notebook.views.page import CodeLine
 from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, parts_of, program_data
@@ -86,12 +84,12 @@ class RecordingView(widgets.anywidget.AnyWidget):
 
     def _address(self) -> str:
         """Returns the picture as an address, where an output is a document of its own and has no other."""
-        return f"data:image/svg+xml,{quote(to_svg(self._picture))}" if _outputs_stand_alone() else ""
+        return f"data:image/svg+xml,{quote(to_svg(self._picture))}" if outputs_stand_alone() else ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the picture, with the name by which a page finds it; the widget itself where the page cannot."""
         still = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
-        if not _outputs_stand_alone():
+        if not outputs_stand_alone():
             return still, {}
         inherited: Any = super()
         data, metadata = inherited._repr_mimebundle_(**kwargs)
@@ -185,9 +183,3 @@ def in_words(snapshot: runtime.Snapshot) -> str:
 def _code_line() -> CodeLine:
     """How lines are told: in a notebook by the number of the cell."""
     return next((session.code_line for session in SESSIONS.values()), code_lines.in_file)
-
-
-def _outputs_stand_alone() -> bool:
-    """Tells whether outputs are no part of the notebook's page: in Colab and VS Code each has a document."""
-    namespace: dict[str, Any] = getattr(get_ipython(), "user_ns", {})
-    return "google.colab" in sys.modules or "__vsc_ipynb_file__" in namespace

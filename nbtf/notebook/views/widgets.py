@@ -32,6 +32,7 @@ from nbtf.notebook.views.difference import difference
 from nbtf.notebook.views.pump import Pump, pump_of
 
 STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
+STRIP = "A strip of the live view: it stands in the cell that runs."
 MOST_EVENTS = 10_000
 """Of a session whose events are looked at for the picture of a GPU's memory; each cell's end may draw it."""
 
@@ -59,6 +60,8 @@ class View(anywidget.AnyWidget):
     """The file in `static/` that draws it."""
     drawn_by = ""
     """The view that this file exports."""
+    shrinks = False
+    """Whether it is a strip where the page has no panels."""
 
     def __init__(self, only: tuple[str, ...] = ()) -> None:
         """Shows what there is, and is fed from now on.
@@ -75,7 +78,7 @@ class View(anywidget.AnyWidget):
         self.only = only
         self.scope = scopes.ALL
         self.shown_in: runtime.Scene | None = None
-        self._output = ""
+        self._output = self._strip = ""
         self._drawn_at: object = None
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
@@ -114,6 +117,23 @@ class View(anywidget.AnyWidget):
         data, metadata = self._bundle()
         _publish(data, metadata, transient={"display_id": self._output}, update=True)
 
+    def follow(self) -> None:
+        """Shows its strip in the cell that begins, and nowhere else, where the page has no panel for the view."""
+        if not (self.shrinks and self.docked and self.audience.without_panels) or self.gone:
+            return
+        self._remove_strip()
+        self._pump.tick(wait=True)  # it begins with what there is now
+        inherited: Any = super()
+        data, metadata = inherited._repr_mimebundle_()
+        self._strip = uuid4().hex
+        _publish(data | {"text/plain": STRIP}, metadata, transient={"display_id": self._strip})
+
+    def _remove_strip(self) -> None:
+        """Leaves nothing of the strip in the cell that it was shown in last."""
+        name, self._strip = self._strip, ""
+        if name:
+            _publish({"text/html": "", "text/plain": ""}, {}, transient={"display_id": name}, update=True)
+
     def did_not_load(self) -> None:
         """Shows the table, and why it is no live view."""
         _show(self.table())
@@ -128,8 +148,9 @@ class View(anywidget.AnyWidget):
         model `ident` (see `static/opened.js`).
         """
         match content:
-            case {"kind": "view", "n": 1 | -1 as more}:
-                self._pump.report(self, more)
+            case {"kind": "view", "n": 1 | -1 as more, **page}:
+                panels = page.get("panels")
+                self._pump.report(self, more, panels if isinstance(panels, bool) else None)
                 if more > 0:
                     getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
             case {"kind": "whole"}:
@@ -197,6 +218,7 @@ class View(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the widget, and for those who cannot show it a picture and a text."""
+        self._remove_strip()  # it has followed into this cell, which now shows the view itself
         self._pump.shown(self)
         self._output = _name_output(self.session.shell)
         return self._bundle(**kwargs)
@@ -229,6 +251,7 @@ class DeviceMap(View):
     """
 
     module, drawn_by = "device_map", "deviceMap"
+    shrinks = True
 
     def __init__(self) -> None:
         """Shows all devices."""

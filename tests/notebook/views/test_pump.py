@@ -46,6 +46,10 @@ class Model:
     def did_not_load(self) -> None:
         self.missing += 1
 
+    def follow(self) -> None: ...
+
+    def renew_still(self) -> None: ...
+
 
 def view(pump: Pump, maps: bool = False) -> Any:
     model: Any = Model(pump, maps)

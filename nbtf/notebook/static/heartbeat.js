@@ -1,0 +1,90 @@
+// How did each device work of late? A column for what it did between two states of a running cell, by phase.
+
+import { attr, s } from "./dom.js";
+
+const COLUMN_WIDTH = 5; // pixels
+const MOST_COLUMNS = 600; // columns
+const BEAT_PHASES = ["forward", "backward", "update", "input", "other"]; // as feed.py counts them
+const SMALL_COPY = 4096; // bytes of copies that are no work: constants and numbers that are read
+
+// {hear(state), of(device): its columns, the newest last, most(devices): the tallest column of some devices, which is their scale}.
+export function makeHeartbeats() {
+  const self = { columns: new Map(), before: null };
+  const of = (name) => self.columns.get(name) || [];
+  const most = (names) => Math.max(1, ...names.flatMap(of).map(([ops, copies]) => added(ops) + copies));
+  return { hear: (state) => hearBeat(self, state), of, most };
+}
+
+// Takes down what each device did since the last state. Nothing is taken down while nothing runs, and no state twice: several
+// elements may show the same model.
+function hearBeat(self, state) {
+  const { before } = self;
+  if (before?.state === state) return;
+  const work = new Map((state.devices || []).map((device) => [device.name, { ops: device.work || 0, phases: device.phases || [], copied: copiedBy(state, device.name) }]));
+  self.before = { state, work };
+  if (!before || state.heard < before.state.heard) return void self.columns.clear(); // a new kernel counts anew
+  if (state.heard === before.state.heard && !state.busy) return;
+  for (const [name, { ops, phases, copied }] of work) {
+    const last = before.work.get(name) || { ops: 0, copied: 0 };
+    const columns = self.columns.get(name) || [];
+    columns.push([byPhase(Math.max(0, ops - last.ops), phases), copied - last.copied >= SMALL_COPY ? 1 : 0, [before.state.wall, state.wall]]);
+    self.columns.set(name, columns.slice(-MOST_COLUMNS));
+  }
+}
+
+// How many of `ops` were of each phase, if all were as those that the state tells of: the last ones.
+function byPhase(ops, phases) {
+  const all = added(phases);
+  return BEAT_PHASES.map((_, at) => (all ? (ops * phases[at]) / all : at ? 0 : ops));
+}
+
+function added(numbers) {
+  return numbers.reduce((sum, n) => sum + n, 0);
+}
+
+function copiedBy(state, name) {
+  return state.copies.reduce((sum, [from, to, , nbytes]) => (from === name || to === name ? sum + nbytes : sum), 0);
+}
+
+// What all of some devices did, as the columns of a single one.
+export function summedColumns(several) {
+  const longest = Math.max(0, ...several.map((columns) => columns.length));
+  return Array.from({ length: longest }, (_, at) => {
+    const same = several.map((columns) => columns.at(at - longest)).filter(Boolean);
+    return [BEAT_PHASES.map((_, phase) => added(same.map(([ops]) => ops[phase]))), added(same.map(([, copies]) => copies)), same[0][2]];
+  });
+}
+
+// The columns of a device as a drawing of some pixels' height.
+export function makeBeats(height, attributes) {
+  const paths = [...BEAT_PHASES, "copies"].map((phase) => s("path", { class: `nbtf-beat-${phase}` }));
+  const root = s("svg", { class: "nbtf-beats", height, "aria-hidden": "true", ...attributes }, ...paths);
+  return Object.assign(root, { nbtf: { paths, height } });
+}
+
+// The newest column stands at the right of so many pixels; the tallest of all devices is `most`.
+export function drawBeats(root, columns, width, most) {
+  const { paths, height } = root.nbtf;
+  const room = Math.floor(width / COLUMN_WIDTH);
+  const shown = room > 0 ? columns.slice(-room) : [];
+  const left = width - COLUMN_WIDTH * shown.length;
+  const tall = (n, all) => (n ? (n / all) * Math.max(2, (all / most) * height) : 0);
+  const bar = (index, from, high) => `M${left + COLUMN_WIDTH * index} ${height - from}v${-Math.min(high, height - from)}h${COLUMN_WIDTH - 1}v${Math.min(high, height - from)}z`;
+  const drawn = paths.map(() => "");
+  shown.forEach(([ops, copies], index) => {
+    const counts = [...ops, copies];
+    const all = added(counts);
+    let from = 0;
+    counts.forEach((n, at) => {
+      const high = tall(n, all);
+      if (high) drawn[at] += bar(index, +from.toFixed(1), +high.toFixed(1));
+      from += high;
+    });
+  });
+  paths.forEach((path, at) => attr(path, "d", drawn[at] || null));
+}
+
+// The column at some pixels from the left.
+export function columnAt(columns, width, x) {
+  return columns.at(-1 - Math.floor((width - x) / COLUMN_WIDTH));
+}

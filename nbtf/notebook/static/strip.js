@@ -1,0 +1,71 @@
+// What stays beside a running cell where the page has no panels? 36 pixels: what each device runs, and its heartbeat.
+//
+// The strip is a button: what it opens is the whole view, below it. Devices that have no room beside each other are summed up.
+
+import { lastDevice } from "./device_rows.js";
+import { attr, h, keyed, put } from "./dom.js";
+import { drawBeats, makeBeats, summedColumns } from "./heartbeat.js";
+import { WORDS, fill, listed } from "./words.js";
+
+const STRIP_BEATS = 12; // pixels
+const WITH_OP = 112; // pixels of a device that has room for its name and what it runs
+const WITH_NAME = 58;
+const ALL_DEVICES = "all";
+
+// An element with update(state) and say(badge, kind of badge); `toggle` opens and closes the view, `changed` asks for an update.
+export function makeStrip(heartbeats, title, toggle, changed) {
+  const badge = h("span", { class: "nbtf-strip-badge" });
+  const dot = h("span", { class: "nbtf-strip-dot" });
+  const devices = h("span", { class: "nbtf-strip-devices" });
+  const more = h("span", { class: "nbtf-strip-more", "aria-hidden": "true" }, "▾");
+  const root = h("button", { type: "button", class: "nbtf-live-strip", "aria-expanded": "false", title: WORDS.strip.hint }, dot, badge, devices, more);
+  root.addEventListener("click", () => {
+    toggle();
+    attr(root, "aria-expanded", String(root.getAttribute("aria-expanded") === "false"));
+  });
+  new ResizeObserver(changed).observe(devices); // it ends with the element
+  const self = { heartbeats, title, root, badge, devices };
+  const update = (state) => updateStrip(self, state);
+  const say = (text, kind) => (put(badge, text), attr(root, "data-state", kind));
+  return Object.assign(root, { update, say });
+}
+
+function updateStrip(self, state) {
+  const { heartbeats, devices: list } = self;
+  const gpus = state.devices.filter((device) => device.kind !== "host");
+  const devices = gpus.length ? gpus : state.devices;
+  const running = state.busy ? devices.find((device) => device.name === lastDevice(state, devices)) : null;
+  const width = list.clientWidth / devices.length;
+  const names = devices.map((device) => device.name);
+  const single = (device) => ({ name: device.name, op: (device === running ? device.last : device.op) || "", running: device === running, columns: heartbeats.of(device.name) });
+  const parts = width >= WITH_NAME ? devices.map(single) : [summedUp(devices, running, names.map(heartbeats.of))];
+  const most = width >= WITH_NAME ? heartbeats.most(names) : 0;
+  attr(list, "data-with-op", width >= WITH_OP || width < WITH_NAME ? "" : null);
+  keyed(list, parts, (part) => part.key ?? part.name, makeStripDevice, (node, part) => fillStripDevice(node, part, most));
+  attr(self.root, "aria-label", fill(WORDS.strip.label, { title: self.title, badge: self.badge.textContent, devices: listed(parts.map(spoken)) }));
+}
+
+// All devices as a single part of the strip: how many they are, and which of them runs what.
+function summedUp(devices, running, several) {
+  const op = running ? `${running.name} ${running.last}` : "";
+  return { key: ALL_DEVICES, name: fill(WORDS.strip.all, { n: devices.length }), op, running: Boolean(running), columns: summedColumns(several) };
+}
+
+function spoken({ name, op }) {
+  return op ? `${name} ${op}` : name;
+}
+
+function makeStripDevice() {
+  const parts = { name: h("span", { class: "nbtf-strip-name" }), op: h("span", { class: "nbtf-strip-op" }), beats: makeBeats(STRIP_BEATS) };
+  return Object.assign(h("span", { class: "nbtf-strip-device" }, parts.name, parts.op, parts.beats), { nbtf: parts });
+}
+
+function fillStripDevice(node, { name, op, running, columns }, most) {
+  const parts = node.nbtf;
+  put(parts.name, name);
+  put(parts.op, op);
+  attr(node, "data-running", running ? "" : null);
+  attr(node, "data-device", name);
+  const tallest = most || Math.max(1, ...columns.map(([ops, copies]) => ops.reduce((sum, n) => sum + n, copies)));
+  drawBeats(parts.beats, columns, parts.beats.clientWidth, tallest);
+}

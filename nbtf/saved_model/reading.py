@@ -24,7 +24,7 @@ from nbtf._types import as_dtype
 from nbtf.keras.allowance import allowing
 from nbtf.keras.registry import custom_object_scope, deserialized, get_registered_object
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.graph import variables_of
+from nbtf.keras.saving.arrays import variables_of
 from nbtf.keras.saving.models import go_on
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.saved_model.references import custom_names, resolve, resolve_class

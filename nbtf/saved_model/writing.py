@@ -22,7 +22,7 @@ from nbtf._storage import folders
 from nbtf._types import DType
 from nbtf.keras.registry import get_registered_name, serialized
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.graph import variables_of
+from nbtf.keras.saving.arrays import variables_of
 from nbtf.keras.saving.models import as_plain, seeds_of
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.saved_model.references import FORMAT_KEEPS, is_saved_by_attributes, reference_to, remember_functions

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions
-from nbtf.compat._v1._config.run_options import RunOptions
+from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions, RunOptions
 from nbtf.compat._v1._config.wire import DecodeError
 
 # Constants of enums are made by a table, which no type checker sees.

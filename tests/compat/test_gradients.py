@@ -11,9 +11,8 @@ import nbtf as tf
 import nbtf.compat.v1 as tf1
 from nbtf.compat._v1._graph.defaults import constant, name_scope, placeholder
 from nbtf.compat._v1._graph.device_spec import DeviceSpec
-from nbtf.compat._v1._graph.gradients import gradients
+from nbtf.compat._v1._graph.gradients import gradients, hessians
 from nbtf.compat._v1._graph.graph import Graph
-from nbtf.compat._v1._graph.hessians import hessians
 from nbtf.compat._v1._session.session import Session
 
 

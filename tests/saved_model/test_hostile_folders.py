@@ -81,7 +81,7 @@ PLACES = [
     ["nbtf.saved_model.writing", "save"],
     ["nbtf.saved_model.reading", "Reader"],
     ["nbtf.keras.activations", "deserialize"],
-    ["nbtf.keras.callbacks.csv_logger", "CSVLogger"],
+    ["nbtf.keras.callbacks.history", "CSVLogger"],
     ["nbtf._storage.files", "write"],
     [__name__, "tf.io.write_file"],
     [__name__, "Line.__init__.__globals__"],

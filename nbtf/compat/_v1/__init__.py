@@ -39,8 +39,7 @@ _FROM = _name_modules(
         ),
         "_graph.grouping": "group",
         # sessions
-        "_config.config_proto": "ConfigProto GPUOptions GraphOptions OptimizerOptions",
-        "_config.run_options": "RunMetadata RunOptions",
+        "_config.config_proto": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
         "_session.interactive": "InteractiveSession",
         "_session.session": "Session",
         "_session.defaults": "get_default_session",
@@ -74,9 +73,8 @@ _FROM = _name_modules(
         "_surface.arithmetic": (
             "accumulate_n add_n div div_no_nan divide floor_div floordiv floormod is_numeric_tensor logical_xor "
             "matmul mod realdiv scalar_mul to_bfloat16 to_complex128 to_complex64 to_double to_float to_int32 "
-            "to_int64 truediv where"
+            "to_int64 truediv where clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm"
         ),
-        "_surface.clipping": "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm",
         "_surface.reductions": (
             "argmax argmin count_nonzero reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min "
             "reduce_prod reduce_sum"
@@ -93,8 +91,7 @@ _FROM = _name_modules(
         ),
         # training
         "_graph.custom_gradients": "custom_gradient",
-        "_graph.gradients": "gradients",
-        "_graph.hessians": "hessians",
+        "_graph.gradients": "gradients hessians",
         # names for still older programs
         "_surface.older": (
             "NoGradient NotDifferentiable RegisterGradient arg_max arg_min batch_gather container "
@@ -104,13 +101,12 @@ _FROM = _name_modules(
         ),
         # control flow, and nodes that run Python
         "_surface.control": "case cond switch_case while_loop",
-        "_surface.folding": "foldl foldr scan",
+        "_surface.folding": "foldl foldr map_fn scan",
         "_surface.checks": (
             "confusion_matrix Assert add_check_numerics_ops assert_equal assert_greater assert_greater_equal "
             "assert_less assert_less_equal assert_near assert_negative assert_non_negative assert_non_positive "
             "assert_none_equal assert_positive assert_rank assert_rank_at_least assert_rank_in assert_type"
         ),
-        "_surface.mapping": "map_fn",
         "_surface.joint": "tuple",
         "_surface.python_nodes": "Print numpy_function print py_func py_function",
         # settings of the process
@@ -147,9 +143,7 @@ _WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
         {
             "_surface.neural": (
                 "avg_pool batch_normalization conv2d conv2d_transpose dropout embedding_lookup fused_batch_norm "
-                "in_top_k l2_normalize log_softmax max_pool moments relu_layer softmax xw_plus_b zero_fraction"
-            ),
-            "_surface.neural_losses": (
+                "in_top_k l2_normalize log_softmax max_pool moments relu_layer softmax xw_plus_b zero_fraction "
                 "sigmoid_cross_entropy_with_logits softmax_cross_entropy_with_logits "
                 "softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits "
                 "weighted_cross_entropy_with_logits"

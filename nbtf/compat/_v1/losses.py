@@ -14,7 +14,7 @@ from nbtf._ops.math.magnitude import minimum, squared_difference
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._surface import neural_losses
+from nbtf.compat._v1._surface import neural
 from nbtf.compat._v1._surface.scoping import inside, opened
 from nbtf.compat._v1._variables.keys import GraphKeys
 
@@ -316,7 +316,7 @@ def softmax_cross_entropy(
             classes = nbtf.cast(nbtf.shape(expected)[1], predicted._dtype)
             expected = add(multiply(expected, 1.0 - label_smoothing), nbtf.divide(label_smoothing, classes))
         fixed = nbtf.stop_gradient(expected)
-        losses = neural_losses.softmax_cross_entropy_with_logits_v2(fixed, predicted, name="xentropy")
+        losses = neural.softmax_cross_entropy_with_logits_v2(fixed, predicted, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
@@ -335,9 +335,7 @@ def sparse_softmax_cross_entropy(
         expected: Any = as_tensor(labels)
         if expected.shape.rank is not None and expected.shape.rank == predicted.shape.rank and expected.shape[-1] == 1:
             expected = nbtf.squeeze(expected, [-1])
-        losses = neural_losses.sparse_softmax_cross_entropy_with_logits(
-            labels=expected, logits=predicted, name="xentropy"
-        )
+        losses = neural.sparse_softmax_cross_entropy_with_logits(labels=expected, logits=predicted, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 
@@ -357,7 +355,7 @@ def sigmoid_cross_entropy(
         expected: Any = cast(multi_class_labels, predicted._dtype)
         if label_smoothing > 0:
             expected = add(multiply(expected, 1.0 - label_smoothing), 0.5 * label_smoothing)
-        losses = neural_losses.sigmoid_cross_entropy_with_logits(labels=expected, logits=predicted, name="xentropy")
+        losses = neural.sigmoid_cross_entropy_with_logits(labels=expected, logits=predicted, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)
 
 

@@ -12,24 +12,16 @@ from nbtf.compat._v1._surface.neural import log_softmax as log_softmax
 from nbtf.compat._v1._surface.neural import max_pool as max_pool
 from nbtf.compat._v1._surface.neural import moments as moments
 from nbtf.compat._v1._surface.neural import relu_layer as relu_layer
+from nbtf.compat._v1._surface.neural import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
 from nbtf.compat._v1._surface.neural import softmax as softmax
-from nbtf.compat._v1._surface.neural import xw_plus_b as xw_plus_b
-from nbtf.compat._v1._surface.neural import zero_fraction as zero_fraction
-from nbtf.compat._v1._surface.neural_losses import (
-    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
-)
-from nbtf.compat._v1._surface.neural_losses import (
-    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
-)
-from nbtf.compat._v1._surface.neural_losses import (
-    softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2,
-)
-from nbtf.compat._v1._surface.neural_losses import (
+from nbtf.compat._v1._surface.neural import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
+from nbtf.compat._v1._surface.neural import softmax_cross_entropy_with_logits_v2 as softmax_cross_entropy_with_logits_v2
+from nbtf.compat._v1._surface.neural import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
-from nbtf.compat._v1._surface.neural_losses import (
-    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
-)
+from nbtf.compat._v1._surface.neural import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from nbtf.compat._v1._surface.neural import xw_plus_b as xw_plus_b
+from nbtf.compat._v1._surface.neural import zero_fraction as zero_fraction
 from nbtf.nn import avg_pool1d as avg_pool1d
 from nbtf.nn import avg_pool2d as avg_pool2d
 from nbtf.nn import bias_add as bias_add

@@ -16,9 +16,18 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming, regularizers
 from nbtf.keras.dtypes import _AUTOCAST, as_policy, reading_weights_as
-from nbtf.keras.layers.calling import CALL, Facts, Losses, as_input, facts_of, has_symbolic, mask_of, set_mask
+from nbtf.keras.layers.calling import (
+    CALL,
+    Facts,
+    Losses,
+    as_input,
+    facts_of,
+    failure_of_call,
+    has_symbolic,
+    mask_of,
+    set_mask,
+)
 from nbtf.keras.layers.described import Described
-from nbtf.keras.layers.failures import failure_of_call
 from nbtf.keras.layers.input_spec import check_inputs, shape_of
 from nbtf.keras.layers.tracking import belongs, changed, tracked
 from nbtf.keras.layers.weights import Weights

@@ -1,4 +1,4 @@
-"""How a layer reads its arguments: what its `call` takes, what becomes a tensor, and what an outer call says."""
+"""How a layer reads its arguments: what its `call` takes, what becomes a tensor, and what it says if it fails."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import inspect
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from nbtf import nest
 from nbtf._ops.arrays.creation import convert_to_tensor
 from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.blocks import call_variable
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
+from nbtf.errors import OpError
 from nbtf.keras.operation import symbolic_in
 from nbtf.keras.type_guards import is_dict, is_list
 
@@ -133,3 +135,49 @@ def set_mask(value: Any, mask: Any) -> None:
         for item, item_mask in zip(value, mask, strict=False):
             if item_mask is not None:
                 set_mask(item, item_mask)
+
+
+def failure_of_call(error: Exception, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """Returns the error to raise for what a layer's `call` raised: of the same class, with the call in its text.
+
+    Where layers contain each other the innermost is named: an error that names a layer stays as it is.
+
+    Source: Keras 3, `traceback_utils.inject_argument_info_in_traceback`.
+    """
+    if hasattr(error, "_keras_call_info_injected"):
+        return error
+    signature = inspect.signature(layer.call)
+    try:
+        values = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return error
+    caller = f"{type(layer).__name__}.call()"
+    arguments = [
+        f"\n  • {name}={nest.map_structure(_argument, values[name]) if name in values else parameter.default}"
+        for name, parameter in signature.parameters.items()
+    ]
+    reason = error.message if isinstance(error, OpError) else error.args[0] if error.args else ""
+    text = f"Exception encountered when calling {caller}.\n\n\x1b[1m{reason}\x1b[0m"
+    if arguments:
+        text += f"\n\nArguments received by {caller}:{''.join(arguments)}"
+    failure: Any = _with_text(error, text)
+    failure._keras_call_info_injected = True
+    return failure
+
+
+def _argument(value: Any) -> str:
+    """An argument in a few words: of a tensor its shape and dtype alone."""
+    return f"tf.Tensor(shape={value.shape}, dtype={value.dtype.name})" if isinstance(value, Tensor) else repr(value)
+
+
+def _with_text(error: Exception, text: str) -> Exception:
+    """An error of the same class with another text; a RuntimeError where the class does not take a text alone."""
+    if isinstance(error, OpError):  # whose classes keep more than a text
+        error._message = text
+        return error
+    try:
+        failure = type(error)(text)
+    except TypeError:
+        failure = RuntimeError(text)
+    failure.__dict__.update(error.__dict__)  # notes among them
+    return failure.with_traceback(error.__traceback__)

@@ -13,8 +13,7 @@ from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import WEIGHT_RULES
-from nbtf.keras.layers.input_spec import InputSpec
-from nbtf.keras.layers.pairs import channels_first, data_format_of, length_after, padding_of, pair
+from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of, length_after, padding_of, pair
 
 
 class Convolution(Layer):

@@ -10,8 +10,7 @@ from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.input_spec import InputSpec
-from nbtf.keras.layers.pairs import channels_first, data_format_of, length_after, padding_of, pair
+from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of, length_after, padding_of, pair
 
 
 class Pooling(Layer):

@@ -8,8 +8,7 @@ from nbtf._ops.math.exponentials import sqrt
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import random
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.input_spec import InputSpec
-from nbtf.keras.layers.pairs import channels_first, data_format_of
+from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of
 from nbtf.keras.regularizers import L1L2
 
 

@@ -11,8 +11,7 @@ from nbtf._ops.arrays.padding import pad, tile
 from nbtf._ops.arrays.shapes import expand_dims, transpose
 from nbtf._runtime.arguments import check_text, check_whole
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.input_spec import InputSpec
-from nbtf.keras.layers.pairs import channels_first, data_format_of, pair
+from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of, pair
 from nbtf.keras.type_guards import is_list
 
 

@@ -18,7 +18,7 @@ from nbtf.keras.allowance import allowing
 from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.graph import variables_of
+from nbtf.keras.saving.arrays import variables_of
 from nbtf.keras.saving.latest import note_latest
 
 METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"

@@ -14,11 +14,11 @@ from nbtf.keras.session import set_random_seed as set_random_seed
 from nbtf.keras.training.progress import Progbar as Progbar
 from nbtf.keras.training.py_dataset import PyDataset as PyDataset
 from nbtf.keras.utils.arrays import normalize as normalize
+from nbtf.keras.utils.arrays import pack_x_y_sample_weight as pack_x_y_sample_weight
 from nbtf.keras.utils.arrays import pad_sequences as pad_sequences
+from nbtf.keras.utils.arrays import split_dataset as split_dataset
 from nbtf.keras.utils.arrays import to_categorical as to_categorical
-from nbtf.keras.utils.batches import pack_x_y_sample_weight as pack_x_y_sample_weight
-from nbtf.keras.utils.batches import split_dataset as split_dataset
-from nbtf.keras.utils.batches import unpack_x_y_sample_weight as unpack_x_y_sample_weight
+from nbtf.keras.utils.arrays import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from nbtf.keras.utils.drawing import model_to_dot as model_to_dot
 from nbtf.keras.utils.drawing import plot_model as plot_model
 from nbtf.keras.utils.files import get_file as get_file

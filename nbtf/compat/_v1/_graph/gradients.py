@@ -1,4 +1,4 @@
-"""How gradients flow back through a graph: nodes that compute them are added to it."""
+"""How gradients flow back through a graph: nodes that compute them, or second ones, are added to it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from nbtf._graph.graph import SymbolicGraph
 from nbtf._graph.node_gradients import Flow, as_whole
 from nbtf._graph.operation import Operation, flat
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.creation import fill, ones_like, zeros_like
 from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.joining import stack
 from nbtf._ops.math.arithmetic import add_n
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import CONTINUOUS
 from nbtf._types import int32
+from nbtf.autodiff import graphs as eager
 from nbtf.autodiff.backward import sum_gradients
-from nbtf.autodiff.graphs import gradients as refuse
 from nbtf.autodiff.tape import UnconnectedGradients
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.node_gradients import flows_through
@@ -67,7 +69,7 @@ def gradients(
     """
     graph = building()
     if graph is None:
-        refuse(ys, xs)
+        eager.gradients(ys, xs)
     try:
         unconnected = UnconnectedGradients(unconnected_gradients)
     except ValueError:
@@ -241,3 +243,50 @@ def _reached(sources: Sequence[GraphTensor]) -> set[Operation]:
 def _ends(sources: Sequence[GraphTensor], between: dict[Operation, int]) -> set[Operation]:
     """Returns the nodes of sources behind which there is nothing to be found."""
     return {one.op for one in sources if not any([other.op in between for other in flat(one.op.arguments)])}
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+) -> list[Any]:
+    """Returns the second derivatives of the sum of `ys` with respect to each of `xs`: `x.shape + x.shape`.
+
+    Args:
+      ys: a tensor or a list of tensors.
+      xs: a tensor or a variable, or a list of them, whose shapes the graph knows: each element makes nodes of its own.
+      colocate_gradients_with_ops: whether gradients stand on the device of the node that they belong to.
+      gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
+
+    Raises:
+      LookupError: an op on the way has no gradient.
+      ValueError: the shape of one of `xs` is not known.
+      RuntimeError: ops run at once.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> with tf1.Graph().as_default(), tf1.Session() as sess:
+    ...     x = tf1.constant([1.0, 2.0])
+    ...     print(sess.run(tf1.hessians(tf1.reduce_sum(x * x * x), x)[0]))
+    [[ 6.  0.]
+     [ 0. 12.]]
+    """
+    graph = building()
+    if graph is None:
+        eager.hessians(ys, xs)
+    with graph.inside():
+        sources: list[Any] = list(cast("list[Any]", xs)) if isinstance(xs, list | tuple) else [xs]
+        slopes = gradients(ys, sources, colocate_gradients_with_ops=colocate_gradients_with_ops)
+        return [_rows(slope, x, colocate_gradients_with_ops) for slope, x in zip(slopes, sources, strict=True)]
+
+
+def _rows(slope: Any, x: Any, colocate: bool) -> Any:
+    count = x.shape.num_elements()
+    if count is None:
+        raise ValueError(f"The shape of {x!r} must be known for its hessian.")
+    flat = reshape(slope, [-1])
+    lengths = x.shape.as_list()
+    rows = [gradients(flat[place], x, colocate_gradients_with_ops=colocate)[0] for place in range(count)]
+    return reshape(stack([zeros_like(flat) if row is None else reshape(row, [-1]) for row in rows]), lengths * 2)

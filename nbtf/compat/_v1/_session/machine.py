@@ -11,8 +11,7 @@ from nbtf._runtime.configuration import LogicalDeviceConfiguration, PhysicalDevi
 from nbtf._runtime.context import Context
 from nbtf._runtime.gpus import LogicalGPU
 from nbtf._runtime.placement import Machine
-from nbtf.compat._v1._config.config_proto import ConfigProto
-from nbtf.compat._v1._config.gpu_options import GPUOptions
+from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.errors import InternalError, InvalidArgumentError, NotFoundError, UnknownError
 

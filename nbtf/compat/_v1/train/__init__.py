@@ -16,6 +16,7 @@ from nbtf.compat._v1.train.checkpoint_state import get_checkpoint_state as get_c
 from nbtf.compat._v1.train.checkpoint_state import remove_checkpoint as remove_checkpoint
 from nbtf.compat._v1.train.checkpoint_state import update_checkpoint_state as update_checkpoint_state
 from nbtf.compat._v1.train.cluster import ClusterSpec as ClusterSpec
+from nbtf.compat._v1.train.cluster import replica_device_setter as replica_device_setter
 from nbtf.compat._v1.train.coordinator import Coordinator as Coordinator
 from nbtf.compat._v1.train.coordinator import start_queue_runners as start_queue_runners
 from nbtf.compat._v1.train.hooks import FeedFnHook as FeedFnHook
@@ -49,7 +50,6 @@ from nbtf.compat._v1.train.optimizers import FtrlOptimizer as FtrlOptimizer
 from nbtf.compat._v1.train.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
 from nbtf.compat._v1.train.optimizers import MomentumOptimizer as MomentumOptimizer
 from nbtf.compat._v1.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
-from nbtf.compat._v1.train.replica_devices import replica_device_setter as replica_device_setter
 from nbtf.compat._v1.train.saver import Saver as Saver
 from nbtf.compat._v1.train.timed_hooks import CheckpointSaverHook as CheckpointSaverHook
 from nbtf.compat._v1.train.timed_hooks import LoggingTensorHook as LoggingTensorHook

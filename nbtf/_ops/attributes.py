@@ -111,8 +111,10 @@ def as_axis(value: Axis) -> int | tuple[int, ...] | None:
     if value is None:
         return None
     axes = as_ints(value)
-    many = isinstance(value, list | tuple) or len(getattr(value, "shape", ())) > 0  # a scalar's shape is true, too
-    return axes if many or not axes else axes[0]
+    is_sequence = (
+        isinstance(value, list | tuple) or len(getattr(value, "shape", ())) > 0
+    )  # a scalar's shape is true, too
+    return axes if is_sequence or not axes else axes[0]
 
 
 def as_axes(axis: Any) -> tuple[int, ...]:
@@ -131,14 +133,14 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
     if axis is None:
         return tuple(range(rank))
     axes = axis if isinstance(axis, tuple) else (axis,)
-    for one in axes:
-        if not -rank <= one < rank:
-            text = f"Invalid reduction dimension ({one} for input with {rank} dimension(s)"
+    for axis_number in axes:
+        if not -rank <= axis_number < rank:
+            text = f"Invalid reduction dimension ({axis_number} for input with {rank} dimension(s)"
             raise InvalidArgumentError(None, None, text)
-    positive = tuple(one % rank for one in axes)
-    for one in positive:
-        if positive.count(one) > 1:
-            text = f"Invalid reduction arguments: Axes contains duplicate dimension: {one}"
+    positive = tuple(axis_number % rank for axis_number in axes)
+    for axis_number in positive:
+        if positive.count(axis_number) > 1:
+            text = f"Invalid reduction arguments: Axes contains duplicate dimension: {axis_number}"
             raise InvalidArgumentError(None, None, text)
     return positive
 

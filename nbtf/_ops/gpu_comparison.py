@@ -22,14 +22,14 @@ def compared_with_cpu(gpu: str) -> tuple[bool, str]:
 
 def _seconds_of_a_product(name: str) -> float:
     """Returns the shortest of some; the first ones load libraries."""
-    where = next(known for known in CURRENT.context.devices.devices if known.short_name == name)
+    target = next(candidate for candidate in CURRENT.context.devices.devices if candidate.short_name == name)
     times: list[float] = []
     with device(name):
         x = ones([_SIDE, _SIDE])
         for _ in range(_TIMES):
-            where.synchronize()
+            target.synchronize()
             start = perf_counter()
             matmul(x, x)
-            where.synchronize()
+            target.synchronize()
             times.append(perf_counter() - start)
     return min(times)

@@ -56,12 +56,12 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """
     pictures = as_tensor(images)
     factor = cast(contrast_factor, float32)
-    kind = pictures.dtype
-    if kind is float16 or kind is float32:
+    picture_dtype = pictures.dtype
+    if picture_dtype is float16 or picture_dtype is float32:
         return AdjustContrastv2(pictures, factor)
-    largest = float(kind.max) if kind.is_integer else 1.0
+    largest = float(picture_dtype.max) if picture_dtype.is_integer else 1.0
     changed = AdjustContrastv2(multiply(cast(pictures, float32), 1 / largest), factor)
-    if not kind.is_integer:
-        return cast(changed, kind)
+    if not picture_dtype.is_integer:
+        return cast(changed, picture_dtype)
     # Source: TensorFlow's convert_image_dtype: half a step is added before fractions are cut off.
-    return saturate_cast(clip_by_value(multiply(changed, largest + 0.5), 0.0, largest), kind)
+    return saturate_cast(clip_by_value(multiply(changed, largest + 0.5), 0.0, largest), picture_dtype)

@@ -52,8 +52,8 @@ class Module(Trackable):
                 "(e.g. a valid class name)."
             )
         self._name = name
-        with names.name_scope(name) as whole:
-            self._name_scope = names.name_scope(whole)
+        with names.name_scope(name) as full_name:
+            self._name_scope = names.name_scope(full_name)
 
     @property
     def name(self) -> str:
@@ -78,12 +78,12 @@ class Module(Trackable):
     @property
     def non_trainable_variables(self) -> tuple[Any, ...]:
         """The other variables."""
-        return tuple(self._flatten(predicate=lambda one: _is_variable(one) and not one.trainable))
+        return tuple(self._flatten(predicate=lambda value: _is_variable(value) and not value.trainable))
 
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All modules in its attributes, and in theirs."""
-        return tuple(self._flatten(predicate=lambda one: isinstance(one, Module)))
+        return tuple(self._flatten(predicate=lambda value: isinstance(value, Module)))
 
     def _flatten(
         self,
@@ -94,8 +94,8 @@ class Module(Trackable):
         expand_composites: bool = False,
     ) -> Iterator[Any]:
         """Yields what is in the attributes, in the order of their names; then what is in the modules among it."""
-        seen: set[int] | None = None if with_path else {id(self)}
-        for path, value in _found(self, (), recursive, attribute_traversal_key, seen, []):
+        visited: set[int] | None = None if with_path else {id(self)}
+        for path, value in _search(self, (), recursive, attribute_traversal_key, visited, []):
             if predicate is None or predicate(value):
                 yield (path, value) if with_path else value
 
@@ -135,17 +135,17 @@ def _is_trainable(value: Any) -> bool:
     return _is_variable(value) and bool(value.trainable)
 
 
-def _found(
+def _search(
     module: Module,
     before: tuple[Any, ...],
     recursive: bool,
     key: Callable[[str], Any] | None,
-    seen: set[int] | None,
+    visited: set[int] | None,
     inside: list[Module],
 ) -> Iterator[Found]:
     """Yields paths and values; `seen` are those that come no more, `inside` the modules on the way here."""
     deeper: list[Found] = []
-    recursive = recursive and not any(module is one for one in inside)
+    recursive = recursive and not any(module is outer for outer in inside)
     attributes = vars(module)
     for name in sorted(attributes, key=key):
         if name in module._TF_MODULE_IGNORED_PROPERTIES or name == "_awaiting":
@@ -155,13 +155,13 @@ def _found(
         except Exception as error:
             raise ValueError(f"Error processing property {name!r} of {attributes[name]!r}") from error
         for inner, value in leaves:
-            if seen is not None:
-                if id(value) in seen:
+            if visited is not None:
+                if id(value) in visited:
                     continue
-                seen.add(id(value))
+                visited.add(id(value))
             path = (*before, name, *inner)
             yield path, value
             if recursive and isinstance(value, Module):
                 deeper.append((path, value))
     for path, value in deeper:
-        yield from _found(value, path, recursive, key, seen, [*inside, module])
+        yield from _search(value, path, recursive, key, visited, [*inside, module])

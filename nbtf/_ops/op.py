@@ -64,8 +64,8 @@ class Op:
         self.origin: tuple[str, int] = ("", 0)
         """Module and line that entered it into `OPS`."""
         self.kernel = kernel
-        left, _, right = rule.partition("->")
-        self.tokens = tuple(left.split())
+        inputs_rule, _, right = rule.partition("->")
+        self.tokens = tuple(inputs_rule.split())
         self.results = tuple(right.split())
         self.many = len(self.results) != 1 or self.results[0].endswith("*")
         self.inputs = tuple(names[: len(self.tokens)])
@@ -104,15 +104,15 @@ class Op:
 
     def _maker(self, token: str) -> _Maker:
         """Says where a result's dtype comes from: an input, an attribute, or the rule itself."""
-        letter, many = token.rstrip("*"), token[-1] == "*"
-        for place, slot in enumerate(self._slots):
+        letter, is_list = token.rstrip("*"), token[-1] == "*"
+        for position, slot in enumerate(self._slots):
             if slot.letter == letter:
-                if any(before.many for before in self._slots[:place]):
+                if any(earlier.many for earlier in self._slots[:position]):
                     raise TypeError(f"{self.type}: what decides the result's dtype must stand before lists")
-                return _Maker(many, place, "", None)
+                return _Maker(is_list, position, "", None)
         if letter in self.attrs:
-            return _Maker(many, None, letter, None)
-        return _Maker(many, None, "", _named(letter))
+            return _Maker(is_list, None, letter, None)
+        return _Maker(is_list, None, "", _dtype_of_name(letter))
 
     # Making
 
@@ -200,26 +200,26 @@ class Op:
         return inputs
 
     def _converted(self, inputs: Sequence[Any]) -> list[Any]:
-        known: dict[str, DType] = {}
+        dtypes_by_letter: dict[str, DType] = {}
         for slot, value in zip(self._slots, inputs, strict=True):
-            if slot.allowed is not None and slot.letter not in known:
+            if slot.allowed is not None and slot.letter not in dtypes_by_letter:
                 dtype = _dtype_of(value)
                 if dtype is not None:
-                    known[slot.letter] = dtype
+                    dtypes_by_letter[slot.letter] = dtype
         skip = 1 if self.resource else 0
         result: list[Any] = list(inputs[:skip])
         for slot, value in zip(self._slots[skip:], inputs[skip:], strict=True):
-            wanted = slot.fixed or known.get(slot.letter)
+            target = slot.fixed or dtypes_by_letter.get(slot.letter)
             if slot.many:
                 items: list[Tensor] = []
                 for item in value:
-                    items.append(_converted(item, wanted))
-                    wanted = wanted or known.setdefault(slot.letter, items[0]._dtype)  # that of the first
+                    items.append(_converted(item, target))
+                    target = target or dtypes_by_letter.setdefault(slot.letter, items[0]._dtype)  # that of the first
                 result.append(items)
             else:
-                tensor = _converted(value, wanted)
+                tensor = _converted(value, target)
                 result.append(tensor)
-                known.setdefault(slot.letter, tensor._dtype)
+                dtypes_by_letter.setdefault(slot.letter, tensor._dtype)
         return result
 
     def normalised(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -243,9 +243,11 @@ class Op:
         if not self.tokens:
             return tuple(self.output_dtypes((), attrs, 1))  # what takes nothing is placed by what it makes
         if self.takes_lists:
-            dtypes = tuple([one._dtype for value in inputs for one in (value if value.__class__ is list else (value,))])
+            dtypes = tuple(
+                [tensor._dtype for value in inputs for tensor in (value if value.__class__ is list else (value,))]
+            )
         else:
-            dtypes = tuple([one._dtype for one in inputs])
+            dtypes = tuple([tensor._dtype for tensor in inputs])
             if dtypes in self._passed:
                 return dtypes
         bound: dict[str, DType] = {}
@@ -285,14 +287,14 @@ class Op:
         """Returns the results' dtypes; `count` says how long the list of a `*` result is."""
         if self._like_first:
             return [dtypes[0]]
-        found: list[DType] = []
-        for many, place, attr, fixed in self._makes:
-            if place is not None:
-                one = dtypes[place]
+        result_dtypes: list[DType] = []
+        for is_list, position, attr, fixed in self._makes:
+            if position is not None:
+                input_dtype = dtypes[position]
             else:
-                one = fixed or _types.as_dtype(attrs[attr])
-            found.extend([one] * count if many else [one])
-        return found
+                input_dtype = fixed or _types.as_dtype(attrs[attr])
+            result_dtypes.extend([input_dtype] * count if is_list else [input_dtype])
+        return result_dtypes
 
     def specs(self, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> list[Spec] | None:
         """Returns the specs of the results without running, from tensors or specs; None if data decide."""
@@ -326,18 +328,18 @@ def _are_ranked(inputs: Sequence[Any]) -> bool:
 
 def _mentioned(function: Callable[..., Any]) -> set[str]:
     """Returns the names in a gradient's code, and in that of the functions which it may hand its call."""
-    todo: list[Any] = [function]
-    seen, names = set[Any](), set[str]()
-    while todo:
-        code = todo.pop()
+    pending: list[Any] = [function]
+    visited, names = set[Any](), set[str]()
+    while pending:
+        code = pending.pop()
         if isinstance(code, FunctionType):
-            known = [code.__globals__.get(name) for name in code.__code__.co_names]
-            todo += [one for one in known if isinstance(one, FunctionType) and _takes_call(one)]
+            mentioned_values = [code.__globals__.get(name) for name in code.__code__.co_names]
+            pending += [value for value in mentioned_values if isinstance(value, FunctionType) and _takes_call(value)]
             code = code.__code__
-        if code not in seen:
-            seen.add(code)
+        if code not in visited:
+            visited.add(code)
             names.update(code.co_names)
-            todo += [one for one in code.co_consts if isinstance(one, CodeType)]
+            pending += [value for value in code.co_consts if isinstance(value, CodeType)]
     return names
 
 
@@ -375,10 +377,10 @@ class _Maker(NamedTuple):
 def _slot(token: str, sets: Mapping[str, frozenset[DType]]) -> _Slot:
     letter = token.rstrip("*")
     allowed = sets.get(letter)
-    return _Slot(letter, token[-1] == "*", allowed, _named(letter) if allowed is None else None)
+    return _Slot(letter, token[-1] == "*", allowed, _dtype_of_name(letter) if allowed is None else None)
 
 
-def _named(name: str) -> DType:
+def _dtype_of_name(name: str) -> DType:
     return getattr(_types, _SPELLED.get(name, name))
 
 
@@ -388,13 +390,15 @@ def _dtype_of(value: Any) -> DType | None:
     return getattr(value, "_dtype", None)
 
 
-def _converted(value: Any, wanted: DType | None) -> Tensor:
+def _converted(value: Any, target: DType | None) -> Tensor:
     if value.__class__ is Tensor:
         return value
-    made: Any = as_tensor(value, None if isinstance(value, Buffer) else wanted)  # a variable has its dtype, for `check`
-    if made.__class__ is not Tensor and hasattr(made, "not_yet"):
-        raise made.not_yet
-    return made
+    tensor: Any = as_tensor(
+        value, None if isinstance(value, Buffer) else target
+    )  # a variable has its dtype, for `check`
+    if tensor.__class__ is not Tensor and hasattr(tensor, "not_yet"):
+        raise tensor.not_yet
+    return tensor
 
 
 def find_op(type: str) -> Op:
@@ -415,12 +419,12 @@ def find_op(type: str) -> Op:
     return OPS[type]
 
 
-def op(rule: str, **how: Any) -> Callable[[Callable[..., Any]], Op]:
+def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
     """Makes the record of an op from its kernel `(xp, inputs..., attributes...)`; the name is the op type.
 
     Args:
       rule: see `Op`.
-      **how: `host`: attributes that TensorFlow takes as tensors in host memory, of int32, or of the dtype that
+      **options: `host`: attributes that TensorFlow takes as tensors in host memory, of int32, or of the dtype that
         `asked` says, None where a number's own counts; `host_outputs`: the results are
         in host memory; `cpu_only`: True, or the dtypes for which there is no GPU kernel; `shares_memory`: the result
         shows the input's memory; `resource`: the first input is a variable, which gets another value unless the op
@@ -431,12 +435,12 @@ def op(rule: str, **how: Any) -> Callable[[Callable[..., Any]], Op]:
 
     def record(kernel: Callable[..., Any]) -> Op:
         names = kernel.__code__.co_varnames[1 : kernel.__code__.co_argcount]
-        return _recorded(Op(kernel.__name__, kernel, rule, names, **_sorted_out(how)))
+        return _recorded(Op(kernel.__name__, kernel, rule, names, **_sorted_out(options)))
 
     return record
 
 
-def ufunc(type: str, function: str, rule: str, **how: Any) -> Op:
+def ufunc(type: str, function: str, rule: str, **options: Any) -> Op:
     """Makes the record of an elementwise op whose kernel NumPy and CuPy both have, by its name."""
 
     def unary(xp: Any, x: Any) -> Any:
@@ -447,15 +451,15 @@ def ufunc(type: str, function: str, rule: str, **how: Any) -> Op:
 
     kernel = binary if len(rule.partition("->")[0].split()) == 2 else unary
     names = kernel.__code__.co_varnames[1:]
-    record = _recorded(Op(type, kernel, rule, names, function=function, **_sorted_out(how)))
+    record = _recorded(Op(type, kernel, rule, names, function=function, **_sorted_out(options)))
     record.infer(broadcast(record))
     return record
 
 
-def _sorted_out(how: dict[str, Any]) -> dict[str, Any]:
-    sets = {key: value for key, value in how.items() if key[0].isupper()}
-    form = NodeForm(**{key: value for key, value in how.items() if key in NodeForm._fields})
-    return {key: value for key, value in how.items() if key not in {*sets, *form._fields}} | {
+def _sorted_out(options: dict[str, Any]) -> dict[str, Any]:
+    sets = {key: value for key, value in options.items() if key[0].isupper()}
+    form = NodeForm(**{key: value for key, value in options.items() if key in NodeForm._fields})
+    return {key: value for key, value in options.items() if key not in {*sets, *form._fields}} | {
         "sets": sets,
         "form": form,
     }

@@ -42,11 +42,11 @@ def py_function(
     if hasattr(graph, "call"):
         return _in_graph(graph, "EagerPyFunc", partial(py_function, func), inp, Tout)
     try:
-        result = func(*[as_tensor(one) for one in inp or ()])
+        result = func(*[as_tensor(argument) for argument in inp or ()])
         if not is_nested(Tout):
             return as_tensor(result, as_dtype(Tout))
         results: list[Any] = [] if result is None else [*result] if is_nested(result) else [result]
-        return [as_tensor(one, as_dtype(dtype)) for one, dtype in zip(results, Tout, strict=True)]
+        return [as_tensor(argument, as_dtype(dtype)) for argument, dtype in zip(results, Tout, strict=True)]
     except OpError:
         raise
     except (TypeError, ValueError) as error:
@@ -84,9 +84,9 @@ def numpy_function(
     graph = open_graph()
     if hasattr(graph, "call"):
         return _in_graph(graph, "PyFunc", partial(numpy_function, func), inp, Tout)
-    result = func(*[as_tensor(one).numpy() for one in inp or ()])
+    result = func(*[as_tensor(argument).numpy() for argument in inp or ()])
     if is_nested(Tout):
-        return [as_tensor(one) for one in result]
+        return [as_tensor(argument) for argument in result]
     return as_tensor(result)
 
 

@@ -100,22 +100,22 @@ def of_rank(rank: int) -> Callable[..., Dims]:
     return lambda *specs, **attrs: (None,) * rank
 
 
-def like_first(first: Any, *others: Any, **attrs: Any) -> Dims:
+def like_first(first: Any, *operands: Any, **attrs: Any) -> Dims:
     """The rule of ops that keep the shape of their first input."""
     return first.shape
 
 
-def same_rank(first: Any, *others: Any, **attrs: Any) -> Dims:
+def same_rank(first: Any, *operands: Any, **attrs: Any) -> Dims:
     """The rule of ops that keep the number of axes."""
     return None if first.shape is None else (None,) * len(first.shape)
 
 
-def longer(first: Any, *others: Any, **attrs: Any) -> Dims:
+def longer(first: Any, *operands: Any, **attrs: Any) -> Dims:
     """The rule of ops that add an axis."""
     return None if first.shape is None else (None,) * (len(first.shape) + 1)
 
 
-def last_open(first: Any, *others: Any, **attrs: Any) -> Dims:
+def last_open(first: Any, *operands: Any, **attrs: Any) -> Dims:
     """The rule of ops that change the last length alone."""
     return (*first.shape[:-1], None) if first.shape else None
 

@@ -41,17 +41,17 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     >>> tf.nest.flatten([1, (2, {"b": 4, "a": 3})])
     [1, 2, 3, 4]
     """
-    found: list[Any] = []
-    _gather(structure, found)
-    return found
+    leaves: list[Any] = []
+    _gather(structure, leaves)
+    return leaves
 
 
-def _gather(structure: Any, found: list[Any]) -> None:
+def _gather(structure: Any, leaves: list[Any]) -> None:
     if not is_nested(structure):
-        found.append(structure)
+        leaves.append(structure)
         return
     for item in _items(structure):
-        _gather(item, found)
+        _gather(item, leaves)
 
 
 def _items(structure: Any) -> Iterable[Any]:
@@ -104,8 +104,8 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     if kwargs:
         text = "Only valid keyword arguments are `check_types` and `expand_composites`, not: "
         raise ValueError(text + f"`{'`, `'.join(kwargs)}`")
-    for other in structure[1:]:
-        assert_same_structure(structure[0], other, check_types)
+    for sibling in structure[1:]:
+        assert_same_structure(structure[0], sibling, check_types)
     results = [func(*values) for values in zip(*map(flatten, structure), strict=True)]
     return pack_sequence_as(structure[0], results)
 
@@ -155,29 +155,31 @@ def _packed(structure: Any, values: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(values)
     if _is_mapping(structure):
-        found = {key: _packed(structure[key], values) for key in sorted(structure)}
-        return _like_mapping(structure, {key: found[key] for key in structure})
+        members = {key: _packed(structure[key], values) for key in sorted(structure)}
+        return _like_mapping(structure, {key: members[key] for key in structure})
     return _like_sequence(structure, [_packed(item, values) for item in structure])
 
 
 def _like_mapping(structure: Any, items: dict[Any, Any]) -> Any:
-    kind: Any = structure.__class__
-    if kind is dict:
+    mapping_type: Any = structure.__class__
+    if mapping_type is dict:
         return items
     if hasattr(structure, "default_factory"):
-        return kind(structure.default_factory, items)
-    return kind(items)
+        return mapping_type(structure.default_factory, items)
+    return mapping_type(items)
 
 
 def _like_sequence(structure: Any, items: list[Any]) -> Any:
-    kind: Any = structure.__class__
-    if kind is list:
+    sequence_type: Any = structure.__class__
+    if sequence_type is list:
         return items
-    if kind is tuple:
+    if sequence_type is tuple:
         return tuple(items)
-    if hasattr(kind, "_make"):
-        return kind._make(items)
-    return items if isinstance(structure, range | MappingView) else kind(items)  # those cannot hold other values
+    if hasattr(sequence_type, "_make"):
+        return sequence_type._make(items)
+    return (
+        items if isinstance(structure, range | MappingView) else sequence_type(items)
+    )  # those cannot hold other values
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
@@ -230,8 +232,8 @@ def _compare(a: Any, b: Any, check_types: bool) -> None:
             "The two structures don't have the same number of elements. "
             f"First structure: {_described(a)}. Second structure: {_described(b)}"
         )
-    for one, other in zip(_items(a), _items(b), strict=True):
-        _compare(one, other, check_types)
+    for item, partner in zip(_items(a), _items(b), strict=True):
+        _compare(item, partner, check_types)
 
 
 def _same_kind(a: Any, b: Any) -> bool:

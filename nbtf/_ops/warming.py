@@ -45,7 +45,7 @@ def core() -> dict[str, Callable[[], object]]:
         "elementwise": _elementwise,
         "reductions": _reductions,
         "products": _products,
-        "parts": _parts,
+        "parts": _rows_and_slices,
         "casts": _casts,
         "random": _random,
         "variables": _variables,
@@ -74,9 +74,9 @@ def _elementwise() -> None:
     matrix = _matrix()
     row = reshape(_matrix(), [6])
     batch, first = expand_dims(matrix, 0), getitem(matrix, 0)
-    for one in _UNARY:
+    for function in _UNARY:
         for x in (row, matrix, batch):
-            one(x)
+            function(x)
     for two in _BINARY:
         for x, y in (
             (row, row),
@@ -108,7 +108,7 @@ def _products() -> None:
     matmul(expand_dims(matrix, 0), expand_dims(transpose(matrix), 0))
 
 
-def _parts() -> None:
+def _rows_and_slices() -> None:
     matrix = _matrix()
     concat([matrix, matrix], 0)
     concat([matrix, matrix], 1)

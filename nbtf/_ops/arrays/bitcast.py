@@ -13,13 +13,13 @@ from nbtf.errors import InvalidArgumentError
 
 @op("T -> type", T=NUMBERS, plain={"type": as_dtype}, shares_memory=True)
 def Bitcast(xp: Any, input: Any, type: DType) -> Any:
-    size, wanted = input.dtype.itemsize, type.np_dtype.itemsize
-    if size == wanted:
+    size, target_size = input.dtype.itemsize, type.np_dtype.itemsize
+    if size == target_size:
         return input.view(type.np_dtype)
     flat = xp.ascontiguousarray(input).reshape(-1).view(type.np_dtype)
-    if size > wanted:
-        return flat.reshape(*input.shape, size // wanted)
-    if input.shape[-1] != wanted // size:
+    if size > target_size:
+        return flat.reshape(*input.shape, size // target_size)
+    if input.shape[-1] != target_size // size:
         raise ValueError("the last axis must hold one element")
     return flat.reshape(input.shape[:-1])
 
@@ -47,16 +47,16 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
 
 @Bitcast.infer
 def _(input: Spec, type: DType) -> Spec:
-    size, wanted = input.dtype.size, type.size
-    if not size or not wanted:
+    size, target_size = input.dtype.size, type.size
+    if not size or not target_size:
         raise InvalidArgumentError(None, None, f"Cannot bitcast from {input.dtype.name} to {type.name}")
-    if size == wanted:
+    if size == target_size:
         return Spec(input.shape, type)
-    if size > wanted:
-        return Spec((*input.shape, size // wanted), type)
+    if size > target_size:
+        return Spec((*input.shape, size // target_size), type)
     last = input.shape[-1] if input.shape else 1
-    if last is not None and last != wanted // size:
-        raise InvalidArgumentError(None, None, f"Cannot bitcast from {last} to {wanted // size}")
+    if last is not None and last != target_size // size:
+        raise InvalidArgumentError(None, None, f"Cannot bitcast from {last} to {target_size // size}")
     return Spec(input.shape[:-1], type)
 
 

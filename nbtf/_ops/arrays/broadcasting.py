@@ -64,23 +64,23 @@ def _(tensor: Spec, shape: tuple[int, ...]) -> Spec:
     if negative is not None:
         text = f"Size {negative} must be non-negative, not {shape[negative]}"
         raise InvalidArgumentError(None, None, text)
-    known = math.prod(n for n in shape if n != -1)
+    product = math.prod(n for n in shape if n != -1)
     if None in tensor.shape:
         return Spec(tuple(None if n == -1 else n for n in shape), tensor.dtype)
     size = math.prod(n for n in tensor.shape if n is not None)
-    if free and (known == 0 or size % known):
-        _refuse_free(size, known)
-    if not free and known != size:
-        text = f"Input to reshape is a tensor with {size} values, but the requested shape has {known}"
+    if free and (product == 0 or size % product):
+        _refuse_free(size, product)
+    if not free and product != size:
+        text = f"Input to reshape is a tensor with {size} values, but the requested shape has {product}"
         raise InvalidArgumentError(None, None, text)
-    return Spec(tuple(size // known if n == -1 else n for n in shape), tensor.dtype)
+    return Spec(tuple(size // product if n == -1 else n for n in shape), tensor.dtype)
 
 
-def _refuse_free(size: int, known: int) -> None:
-    if known == 0:
+def _refuse_free(size: int, product: int) -> None:
+    if product == 0:
         text = "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
         raise InvalidArgumentError(None, None, text + "are non-zero")
-    text = f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {known}"
+    text = f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {product}"
     raise InvalidArgumentError(None, None, text)
 
 

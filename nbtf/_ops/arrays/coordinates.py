@@ -27,7 +27,7 @@ POSITIONS = frozenset({int16, int32, int64})
 """Dtypes of positions. Source: attr `Tindices` of TensorFlow's op definitions."""
 
 
-def places(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple[Any, ...]:
+def index_columns(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple[Any, ...]:
     """Returns NumPy's index for rows of positions, after looking whether they are inside.
 
     A real GPU does not look: it would have to wait for the values, and TensorFlow's GPU kernels do not either; see
@@ -44,16 +44,16 @@ def places(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple
 def _refuse(xp: Any, indices: Any, outside: Any, of_what: str) -> None:
     first = tuple(int(i) for i in xp.argwhere(outside)[0])
     row = ", ".join(str(int(i)) for i in indices[first])
-    where = bracketed(first) if first else ""
-    raise InvalidArgumentError(None, None, f"indices{where} = [{row}] does not index into {of_what}")
+    position = bracketed(first) if first else ""
+    raise InvalidArgumentError(None, None, f"indices{position} = [{row}] does not index into {of_what}")
 
 
 @op("T Tindices -> T", T=ALL, Tindices=POSITIONS)
 def GatherNd(xp: Any, params: Any, indices: Any) -> Any:
     if not indices.ndim or not params.ndim or indices.shape[-1] > params.ndim:
         raise IndexError("no positions")
-    where = places(xp, indices, params.shape, f"param shape {bracketed(params.shape)}, node name: GatherNd")
-    return read_at(xp, params, where) if where else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
+    columns = index_columns(xp, indices, params.shape, f"param shape {bracketed(params.shape)}, node name: GatherNd")
+    return read_at(xp, params, columns) if columns else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
 
 
 def gather_nd(
@@ -94,7 +94,7 @@ def _gather_nd_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> T
         reshape(number_range(rows[axis], dtype=indices.dtype), [-1 if i == axis else 1 for i in range(len(rows) + 1)])
         for axis in range(batch_dims)
     ]
-    return GatherNd(params, concat([*(broadcast_to(one, [*rows, 1]) for one in columns), indices], -1))
+    return GatherNd(params, concat([*(broadcast_to(column, [*rows, 1]) for column in columns), indices], -1))
 
 
 @GatherNd.infer
@@ -131,8 +131,8 @@ def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_polic
     if indices.shape[:-1] + tuple(shape)[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     empty = xp.full(shape, b"", updates.dtype) if updates.dtype.kind == "O" else xp.zeros(shape, updates.dtype)
-    where = places(xp, indices, tuple(shape), f"shape {bracketed(shape)}")
-    return joined_at(xp, xp.add, empty, where, updates, fresh=True)
+    columns = index_columns(xp, indices, tuple(shape), f"shape {bracketed(shape)}")
+    return joined_at(xp, xp.add, empty, columns, updates, fresh=True)
 
 
 @ScatterNd.express
@@ -167,13 +167,15 @@ def _(indices: Spec, updates: Spec, shape: tuple[int, ...], bad_indices_policy: 
     if not indices.shape:
         raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
     outer, depth = len(indices.shape) - 1, indices.shape[-1]
-    given, shown = bracketed(updates.shape), bracketed(indices.shape)
+    updates_shape, indices_shape = bracketed(updates.shape), bracketed(indices.shape)
     if not may_be_equal(indices.shape[:-1], updates.shape[:outer]):
-        text = f"Dimensions [0,{outer}) of indices[shape={shown}] must match dimensions [0,{outer}) of updates"
-        raise InvalidArgumentError(None, None, f"{text}[shape={given}]")
+        text = f"Dimensions [0,{outer}) of indices[shape={indices_shape}] must match dimensions [0,{outer}) of updates"
+        raise InvalidArgumentError(None, None, f"{text}[shape={updates_shape}]")
     if depth is not None and (depth > len(shape) or not may_be_equal(shape[depth:], updates.shape[outer:])):
         text = f"Dimensions [{depth},{len(shape)}) of input[shape={bracketed(shape)}] must match dimensions "
-        raise InvalidArgumentError(None, None, f"{text}[{outer},{len(updates.shape)}) of updates[shape={given}]")
+        raise InvalidArgumentError(
+            None, None, f"{text}[{outer},{len(updates.shape)}) of updates[shape={updates_shape}]"
+        )
     return Spec(shape, updates.dtype)
 
 

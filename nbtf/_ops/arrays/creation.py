@@ -47,12 +47,12 @@ def constant(
     """
     if dtype is None and shape is None and value.__class__ is list:
         return _called(name, list_as_tensor(value, None))
-    kind: Any = dtype if dtype is None or dtype.__class__ is DType else as_dtype(dtype)
+    asked_dtype: Any = dtype if dtype is None or dtype.__class__ is DType else as_dtype(dtype)
     if value.__class__ is Tensor:
-        _check(value, kind)
+        _check(value, asked_dtype)
     if shape is None:
-        return _called(name, as_tensor(value, kind))
-    return _called(name, _shaped(value, as_tensor(value, kind), TensorShape(shape)))
+        return _called(name, as_tensor(value, asked_dtype))
+    return _called(name, _shaped(value, as_tensor(value, asked_dtype), TensorShape(shape)))
 
 
 def _called(name: str | None, tensor: Any) -> Tensor:
@@ -71,14 +71,14 @@ def _shaped(value: Any, tensor: Tensor, shape: TensorShape) -> Tensor:
     lengths = shape.as_list()
     if None in lengths:
         host_array(None)  # refuses it as TensorFlow does
-    have, wanted = tensor.shape.num_elements(), math.prod(n or 0 for n in lengths)
-    if have == wanted:
+    have, needed = tensor.shape.num_elements(), math.prod(n or 0 for n in lengths)
+    if have == needed:
         return reshape(tensor, lengths)
     if have == 1:
         return fill(lengths, tensor if tensor.ndim < 2 else reshape(tensor, []))
     raise TypeError(
         f"Eager execution of tf.constant with unsupported shape. Tensor {tensor} (converted from {value}) has {have} "
-        f"elements, but got `shape` {shape} with {wanted} elements)."
+        f"elements, but got `shape` {shape} with {needed} elements)."
     )
 
 

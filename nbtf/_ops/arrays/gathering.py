@@ -9,7 +9,7 @@ from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.coordinates import POSITIONS, scatter_nd
-from nbtf._ops.arrays.index_writes import read_at, taken
+from nbtf._ops.arrays.index_writes import read_at, take_rows
 from nbtf._ops.arrays.padding import tile
 from nbtf._ops.arrays.ranges import range as number_range
 from nbtf._ops.arrays.shapes import expand_dims, inverse, joint_length, lengths_of, shape, squeeze, transpose
@@ -47,28 +47,26 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
     if params.shape[:batch] != indices.shape[:batch]:
         raise ValueError("batches differ")
     if batch == 0:
-        return _taken(xp, params, indices, axis)
+        return _take(xp, params, indices, axis)
     if xp is CPU.xp and indices.size and (int(indices.min()) < 0 or int(indices.max()) >= params.shape[axis]):
         _refuse_index(xp, indices, params.shape[axis])
     grid = [
-        xp.arange(n).reshape([-1 if i == place else 1 for i in range(indices.ndim)])
-        for place, n in enumerate(indices.shape[:batch])
+        xp.arange(n).reshape([-1 if i == axis_number else 1 for i in range(indices.ndim)])
+        for axis_number, n in enumerate(indices.shape[:batch])
     ]
-    found = read_at(
-        xp, xp.moveaxis(params, axis, batch), (*grid, indices)
-    )  # batch, positions, axes before, axes behind
+    rows = read_at(xp, xp.moveaxis(params, axis, batch), (*grid, indices))  # batch, positions, axes before, axes behind
     positions = range(batch, indices.ndim)
-    before = range(indices.ndim, indices.ndim + axis - batch)
-    behind = range(indices.ndim + axis - batch, found.ndim)
-    return found.transpose([*range(batch), *before, *positions, *behind])
+    leading_axes = range(indices.ndim, indices.ndim + axis - batch)
+    behind = range(indices.ndim + axis - batch, rows.ndim)
+    return rows.transpose([*range(batch), *leading_axes, *positions, *behind])
 
 
-def _taken(xp: Any, params: Any, indices: Any, axis: int) -> Any:
+def _take(xp: Any, params: Any, indices: Any, axis: int) -> Any:
     """Returns slices by their numbers; NumPy would count negative ones from the end, which TensorFlow refuses."""
     if xp is not CPU.xp:
-        return taken(xp, params, indices, axis)
+        return take_rows(xp, params, indices, axis)
     if params.dtype.kind == "O" and not indices.ndim:  # NumPy would hand out the bytes themselves
-        return _taken(xp, params, indices[None], axis).squeeze(axis)
+        return _take(xp, params, indices[None], axis).squeeze(axis)
     try:
         if indices.itemsize < 8:  # read as unsigned, negative numbers are too large: a third of the time of `min`
             return params.take(indices.view(f"u{indices.itemsize}"), axis)
@@ -84,30 +82,30 @@ def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> t
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     if isinstance(axis, tuple):
         raise InvalidArgumentError(None, None, "axis must be scalar")
-    place = batch if axis is None else axis.__index__()
+    position = batch if axis is None else axis.__index__()
     if rank == 0:
         raise InvalidArgumentError(None, None, "params must be at least 1 dimensional")
-    if not -rank <= place < rank:
-        needed = place + 1 if place >= 0 else -place
+    if not -rank <= position < rank:
+        needed = position + 1 if position >= 0 else -position
         raise InvalidArgumentError(None, None, f"Shape must be at least rank {needed} but is rank {rank}")
-    place %= rank
-    if place == 0:
+    position %= rank
+    if position == 0:
         batch = 0  # along the first axis TensorFlow does not ask for a batch
     if not 0 <= batch <= index_rank:
         text = f"Expected batch_dims in the range [{-index_rank}, {index_rank}], but got {batch}"
         raise InvalidArgumentError(None, None, text)
     if batch >= rank:
         raise InvalidArgumentError(None, None, f"batch_dims ({batch}) must be less than rank(params) ({rank}).")
-    if batch > place:
-        text = f"batch_dims ({batch}) must be less than or equal to axis ({place})."
+    if batch > position:
+        text = f"batch_dims ({batch}) must be less than or equal to axis ({position})."
         raise InvalidArgumentError(None, None, text)
-    return place, batch
+    return position, batch
 
 
 def _refuse_index(xp: Any, indices: Any, length: int) -> None:
     first = tuple(int(i) for i in xp.argwhere((indices < 0) | (indices >= length))[0])
-    where_ = bracketed(first) if first else ""
-    raise InvalidArgumentError(None, None, f"indices{where_} = {int(indices[first])} is not in [0, {length})")
+    position = bracketed(first) if first else ""
+    raise InvalidArgumentError(None, None, f"indices{position} = {int(indices[first])} is not in [0, {length})")
 
 
 @GatherV2.express
@@ -145,12 +143,12 @@ def gather(
 
 @GatherV2.infer
 def _(params: Spec, indices: Spec, validate_indices: Any, axis: Any, batch_dims: int) -> Spec:
-    place, batch = _axis_and_batch(axis, batch_dims, len(params.shape), len(indices.shape))
+    axis_number, batch = _axis_and_batch(axis, batch_dims, len(params.shape), len(indices.shape))
     for number, (m, n) in enumerate(zip(params.shape[:batch], indices.shape[:batch], strict=True)):
         if m != n and None not in (m, n):
             text = f"params.shape[{number}]: {m} should be equal to indices.shape[{number}]: {n}"
             raise InvalidArgumentError(None, None, text)
-    return Spec((*params.shape[:place], *indices.shape[batch:], *params.shape[place + 1 :]), params.dtype)
+    return Spec((*params.shape[:axis_number], *indices.shape[batch:], *params.shape[axis_number + 1 :]), params.dtype)
 
 
 @GatherV2.gradient
@@ -165,16 +163,16 @@ def _(call: Call, grad: Tensor) -> Gradients:
     # To rows: batch and positions in front, the rest behind, and each position as the number of a row.
     in_front = [*range(batch), *range(axis, axis + positions)]
     rows = transpose(grad, [*in_front, *(i for i in range(grad.ndim) if i not in in_front)])
-    rest = [*lengths[batch:axis], *lengths[axis + 1 :]]
-    rows = reshape(rows, [-1, math.prod(rest)])
+    remaining = [*lengths[batch:axis], *lengths[axis + 1 :]]
+    rows = reshape(rows, [-1, math.prod(remaining)])
     count = math.prod(lengths[:batch])
     summed = scatter_nd(
         reshape(_row_numbers(indices, batch, count, lengths[axis]), [-1, 1]),
         rows,
-        [count * lengths[axis], math.prod(rest)],
+        [count * lengths[axis], math.prod(remaining)],
     )
     back = [*range(batch), axis, *range(batch, axis), *range(axis + 1, len(lengths))]
-    return [transpose(reshape(summed, [*lengths[:batch], lengths[axis], *rest]), inverse(back)), None]
+    return [transpose(reshape(summed, [*lengths[:batch], lengths[axis], *remaining]), inverse(back)), None]
 
 
 def _row_numbers(indices: Tensor, batch: int, count: int, length: int) -> Tensor:

@@ -59,7 +59,7 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     >>> [t.numpy().item() for t in tf.identity_n([1, 2.5])]
     [1, 2.5]
     """
-    return [identity(one, name=name) for one in input]
+    return [identity(tensor, name=name) for tensor in input]
 
 
 @op("T -> T", T=ALL, shares_memory=True)

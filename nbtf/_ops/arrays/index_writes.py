@@ -17,7 +17,7 @@ _JOINED = frozenset(("i4", "i8", "u4", "u8", "f4", "f8"))
 _JOINED_AS = {"i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "b1": "u4", "f2": "f4"}
 
 
-def read_at(xp: Any, array: Any, where: Sequence[Any]) -> Any:
+def read_at(xp: Any, array: Any, columns: Sequence[Any]) -> Any:
     """Returns the slices at places of an array's first axes; on a GPU zeros for the places outside.
 
     Args:
@@ -25,16 +25,16 @@ def read_at(xp: Any, array: Any, where: Sequence[Any]) -> Any:
       array: what is read.
       where: positions for each of these axes, all of one shape.
     """
-    if xp is CPU.xp or not where:
-        return array[(*where, ...)]
-    if 0 in array.shape[: len(where)]:  # CuPy refuses to read where nothing is
-        shape = xp.broadcast(*where).shape + array.shape[len(where) :]
+    if xp is CPU.xp or not columns:
+        return array[(*columns, ...)]
+    if 0 in array.shape[: len(columns)]:  # CuPy refuses to read where nothing is
+        shape = xp.broadcast(*columns).shape + array.shape[len(columns) :]
         return xp.zeros(shape, dtype=array.dtype)
-    found = array[(*where, ...)]
-    return _zero_outside(xp, found, _inside(where, array.shape), array.ndim - len(where))
+    elements = array[(*columns, ...)]
+    return _zero_outside(xp, elements, _inside(columns, array.shape), array.ndim - len(columns))
 
 
-def taken(xp: Any, array: Any, numbers: Any, axis: int) -> Any:
+def take_rows(xp: Any, array: Any, numbers: Any, axis: int) -> Any:
     """Returns slices along an axis by their numbers, zeros for those outside; for GPUs only."""
     length = array.shape[axis]
     if not length:
@@ -42,12 +42,12 @@ def taken(xp: Any, array: Any, numbers: Any, axis: int) -> Any:
     return _zero_outside(xp, array.take(numbers, axis), (numbers >= 0) & (numbers < length), array.ndim - axis - 1)
 
 
-def _zero_outside(xp: Any, found: Any, inside: Any, behind: int) -> Any:
+def _zero_outside(xp: Any, elements: Any, inside: Any, behind: int) -> Any:
     """Returns what was found, with zeros where it was outside; `behind` axes follow those of `inside`."""
-    return xp.where(inside.reshape(inside.shape + (1,) * behind), found, found.dtype.type(0))
+    return xp.where(inside.reshape(inside.shape + (1,) * behind), elements, elements.dtype.type(0))
 
 
-def written_at(xp: Any, array: Any, where: Sequence[Any], updates: Any) -> Any:
+def written_at(xp: Any, array: Any, columns: Sequence[Any], updates: Any) -> Any:
     """Returns a copy of an array with other slices at places of its first axes; on a GPU those outside are dropped.
 
     Args:
@@ -56,16 +56,16 @@ def written_at(xp: Any, array: Any, where: Sequence[Any], updates: Any) -> Any:
       where: positions for each of these axes, all of one shape.
       updates: what is written. Of a place that comes twice NumPy keeps the last, a GPU any one.
     """
-    if xp is CPU.xp or not where:
+    if xp is CPU.xp or not columns:
         result = array.copy()
-        result[(*where, ...)] = updates
+        result[(*columns, ...)] = updates
         return result
-    rows, row = _with_a_spare_row(xp, array, where)
+    rows, row = _with_a_spare_row(xp, array, columns)
     rows[row] = updates
     return rows[:-1].reshape(array.shape)
 
 
-def joined_at(xp: Any, join: Any, array: Any, where: Sequence[Any], updates: Any, fresh: bool = False) -> Any:
+def joined_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: Any, fresh: bool = False) -> Any:
     """Returns a copy of an array, joined with slices at places of its first axes; on a GPU those outside are dropped.
 
     Args:
@@ -76,11 +76,11 @@ def joined_at(xp: Any, join: Any, array: Any, where: Sequence[Any], updates: Any
       updates: what it is joined with; at a place that comes twice with both.
       fresh: nobody else has the array, so it need not be copied.
     """
-    if xp is CPU.xp or not where:
+    if xp is CPU.xp or not columns:
         result = array if fresh else array.copy()
-        join.at(result, (*where, ...), updates)
+        join.at(result, (*columns, ...), updates)
         return result
-    rows, row = _with_a_spare_row(xp, array, where)
+    rows, row = _with_a_spare_row(xp, array, columns)
     dtype = rows.dtype.str[1:]
     if rows.dtype.kind == "c":
         join.at(rows.real, row, updates.real)
@@ -94,23 +94,23 @@ def joined_at(xp: Any, join: Any, array: Any, where: Sequence[Any], updates: Any
     return rows[:-1].reshape(array.shape)
 
 
-def _inside(where: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def _inside(columns: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Returns which places are in an array of that shape."""
     inside: Any = True
-    for place, length in zip(where, shape, strict=False):
-        inside = inside & (place >= 0) & (place < length)
+    for column, length in zip(columns, shape, strict=False):
+        inside = inside & (column >= 0) & (column < length)
     return inside
 
 
-def _with_a_spare_row(xp: Any, array: Any, where: Sequence[Any]) -> tuple[Any, Any]:
+def _with_a_spare_row(xp: Any, array: Any, columns: Sequence[Any]) -> tuple[Any, Any]:
     """Returns a copy with the first axes made one, and one row more, and which of its rows to write.
 
     The spare row takes what must not be written.
     """
-    lengths, inner = array.shape[: len(where)], array.shape[len(where) :]
-    count, row = math.prod(lengths), where[0].astype(xp.int64)
-    for place, length in zip(where[1:], lengths[1:], strict=True):
-        row = row * length + place
+    lengths, inner = array.shape[: len(columns)], array.shape[len(columns) :]
+    count, row = math.prod(lengths), columns[0].astype(xp.int64)
+    for column, length in zip(columns[1:], lengths[1:], strict=True):
+        row = row * length + column
     rows = xp.zeros((count + 1, *inner), dtype=array.dtype)
     rows[:-1] = array.reshape(count, *inner)
-    return rows, xp.where(_inside(where, lengths), row, count)
+    return rows, xp.where(_inside(columns, lengths), row, count)

@@ -104,44 +104,44 @@ def slice_spec(key: Any) -> tuple[list[Any], list[Any], list[Any], Masks]:
     Raises:
       TypeError: a part is none of these, in TensorFlow's words.
     """
-    parts: list[Any] = [*key] if isinstance(key, list | tuple) else [key]
-    meanings = [_meaning(part) for part in parts]
+    items: list[Any] = [*key] if isinstance(key, list | tuple) else [key]
+    meanings = [_meaning(item) for item in items]
     masks = dict.fromkeys(Masks._fields, 0)
     for number, (_, _, _, names) in enumerate(meanings):
         for name in names:
             masks[name] |= 1 << number
-    begin, end, strides = ([meaning[place] for meaning in meanings] for place in range(3))
+    begin, end, strides = ([meaning[position] for meaning in meanings] for position in range(3))
     return begin, end, strides, Masks(**masks)
 
 
-def _meaning(part: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
+def _meaning(item: Any) -> tuple[Any, Any, Any, tuple[str, ...]]:
     """Returns begin, end and stride of one part of a key, and the masks in which it is marked."""
-    if part is None:
+    if item is None:
         return 0, 0, 1, ("new_axis",)
-    if part is Ellipsis:
+    if item is Ellipsis:
         return 0, 0, 1, ("ellipsis",)
-    if part.__class__ is slice:
-        start, stop, step = (None if bound is None else _index(bound) for bound in (part.start, part.stop, part.step))
+    if item.__class__ is slice:
+        start, stop, step = (None if bound is None else _index(bound) for bound in (item.start, item.stop, item.step))
         open_ends = tuple(name for name, bound in (("begin", start), ("end", stop)) if bound is None)
         return 0 if start is None else start, 0 if stop is None else stop, 1 if step is None else step, open_ends
-    position = _index(part)
+    position = _index(item)
     return position, position + 1 if position.__class__ is int else position, 1, ("shrink_axis",)
 
 
-def _index(part: Any) -> Any:
+def _index(item: Any) -> Any:
     """Returns a part as a number; a tensor as it is, for its value may not be known yet."""
-    dtype = getattr(part, "dtype", None)
+    dtype = getattr(item, "dtype", None)
     if dtype.__class__ is DType:
-        if dtype in (int32, int64) and len(part.shape) == 0:
-            return part
-    elif hasattr(part, "__index__") and dtype != "bool":
+        if dtype in (int32, int64) and len(item.shape) == 0:
+            return item
+    elif hasattr(item, "__index__") and dtype != "bool":
         try:
-            return part.__index__()
+            return item.__index__()
         except TypeError:
             pass  # an array, but not of one integer
     raise TypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
-        f"valid indices, got {part!r}"
+        f"valid indices, got {item!r}"
     )
 
 
@@ -149,22 +149,22 @@ def _strided_partly(input_: Any, begin: Any, end: Any, strides: Any, masks: Mask
     if input_.shape is None or begin is UNKNOWN:
         return None
     lengths: list[int | None] = []
-    rest = list(input_.shape)
+    remaining = list(input_.shape)
     single = len(begin) - masks.new_axis.bit_count() - masks.ellipsis.bit_count()
     for number in range(len(begin)):
         bit = 1 << number
         if masks.ellipsis & bit:
             skipped = len(input_.shape) - single
-            lengths += rest[:skipped]
-            del rest[:skipped]
+            lengths += remaining[:skipped]
+            del remaining[:skipped]
         elif masks.new_axis & bit:
             lengths.append(1)
         else:
-            length = rest.pop(0)
+            length = remaining.pop(0)
             if not masks.shrink_axis & bit:
                 is_whole = masks.begin & masks.end & bit and strides is not UNKNOWN and strides[number] in (1, -1)
                 lengths.append(length if is_whole else None)
-    return (*lengths, *rest)
+    return (*lengths, *remaining)
 
 
 def _cut_values(input_: KnownInput, begin: Any, end: Any, strides: Any, masks: Masks) -> Any:
@@ -248,9 +248,9 @@ def strided_slice(
 
 @StridedSlice.infer
 def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
-    given = [(len(one),) if one.__class__ is tuple else () for one in (begin, end, strides)]
-    if not given[0] == given[1] == given[2] or not given[0]:
-        shapes = "{}, {}, and {}".format(*map(bracketed, given))
+    counts = [(len(numbers),) if numbers.__class__ is tuple else () for numbers in (begin, end, strides)]
+    if not counts[0] == counts[1] == counts[2] or not counts[0]:
+        shapes = "{}, {}, and {}".format(*map(bracketed, counts))
         text = f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead."
         raise InvalidArgumentError(None, None, text)
     if masks.ellipsis.bit_count() > 1:
@@ -272,33 +272,33 @@ def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
     return Spec(tuple(lengths), input_.dtype)
 
 
-def _axes(rank: int, places: int, masks: Masks) -> list[tuple[int | None, int | None]]:
+def _axes(rank: int, count: int, masks: Masks) -> list[tuple[int | None, int | None]]:
     """Pairs the places of a key with axes: `(place, axis)`, no place for axes not named, no axis for new ones."""
-    taken = sum(1 for place in range(places) if not (masks.ellipsis | masks.new_axis) >> place & 1)
+    consumed = sum(1 for bit in range(count) if not (masks.ellipsis | masks.new_axis) >> bit & 1)
     pairs: list[tuple[int | None, int | None]] = []
     axis = 0
-    for place in range(places):
-        if masks.ellipsis >> place & 1:
-            pairs.extend((None, axis + i) for i in range(rank - taken))
-            axis += max(rank - taken, 0)
-        elif masks.new_axis >> place & 1:
-            pairs.append((place, None))
+    for bit in range(count):
+        if masks.ellipsis >> bit & 1:
+            pairs.extend((None, axis + i) for i in range(rank - consumed))
+            axis += max(rank - consumed, 0)
+        elif masks.new_axis >> bit & 1:
+            pairs.append((bit, None))
         elif axis < rank:
-            pairs.append((place, axis))
+            pairs.append((bit, axis))
             axis += 1
         elif rank == 0:
             raise InvalidArgumentError(None, None, "Attempting to slice scalar input.")
         else:
             text = f"Index out of range using input dim {axis}; input has only {rank} dims"
             raise InvalidArgumentError(None, None, text)
-    return [*pairs, *((None, rest) for rest in range(axis, rank))]
+    return [*pairs, *((None, remaining) for remaining in range(axis, rank))]
 
 
 def _check_position(position: int, length: int | None, axis: int) -> None:
     if length is None or -length <= position < length:
         return
-    shown = position + length if position < 0 else position
-    raise InvalidArgumentError(None, None, f"slice index {shown} of dimension {axis} out of bounds.")
+    from_start = position + length if position < 0 else position
+    raise InvalidArgumentError(None, None, f"slice index {from_start} of dimension {axis} out of bounds.")
 
 
 def _length(bounds: slice, length: int | None, axis: int) -> int | None:

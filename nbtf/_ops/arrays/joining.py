@@ -65,8 +65,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     array([[1, 2],
            [3, 4]], dtype=int32)
     """
-    many = bool(isinstance(values, list | tuple))
-    listed: list[Any] = list(values) if many else [values]
+    is_sequence = bool(isinstance(values, list | tuple))
+    listed: list[Any] = list(values) if is_sequence else [values]
     if len(listed) == 1:
         return identity(listed[0], name=name)
     if not listed:
@@ -86,31 +86,31 @@ def _(values: Sequence[Spec], axis: int) -> Spec:
     for number, value in enumerate(values):
         _compare_shapes(first.shape, value.shape, number, axis)
     lengths: list[int | None] = list(first.shape)
-    for place in range(n):
-        seen = [value.shape[place] for value in values]
-        known = [length for length in seen if length is not None]
-        if place != axis:
-            lengths[place] = known[0] if known else None
+    for position in range(n):
+        candidates = [value.shape[position] for value in values]
+        fixed = [length for length in candidates if length is not None]
+        if position != axis:
+            lengths[position] = fixed[0] if fixed else None
         else:
-            lengths[place] = sum(known) if len(known) == len(seen) else None
+            lengths[position] = sum(fixed) if len(fixed) == len(candidates) else None
     return Spec(tuple(lengths), first.dtype)
 
 
-def _compare_shapes(first: tuple[int | None, ...], other: tuple[int | None, ...], number: int, axis: int) -> None:
-    shapes = f"shape[0] = {bracketed(first)} vs. shape[{number}] = {bracketed(other)}"
-    if len(first) != len(other):
+def _compare_shapes(first: tuple[int | None, ...], second: tuple[int | None, ...], number: int, axis: int) -> None:
+    shapes = f"shape[0] = {bracketed(first)} vs. shape[{number}] = {bracketed(second)}"
+    if len(first) != len(second):
         raise InvalidArgumentError(None, None, f"ConcatOp : Ranks of all input tensors should match: {shapes}")
-    for place, (m, n) in enumerate(zip(first, other, strict=True)):
-        if place != axis and m != n and None not in (m, n):
-            text = f"ConcatOp : Dimension {place} in both shapes must be equal: {shapes}"
+    for position, (m, n) in enumerate(zip(first, second, strict=True)):
+        if position != axis and m != n and None not in (m, n):
+            text = f"ConcatOp : Dimension {position} in both shapes must be equal: {shapes}"
             raise InvalidArgumentError(None, None, text)
 
 
 @ConcatV2.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     values, axis = call.inputs[0], as_int(call.attrs["axis"])
-    parts: Any = split(grad, [value.shape[axis] for value in values], axis)
-    return [parts]
+    pieces: Any = split(grad, [value.shape[axis] for value in values], axis)
+    return [pieces]
 
 
 def _packed_values(values: Sequence[KnownInput], axis: int) -> Any:
@@ -123,8 +123,8 @@ def Pack(xp: Any, values: list[Any], axis: int) -> Any:
         axis += values[0].ndim + 1
     if any(value.shape != values[0].shape for value in values):
         raise ValueError("shapes differ")
-    place = (slice(None),) * axis + (None,)  # views and `concatenate` take a third of the time of `stack`
-    return xp.concatenate([value[place] for value in values], axis)
+    index = (slice(None),) * axis + (None,)  # views and `concatenate` take a third of the time of `stack`
+    return xp.concatenate([value[index] for value in values], axis)
 
 
 def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
@@ -171,8 +171,8 @@ def _(values: Sequence[Spec], axis: int) -> Spec:
 
 @Pack.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    parts: Any = unstack(grad, len(call.inputs[0]), call.attrs["axis"])
-    return [parts]
+    pieces: Any = unstack(grad, len(call.inputs[0]), call.attrs["axis"])
+    return [pieces]
 
 
 def packed(values: Sequence[Any]) -> Tensor:
@@ -191,8 +191,8 @@ def _unpacked_partly(value: Any, num: int, axis: int) -> list[Dims]:
 def Unpack(xp: Any, value: Any, num: int, axis: int) -> Any:
     if value.shape[axis] != num:
         raise ValueError("another length")
-    place = (slice(None),) * (axis % value.ndim)
-    return [value[(*place, i, ...)] for i in range(num)]
+    index = (slice(None),) * (axis % value.ndim)
+    return [value[(*index, i, ...)] for i in range(num)]
 
 
 def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str | None = "unstack") -> list[Tensor]:
@@ -259,20 +259,20 @@ def _parts_partly(value: Any, num_split: int, **attrs: Any) -> list[Dims]:
     inputs={"axis": HostInput("split_dim", 0)},
 )
 def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
-    length, rest = divmod(value.shape[axis], num_split)
-    if rest or not -value.ndim <= axis < value.ndim:
+    length, remainder = divmod(value.shape[axis], num_split)
+    if remainder or not -value.ndim <= axis < value.ndim:
         raise ValueError("no equal parts")
     return _cut(value, [length] * num_split, axis)
 
 
 def _cut(value: Any, sizes: Sequence[int], axis: int) -> list[Any]:
-    place = (slice(None),) * (axis % value.ndim)
-    parts: list[Any] = []
+    index = (slice(None),) * (axis % value.ndim)
+    pieces: list[Any] = []
     start = 0
     for length in sizes:
-        parts.append(value[(*place, slice(start, start + length))])
+        pieces.append(value[(*index, slice(start, start + length))])
         start += length
-    return parts
+    return pieces
 
 
 def split(
@@ -320,13 +320,13 @@ def _count_of(size_splits: Any) -> int:
 
 @Split.infer
 def _(value: Spec, axis: int, num_split: int) -> list[Spec]:
-    place = _split_axis(value, axis)
-    length = value.shape[place]
+    position = _split_axis(value, axis)
+    length = value.shape[position]
     if length is not None and length % num_split:
         text = "Number of ways to split should evenly divide the split dimension, but got split_dim "
-        raise InvalidArgumentError(None, None, f"{text}{place} (size = {length}) and num_split {num_split}")
-    part = None if length is None else length // num_split
-    return [Spec((*value.shape[:place], part, *value.shape[place + 1 :]), value.dtype)] * num_split
+        raise InvalidArgumentError(None, None, f"{text}{position} (size = {length}) and num_split {num_split}")
+    piece_length = None if length is None else length // num_split
+    return [Spec((*value.shape[:position], piece_length, *value.shape[position + 1 :]), value.dtype)] * num_split
 
 
 def _split_axis(value: Spec, axis: int) -> int:
@@ -364,30 +364,30 @@ def _lengths(total: int, sizes: Sequence[int], count: int) -> list[int]:
         raise InvalidArgumentError(None, None, f"{text} got 1 -D and {len(sizes)} elements")
     if list(sizes).count(-1) > 1:
         raise InvalidArgumentError(None, None, "There can only be one -1 in the input.")
-    known = sum(length for length in sizes if length != -1)
-    if known > total or (known != total and -1 not in sizes):
+    fixed = sum(length for length in sizes if length != -1)
+    if fixed > total or (fixed != total and -1 not in sizes):
         text = (
             "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
-            f"than the size of the input along split_dim if not fully specified.  Got: {known}"
+            f"than the size of the input along split_dim if not fully specified.  Got: {fixed}"
         )
         raise InvalidArgumentError(None, None, text)
-    for place, length in enumerate(sizes):
+    for position, length in enumerate(sizes):
         if length < -1:
-            text = f"Split size at index {place} must be >= 0. Got: {length}"
+            text = f"Split size at index {position} must be >= 0. Got: {length}"
             raise InvalidArgumentError(None, None, text)
-    return [total - known if length == -1 else length for length in sizes]
+    return [total - fixed if length == -1 else length for length in sizes]
 
 
 @SplitV.infer
 def _(value: Spec, size_splits: Sequence[int], axis: int, num_split: int) -> list[Spec]:
-    place = _split_axis(value, axis)
-    total = value.shape[place]
+    position = _split_axis(value, axis)
+    total = value.shape[position]
     lengths: Sequence[int | None]
     if total is None:
         lengths = [None if length == -1 else length for length in size_splits]
     else:
         lengths = _lengths(total, size_splits, num_split)
-    return [Spec((*value.shape[:place], n, *value.shape[place + 1 :]), value.dtype) for n in lengths]
+    return [Spec((*value.shape[:position], n, *value.shape[position + 1 :]), value.dtype) for n in lengths]
 
 
 @SplitV.gradient

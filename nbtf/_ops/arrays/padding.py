@@ -29,26 +29,34 @@ def as_pairs(value: Any) -> Pairs:
     Raises:
       InvalidArgumentError: they are not pairs, in TensorFlow's words.
     """
-    rows = value.numpy().tolist() if isinstance(value, Tensor) else [list(row) if _many(row) else row for row in value]
-    if not rows or any(not _many(row) or len(row) != 2 for row in rows):
-        shape = ([len(rows)] if not rows or not _many(rows[0]) else [len(rows), len(rows[0])]) if _many(value) else []
+    rows = (
+        value.numpy().tolist()
+        if isinstance(value, Tensor)
+        else [list(row) if _is_sequence(row) else row for row in value]
+    )
+    if not rows or any(not _is_sequence(row) or len(row) != 2 for row in rows):
+        shape = (
+            ([len(rows)] if not rows or not _is_sequence(rows[0]) else [len(rows), len(rows[0])])
+            if _is_sequence(value)
+            else []
+        )
         raise InvalidArgumentError(None, None, f"paddings must be a matrix with 2 columns: {bracketed(shape)}")
-    return tuple((before.__index__(), after.__index__()) for before, after in rows)
+    return tuple((front.__index__(), back.__index__()) for front, back in rows)
 
 
-def _many(value: Any) -> bool:
+def _is_sequence(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str)
 
 
 def _block(pairs: Pairs, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
     """Returns where the tensor stands in the padded one."""
-    return tuple(builtins.slice(before, before + n) for (before, _), n in zip(pairs, shape, strict=True))
+    return tuple(builtins.slice(front, front + n) for (front, _), n in zip(pairs, shape, strict=True))
 
 
 def _filled(xp: Any, tensor: Any, pairs: Pairs, value: Any) -> Any:
-    if any(before < 0 or after < 0 for before, after in pairs) or len(pairs) != tensor.ndim:
+    if any(front < 0 or back < 0 for front, back in pairs) or len(pairs) != tensor.ndim:
         raise ValueError("paddings do not fit")
-    shape = [before + n + after for (before, after), n in zip(pairs, tensor.shape, strict=True)]
+    shape = [front + n + back for (front, back), n in zip(pairs, tensor.shape, strict=True)]
     result = xp.empty(shape, tensor.dtype)
     result[...] = value
     result[_block(pairs, tensor.shape)] = tensor
@@ -60,9 +68,9 @@ def _padded(tensor: Spec, paddings: Pairs, word: str) -> Spec:
         shape = bracketed(tensor.shape)
         text = f"The first dimension of paddings must be the rank of inputs[{len(paddings)},2] {shape}"
         raise InvalidArgumentError(None, None, text)
-    for before, after in paddings:
-        if before < 0 or after < 0:
-            raise InvalidArgumentError(None, None, f"{word} must be non-negative: {before} {after}")
+    for front, back in paddings:
+        if front < 0 or back < 0:
+            raise InvalidArgumentError(None, None, f"{word} must be non-negative: {front} {back}")
     lengths = [None if n is None else n + sum(pair) for n, pair in zip(tensor.shape, paddings, strict=True)]
     return Spec(tuple(lengths), tensor.dtype)
 
@@ -84,7 +92,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def _middle(call: Call, grad: Tensor) -> Tensor:
     """Returns the part of a gradient that belongs to what was padded."""
-    starts = [before for before, _ in as_pairs(call.attrs["paddings"])]
+    starts = [front for front, _ in as_pairs(call.attrs["paddings"])]
     return slice(grad, starts, call.inputs[0].shape.as_list())
 
 
@@ -165,13 +173,13 @@ def MirrorPad(xp: Any, tensor: Any, paddings: Pairs, mode: str) -> Any:
 @MirrorPad.infer
 def _(tensor: Spec, paddings: Pairs, mode: str) -> Spec:
     padded = _padded(tensor, paddings, "paddings")
-    for (before, after), n in zip(paddings, tensor.shape, strict=True):
-        if n is None or max(before, after) <= n - (mode == "REFLECT"):
+    for (front, back), n in zip(paddings, tensor.shape, strict=True):
+        if n is None or max(front, back) <= n - (mode == "REFLECT"):
             continue
         if mode == "REFLECT":
-            text = f"paddings must be less than the dimension size: {before}, {after} not less than {n}"
+            text = f"paddings must be less than the dimension size: {front}, {back} not less than {n}"
         else:
-            text = f"paddings must be no greater than the dimension size: {before}, {after} greater than {n}"
+            text = f"paddings must be no greater than the dimension size: {front}, {back} greater than {n}"
         raise InvalidArgumentError(None, None, text)
     return padded
 
@@ -183,13 +191,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T -> T", T=NUMBERS, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank)
 def MirrorPadGrad(xp: Any, input: Any, paddings: Pairs, mode: str) -> Any:
-    for axis, (before, after) in enumerate(paddings):
+    for axis, (front, back) in enumerate(paddings):
         turned = xp.moveaxis(input, axis, 0)
-        n = turned.shape[0] - before - after
-        middle = turned[before : before + n].copy()
+        n = turned.shape[0] - front - back
+        middle = turned[front : front + n].copy()
         edge = 1 if mode == "REFLECT" else 0
-        middle[edge : edge + before] += turned[:before][::-1]
-        middle[n - edge - after : n - edge] += turned[before + n :][::-1]
+        middle[edge : edge + front] += turned[:front][::-1]
+        middle[n - edge - back : n - edge] += turned[front + n :][::-1]
         input = xp.moveaxis(middle, 0, axis)
     return input
 

@@ -52,8 +52,8 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
             f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {longest} "
             f"with shape '{longest.shape}' instead"
         )
-    places = number_range(0, longest, 1)
-    mask = less(places, cast(expand_dims(counts, -1), places.dtype))
+    positions = number_range(0, longest, 1)
+    mask = less(positions, cast(expand_dims(counts, -1), positions.dtype))
     return mask if as_dtype(dtype) is bool_ else cast(mask, dtype)
 
 
@@ -71,8 +71,8 @@ def DynamicPartition(xp: Any, data: Any, partitions: Any, num_partitions: int) -
         outside = (partitions < 0) | (partitions >= num_partitions)
         if outside.any():
             first = tuple(int(i) for i in xp.argwhere(outside)[0])
-            where = bracketed(first) if first else ""
-            text = f"partitions{where} = {int(partitions[first])} is not in [0, {num_partitions})"
+            position = bracketed(first) if first else ""
+            text = f"partitions{position} = {int(partitions[first])} is not in [0, {num_partitions})"
             raise InvalidArgumentError(None, None, text)
     return [data[partitions == number] for number in range(num_partitions)]
 
@@ -112,8 +112,8 @@ def _(call: Call, *grads: Tensor | None) -> Gradients:
     data, partitions = call.inputs
     count = math.prod(partitions.shape.as_list())
     numbers = reshape(number_range(count), partitions.shape)
-    where = dynamic_partition(numbers, partitions, call.attrs["num_partitions"])
-    return [reshape(dynamic_stitch(where, filled_up(call, grads)), data.shape), None]
+    row_numbers = dynamic_partition(numbers, partitions, call.attrs["num_partitions"])
+    return [reshape(dynamic_stitch(row_numbers, filled_up(call, grads)), data.shape), None]
 
 
 @op("T* int32* -> T", T=ALL, data_dependent=True)
@@ -121,34 +121,34 @@ def DynamicStitch(xp: Any, data: Sequence[Any], indices: Sequence[Any]) -> Any:
     _check_parts(indices, data)
     inner = data[0].shape[indices[0].ndim :]
     if xp is CPU.xp:
-        for number, where in enumerate(indices):
-            if where.size and where.min() < 0:
+        for number, rows in enumerate(indices):
+            if rows.size and rows.min() < 0:
                 raise InvalidArgumentError(None, None, f"indices[{number}] is out of range")
-    count = max((int(where.max()) + 1 for where in indices if where.size), default=0)
+    count = max((int(rows.max()) + 1 for rows in indices if rows.size), default=0)
     stitched = xp.zeros((count, *inner), data[0].dtype)
-    for where, values in zip(indices, data, strict=True):
-        stitched[where] = values
+    for rows, values in zip(indices, data, strict=True):
+        stitched[rows] = values
     return stitched
 
 
 @DynamicStitch.infer
 def _(data: Sequence[Spec], indices: Sequence[Spec]) -> Spec:
-    inner = merged_shape([one.shape[len(index.shape) :] for one, index in zip(data, indices, strict=True)])
+    inner = merged_shape([values.shape[len(index.shape) :] for values, index in zip(data, indices, strict=True)])
     return Spec((None, *inner), data[0].dtype)
 
 
 def _check_parts(indices: Sequence[Any], data: Sequence[Any]) -> None:
     inner = data[0].shape[indices[0].ndim :]
-    for number, (where, values) in enumerate(zip(indices, data, strict=True)):
-        if values.shape[: where.ndim] != where.shape:
+    for number, (rows, values) in enumerate(zip(indices, data, strict=True)):
+        if values.shape[: rows.ndim] != rows.shape:
             text = f"data[{number}].shape = {bracketed(values.shape)} does not start with indices[{number}].shape = "
-            raise InvalidArgumentError(None, None, text + bracketed(where.shape))
-        if values.shape[where.ndim :] != inner:
-            first, n = indices[0].ndim, where.ndim
+            raise InvalidArgumentError(None, None, text + bracketed(rows.shape))
+        if values.shape[rows.ndim :] != inner:
+            first, n = indices[0].ndim, rows.ndim
             text = (
                 f"Need data[0].shape[{first}:] = data[{number}].shape[{n}:], got data[0].shape = "
                 f"{bracketed(data[0].shape)}, data[{number}].shape = {bracketed(values.shape)}, indices[0].shape = "
-                f"{bracketed(indices[0].shape)}, indices[{number}].shape = {bracketed(where.shape)}"
+                f"{bracketed(indices[0].shape)}, indices[{number}].shape = {bracketed(rows.shape)}"
             )
             raise InvalidArgumentError(None, None, text)
 
@@ -166,16 +166,16 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     >>> tf.dynamic_stitch([[0, 2], [1, 3]], [[1, 2], [3, 4]]).numpy()
     array([1, 3, 2, 4], dtype=int32)
     """
-    places, values = list(indices), list(data)
-    if not places or len(places) != len(values):
-        counts = f"{len(places)} and {len(values)}"
+    row_numbers, values = list(indices), list(data)
+    if not row_numbers or len(row_numbers) != len(values):
+        counts = f"{len(row_numbers)} and {len(values)}"
         text = f"tf.dynamic_stitch needs as many `indices` as `data`, and at least one, got {counts}"
         raise InvalidArgumentError(None, None, text)
-    return DynamicStitch(values, places, name=name)
+    return DynamicStitch(values, row_numbers, name=name)
 
 
 @DynamicStitch.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     # Of two slices in one place only the last is seen, but TensorFlow gives both the gradient.
-    parts: Any = [gather(grad, where) for where in call.inputs[1]]
-    return [parts, None]
+    gradients: Any = [gather(grad, rows) for rows in call.inputs[1]]
+    return [gradients, None]

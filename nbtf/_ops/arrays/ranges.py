@@ -71,16 +71,16 @@ def as_number(value: Any) -> Any:
 )
 def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
     count = _count(start, limit, delta, dtype)
-    kind = dtype.np_dtype.type
+    scalar_type = dtype.np_dtype.type
     if dtype.is_integer:
         return xp.arange(start, limit, delta, dtype.np_dtype)
-    return kind(start) + xp.arange(count, dtype=dtype.np_dtype) * kind(delta)
+    return scalar_type(start) + xp.arange(count, dtype=dtype.np_dtype) * scalar_type(delta)
 
 
 def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
     """Returns how many numbers a range has; computed in its dtype, as TensorFlow does."""
-    kind = dtype.np_dtype.type
-    first, end, step = kind(start), kind(limit), kind(delta)
+    scalar_type = dtype.np_dtype.type
+    first, end, step = scalar_type(start), scalar_type(limit), scalar_type(delta)
     if step == 0:
         raise InvalidArgumentError(None, None, f"Requires delta != 0: {step}")
     if step > 0 and first > end:
@@ -118,28 +118,28 @@ def range(
     """
     if limit is None:
         start, limit = 0, start
-    asked = None if dtype is None else as_dtype(dtype)
-    found = [_dtype_of(value, asked) for value in (start, limit, delta)]
-    if asked is None:
-        strange = [one for one in found if one not in _BY_RANK]
+    target_dtype = None if dtype is None else as_dtype(dtype)
+    dtypes = [_dtype_of(value, target_dtype) for value in (start, limit, delta)]
+    if target_dtype is None:
+        strange = [candidate for candidate in dtypes if candidate not in _BY_RANK]
         if strange:
             raise TypeError(f"tf.range takes int32, int64, float32 or float64 numbers, got {strange[0]!r}")
-        asked = max(found, key=_BY_RANK.index)
-    if asked not in _RANGES:
-        raise InvalidArgumentError(None, None, _no_kernel(asked))
-    return Range(start=start, limit=limit, delta=delta, dtype=asked, name=name)
+        target_dtype = max(dtypes, key=_BY_RANK.index)
+    if target_dtype not in _RANGES:
+        raise InvalidArgumentError(None, None, _no_kernel(target_dtype))
+    return Range(start=start, limit=limit, delta=delta, dtype=target_dtype, name=name)
 
 
-def _dtype_of(value: Any, asked: DType | None) -> DType:
+def _dtype_of(value: Any, target_dtype: DType | None) -> DType:
     """Returns the dtype of a tensor, or the one a Python value takes; values that do not suit are refused."""
-    if value.__class__ is int and asked is None and -(2**31) <= value < 2**31:
+    if value.__class__ is int and target_dtype is None and -(2**31) <= value < 2**31:
         return int32
-    known = getattr(value, "dtype", None)
-    return known if isinstance(known, DType) else host_array(value, asked)[1]
+    value_dtype = getattr(value, "dtype", None)
+    return value_dtype if isinstance(value_dtype, DType) else host_array(value, target_dtype)[1]
 
 
 def _no_kernel(dtype: DType) -> str:
-    names = ", ".join(sorted(known.c_name for known in _RANGES))
+    names = ", ".join(sorted(supported.c_name for supported in _RANGES))
     return f"Value for attr 'Tidx' of {dtype.c_name} is not in the list of allowed values: {names}"
 
 
@@ -157,8 +157,8 @@ def LinSpace(xp: Any, start: Any, stop: Any, num: int, axis: int) -> Any:
         raise ValueError("no such number")
     start, stop = xp.broadcast_arrays(start, stop)
     axis = axis if axis >= 0 else axis + start.ndim + 1
-    place = (slice(None),) * axis + (None,)
-    first, last = start[place], stop[place]
+    index = (slice(None),) * axis + (None,)
+    first, last = start[index], stop[index]
     shape = [num - 2 if i == axis else 1 for i in builtins.range(first.ndim)]
     if num < 2:
         return first[(slice(None),) * axis + (slice(num),)]
@@ -190,8 +190,8 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = N
     last = as_tensor(stop, first._dtype)
     _check_count(num)
     if first._dtype.is_integer:
-        wanted = float32 if first._dtype in (int8, int16, uint8, uint16) else float64
-        first, last = cast(first, wanted), cast(last, wanted)
+        float_dtype = float32 if first._dtype in (int8, int16, uint8, uint16) else float64
+        first, last = cast(first, float_dtype), cast(last, float_dtype)
     return LinSpace(first, last, num=num, axis=axis, name=name)
 
 
@@ -208,8 +208,8 @@ def _(start: Spec, stop: Spec, num: int, axis: int) -> Spec:
     if num < 0:
         raise InvalidArgumentError(None, None, f"Requires start <= limit when delta > 0: 1/{num}")
     shape = broadcast_shapes(start.shape, stop.shape)
-    (place,) = positive_axes(axis, len(shape) + 1)
-    return Spec((*shape[:place], num, *shape[place:]), start.dtype)
+    (position,) = positive_axes(axis, len(shape) + 1)
+    return Spec((*shape[:position], num, *shape[position:]), start.dtype)
 
 
 @LinSpace.gradient
@@ -248,9 +248,9 @@ def _one_hot_partly(indices: Any, on_value: Any, off_value: Any, depth: Any, axi
 def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
     if not -1 <= axis <= indices.ndim or depth < 0:
         raise ValueError("no such axis")
-    place = indices.ndim if axis == -1 else axis
-    shape = [depth if i == place else 1 for i in builtins.range(indices.ndim + 1)]
-    hot = indices[(slice(None),) * place + (None,)] == xp.arange(depth, dtype=int64.np_dtype).reshape(shape)
+    position = indices.ndim if axis == -1 else axis
+    shape = [depth if i == position else 1 for i in builtins.range(indices.ndim + 1)]
+    hot = indices[(slice(None),) * position + (None,)] == xp.arange(depth, dtype=int64.np_dtype).reshape(shape)
     return xp.where(hot, on_value, off_value)
 
 
@@ -285,14 +285,14 @@ def one_hot(
            [0., 0., 1.]], dtype=float32)
     """
     _dtype_of(depth, int32)  # refuses what is no integer
-    kind = asked = None if dtype is None else as_dtype(dtype)
+    value_dtype = target_dtype = None if dtype is None else as_dtype(dtype)
     if on_value is not None or off_value is not None:
-        on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, kind))
-        off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, kind))
-        kind = _agreed(on_dtype, off_dtype, kind)
-    kind = kind or float32
-    on = as_tensor(1, kind) if on_value is None else as_tensor(on_value, asked)
-    off = as_tensor(0, kind) if off_value is None else as_tensor(off_value, asked)
+        on_dtype = None if on_value is None else _dtype_of(on_value, _suiting(on_value, value_dtype))
+        off_dtype = None if off_value is None else _dtype_of(off_value, _suiting(off_value, value_dtype))
+        value_dtype = _agreed(on_dtype, off_dtype, value_dtype)
+    value_dtype = value_dtype or float32
+    on = as_tensor(1, value_dtype) if on_value is None else as_tensor(on_value, target_dtype)
+    off = as_tensor(0, value_dtype) if off_value is None else as_tensor(off_value, target_dtype)
     return OneHot(_as_indices(indices), on, off, depth=depth, axis=-1 if axis is None else axis, name=name)
 
 
@@ -314,12 +314,12 @@ def _suiting(value: Any, dtype: DType | None) -> DType | None:
     return dtype
 
 
-def _agreed(on: DType | None, off: DType | None, asked: DType | None) -> DType | None:
-    if asked is not None:
-        for name, one in (("on_value", on), ("off_value", off)):
-            if one is not None and one is not asked:
-                raise TypeError(f"dtype {one} of {name} does not match dtype parameter {asked}")
-        return asked
+def _agreed(on: DType | None, off: DType | None, target_dtype: DType | None) -> DType | None:
+    if target_dtype is not None:
+        for name, value_dtype in (("on_value", on), ("off_value", off)):
+            if value_dtype is not None and value_dtype is not target_dtype:
+                raise TypeError(f"dtype {value_dtype} of {name} does not match dtype parameter {target_dtype}")
+        return target_dtype
     if on is not None and off is not None and on is not off:
         raise TypeError(f"dtype {on} of on_value does not match dtype {off} of off_value")
     return on or off
@@ -335,8 +335,8 @@ def _(indices: Spec, on_value: Spec, off_value: Spec, depth: int | tuple[int, ..
         raise InvalidArgumentError(None, None, f"depth must be a scalar, but got: {bracketed((len(depth),))}")
     if depth < 0:
         raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth}")
-    place = n if axis == -1 else axis
-    return Spec((*indices.shape[:place], depth, *indices.shape[place:]), on_value.dtype)
+    position = n if axis == -1 else axis
+    return Spec((*indices.shape[:position], depth, *indices.shape[position:]), on_value.dtype)
 
 
 no_gradient(OneHot)

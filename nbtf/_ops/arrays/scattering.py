@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.base import Spec
-from nbtf._ops.arrays.coordinates import POSITIONS, gather_nd, places
+from nbtf._ops.arrays.coordinates import POSITIONS, gather_nd, index_columns
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.index_writes import joined_at, written_at
@@ -20,13 +20,13 @@ from nbtf._types import ALL, COMPLEXES, NUMBERS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 
-def _where(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
+def _columns_of(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
     """Returns where to write."""
     if not indices.ndim or indices.shape[:-1] + tensor.shape[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     if indices.shape[-1] > tensor.ndim:
         raise ValueError("too deep")
-    return places(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}")
+    return index_columns(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}")
 
 
 def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
@@ -34,25 +34,25 @@ def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
     if not indices.shape:
         raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
     outer, depth = indices.shape[:-1], indices.shape[-1] or 0
-    given = bracketed(updates.shape)
+    updates_shape = bracketed(updates.shape)
     if None in (*tensor.shape, *indices.shape, *updates.shape):
         return tensor
     if len(updates.shape) - len(outer) != len(tensor.shape) - depth:
         text = "Inner dimensions of output shape must match inner dimensions of updates shape. Output: "
-        raise InvalidArgumentError(None, None, f"{text}{bracketed(tensor.shape)} updates: {given}")
+        raise InvalidArgumentError(None, None, f"{text}{bracketed(tensor.shape)} updates: {updates_shape}")
     if updates.shape[: len(outer)] != outer:
         text = f"Outer dimensions of indices and update must match. Indices shape: {bracketed(indices.shape)}"
-        raise InvalidArgumentError(None, None, f"{text}, updates shape:{given}")
+        raise InvalidArgumentError(None, None, f"{text}, updates shape:{updates_shape}")
     if updates.shape[len(outer) :] != tensor.shape[depth:]:
         inner = len(tensor.shape) - depth
         text = f"The inner {inner} dimensions of output.shape={bracketed(tensor.shape)} must match the inner {inner} "
-        raise InvalidArgumentError(None, None, f"{text}dimensions of updates.shape={given}")
+        raise InvalidArgumentError(None, None, f"{text}dimensions of updates.shape={updates_shape}")
     return tensor
 
 
 @op("T Tindices T -> T", T=ALL, Tindices=POSITIONS)
 def TensorScatterUpdate(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
-    return written_at(xp, tensor, _where(xp, tensor, indices, updates), updates)
+    return written_at(xp, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterUpdate.express
@@ -91,7 +91,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
 def TensorScatterAdd(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    return joined_at(xp, xp.add, tensor, _where(xp, tensor, indices, updates), updates)
+    return joined_at(xp, xp.add, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterAdd.express
@@ -129,7 +129,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
 def TensorScatterSub(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    return joined_at(xp, xp.add, tensor, _where(xp, tensor, indices, updates), -updates)
+    return joined_at(xp, xp.add, tensor, _columns_of(xp, tensor, indices, updates), -updates)
 
 
 @TensorScatterSub.express
@@ -167,7 +167,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 @op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
 def TensorScatterMax(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    return joined_at(xp, xp.maximum, tensor, _where(xp, tensor, indices, updates), updates)
+    return joined_at(xp, xp.maximum, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterMax.express
@@ -206,15 +206,15 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def _shared(call: Call, grad: Tensor) -> Gradients:
     """Gives the gradient to whatever had the extreme value; equals share it."""
     tensor, indices, updates = call.inputs
-    kept = cast(equal(tensor, call.output), tensor.dtype)
-    taken = cast(equal(updates, gather_nd(call.output, indices)), updates.dtype)
-    share = divide(grad, tensor_scatter_nd_add(kept, indices, taken))
-    return [multiply(share, kept), None, multiply(gather_nd(share, indices), taken)]
+    old_share = cast(equal(tensor, call.output), tensor.dtype)
+    new_share = cast(equal(updates, gather_nd(call.output, indices)), updates.dtype)
+    share = divide(grad, tensor_scatter_nd_add(old_share, indices, new_share))
+    return [multiply(share, old_share), None, multiply(gather_nd(share, indices), new_share)]
 
 
 @op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
 def TensorScatterMin(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
-    return joined_at(xp, xp.minimum, tensor, _where(xp, tensor, indices, updates), updates)
+    return joined_at(xp, xp.minimum, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
 
 @TensorScatterMin.express

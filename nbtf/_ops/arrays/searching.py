@@ -39,11 +39,11 @@ def _distinct(xp: Any, x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     """Returns the different values in the order in which they come, the place of each element, and how often."""
     if x.ndim != 1:
         raise InvalidArgumentError(None, None, "unique expects a 1D vector.")
-    values, first, place, counts = xp.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    values, first, inverse, counts = xp.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = xp.argsort(first)
     rank = xp.empty(order.shape, out_idx.np_dtype)
     rank[order] = xp.arange(order.size, dtype=out_idx.np_dtype)
-    return values[order], rank[place.reshape(x.shape)], counts[order].astype(out_idx.np_dtype)
+    return values[order], rank[inverse.reshape(x.shape)], counts[order].astype(out_idx.np_dtype)
 
 
 @op("T -> T out_idx", T=ALL, plain={"out_idx": as_index_dtype}, data_dependent=True, partly=of_rank(1))
@@ -102,10 +102,10 @@ def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | No
 def _bounds(xp: Any, rows: Any, values: Any, side: str, out_type: Any) -> Any:
     if rows.shape[0] != values.shape[0]:
         raise ValueError("as many rows")
-    found = xp.empty(values.shape, out_type.np_dtype)
+    positions = xp.empty(values.shape, out_type.np_dtype)
     for number in range(rows.shape[0]):
-        found[number] = xp.searchsorted(rows[number], values[number], side)
-    return found
+        positions[number] = xp.searchsorted(rows[number], values[number], side)
+    return positions
 
 
 @op("T T -> out_type", T=REALS, plain={"out_type": as_index_dtype})
@@ -160,16 +160,16 @@ def searchsorted(
     >>> tf.searchsorted([1, 3, 5], [0, 3, 9]).numpy()
     array([0, 1, 3], dtype=int32)
     """
-    rows, wanted = as_tensor(sorted_sequence), as_tensor(values)
-    for tensor in (rows, wanted):
+    rows, needles = as_tensor(sorted_sequence), as_tensor(values)
+    for tensor in (rows, needles):
         if tensor.ndim == 0:
             raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds.")
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     bound = LowerBound if side == "left" else UpperBound
-    shape = wanted.shape
-    found = bound(_in_rows(rows), _in_rows(wanted), out_type=out_type, name=name)
-    return reshape(found, shape)
+    shape = needles.shape
+    positions = bound(_in_rows(rows), _in_rows(needles), out_type=out_type, name=name)
+    return reshape(positions, shape)
 
 
 def _in_rows(tensor: Tensor) -> Tensor:
@@ -192,13 +192,13 @@ def InvertPermutation(xp: Any, x: Any) -> Any:
 
 
 def _check_permutation(x: Any) -> None:
-    seen: set[int] = set()
-    for place in x.tolist():
-        if not 0 <= place < x.size:
-            raise InvalidArgumentError(None, None, f"{place} is not between 0 and {x.size}")
-        if place in seen:
-            raise InvalidArgumentError(None, None, f"{place} is duplicated in the input.")
-        seen.add(place)
+    earlier_numbers: set[int] = set()
+    for number in x.tolist():
+        if not 0 <= number < x.size:
+            raise InvalidArgumentError(None, None, f"{number} is not between 0 and {x.size}")
+        if number in earlier_numbers:
+            raise InvalidArgumentError(None, None, f"{number} is duplicated in the input.")
+        earlier_numbers.add(number)
 
 
 def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:

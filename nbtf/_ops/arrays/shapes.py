@@ -61,14 +61,14 @@ def lengths_of(tensor: Tensor) -> Any:
     lengths: list[Any] = tensor.shape.as_list()
     if None not in lengths:
         return lengths
-    whole: Any = shape(tensor)
-    return [whole[axis] if n is None else n for axis, n in enumerate(lengths)]
+    all_lengths: Any = shape(tensor)
+    return [all_lengths[axis] if n is None else n for axis, n in enumerate(lengths)]
 
 
 def joint_length(lengths: Iterable[Any]) -> int:
     """Returns the length of several axes joined; -1, which means whatever fits, where one is not known."""
-    known = list(lengths)
-    return -1 if None in known else math.prod(known)
+    numbers = list(lengths)
+    return -1 if None in numbers else math.prod(numbers)
 
 
 @Shape.infer
@@ -305,12 +305,12 @@ def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Tensor
 def _(input: Spec, axis: tuple[int, ...]) -> Spec:
     if len(axis) != 1:
         raise InvalidArgumentError(None, None, "'dim' must be a tensor with a single value")
-    place, n = axis[0], len(input.shape)
-    if not -n - 1 <= place <= n:
-        text = f"Tried to expand dim index {place} for tensor with {n} dimensions."
+    position, n = axis[0], len(input.shape)
+    if not -n - 1 <= position <= n:
+        text = f"Tried to expand dim index {position} for tensor with {n} dimensions."
         raise InvalidArgumentError(None, None, text)
-    place += n + 1 if place < 0 else 0
-    return Spec((*input.shape[:place], 1, *input.shape[place:]), input.dtype)
+    position += n + 1 if position < 0 else 0
+    return Spec((*input.shape[:position], 1, *input.shape[position:]), input.dtype)
 
 
 @ExpandDims.gradient
@@ -359,14 +359,14 @@ def _(input: Spec, axis: int | tuple[int, ...] | None) -> Spec | None:
     if axis is None:
         return None if None in lengths else Spec(tuple(length for length in lengths if length != 1), input.dtype)
     axes = axis if isinstance(axis, tuple) else (axis,)
-    for one in axes:
-        if not -n <= one < n:
-            text = f"Tried to squeeze dim index {one} for tensor with {n} dimensions."
+    for axis_number in axes:
+        if not -n <= axis_number < n:
+            text = f"Tried to squeeze dim index {axis_number} for tensor with {n} dimensions."
             raise InvalidArgumentError(None, None, text)
-        if lengths[one] not in (1, None):
-            text = f"Can not squeeze dim[{one % n}], expected a dimension of 1, got {lengths[one]}"
+        if lengths[axis_number] not in (1, None):
+            text = f"Can not squeeze dim[{axis_number % n}], expected a dimension of 1, got {lengths[axis_number]}"
             raise InvalidArgumentError(None, None, text)
-    gone = {one % n for one in axes}
+    gone = {axis_number % n for axis_number in axes}
     return Spec(tuple(length for i, length in enumerate(lengths) if i not in gone), input.dtype)
 
 

@@ -33,12 +33,12 @@ def _sliced_partly(input_: Any, begin: Any, size: Any) -> Dims:
 def Slice(xp: Any, input_: Any, begin: Any, size: Any) -> Any:
     if isinstance(begin, Tensor) or isinstance(size, Tensor) or not len(begin) == len(size) == input_.ndim:
         raise ValueError("one number for each axis")
-    parts: list[builtins.slice] = []
+    ranges: list[builtins.slice] = []
     for length, start, count in zip(input_.shape, begin, size, strict=True):
         if not 0 <= start <= length or not -1 <= count <= length - start:
             raise ValueError("outside")
-        parts.append(builtins.slice(start, None if count == -1 else start + count))
-    return input_[tuple(parts)]
+        ranges.append(builtins.slice(start, None if count == -1 else start + count))
+    return input_[tuple(ranges)]
 
 
 @Slice.express
@@ -66,8 +66,8 @@ def slice(input_: TensorLike, begin: Any, size: Any, name: str | None = None) ->
 def _(input_: Spec, begin: tuple[int, ...] | int, size: tuple[int, ...] | int) -> Spec:
     n = len(input_.shape)
     if isinstance(begin, int) or isinstance(size, int) or not len(begin) == len(size) == n:
-        given = f"got shapes {_shape_of(begin)} and {_shape_of(size)} instead."
-        text = f"Expected begin and size arguments to be 1-D tensors of size {n}, but {given}"
+        difference = f"got shapes {_shape_of(begin)} and {_shape_of(size)} instead."
+        text = f"Expected begin and size arguments to be 1-D tensors of size {n}, but {difference}"
         raise InvalidArgumentError(None, None, text)
     lengths: list[int | None] = []
     for axis, (length, start, count) in enumerate(zip(input_.shape, begin, size, strict=True)):
@@ -90,10 +90,10 @@ def _shape_of(numbers: tuple[int, ...] | int) -> str:
 @op("T -> T", T=ALL, host={"axis": of_integers("Tidx", as_axis)}, partly=like_first, index_type="Tidx")
 def ReverseV2(xp: Any, tensor: Any, axis: Any) -> Any:
     turned = [False] * tensor.ndim
-    for one in axis:
-        if turned[one] or one < -tensor.ndim:
+    for axis_number in axis:
+        if turned[axis_number] or axis_number < -tensor.ndim:
             raise ValueError("twice")
-        turned[one] = True
+        turned[axis_number] = True
     return tensor[tuple(builtins.slice(None, None, -1 if yes else 1) for yes in turned)]
 
 
@@ -119,13 +119,15 @@ def _(tensor: Spec, axis: tuple[int, ...] | int) -> Spec:
     n = len(tensor.shape)
     if isinstance(axis, int):
         raise InvalidArgumentError(None, None, "'dims' must be 1-dimension, not 0")
-    seen: set[int] = set()
-    for number, one in enumerate(axis):
-        if not -n <= one < n:  # TensorFlow's text lacks the bracket at the end as well
-            raise InvalidArgumentError(None, None, f"'axis'[{number}] = {one} is out of valid range [0, {n - 1}")
-        if one % n in seen:
-            raise InvalidArgumentError(None, None, f"axis {one % n} specified more than once.")
-        seen.add(one % n)
+    earlier_axes: set[int] = set()
+    for number, axis_number in enumerate(axis):
+        if not -n <= axis_number < n:  # TensorFlow's text lacks the bracket at the end as well
+            raise InvalidArgumentError(
+                None, None, f"'axis'[{number}] = {axis_number} is out of valid range [0, {n - 1}"
+            )
+        if axis_number % n in earlier_axes:
+            raise InvalidArgumentError(None, None, f"axis {axis_number % n} specified more than once.")
+        earlier_axes.add(axis_number % n)
     return tensor
 
 
@@ -142,8 +144,12 @@ def _(call: Call, grad: Tensor) -> Gradients:
     partly=like_first,
 )
 def Roll(xp: Any, input: Any, shift: Any, axis: Any) -> Any:
-    many = bool(isinstance(shift, list | tuple))
-    if input.ndim == 0 or many is not isinstance(axis, list | tuple) or (many and len(shift) != len(axis)):
+    is_sequence = bool(isinstance(shift, list | tuple))
+    if (
+        input.ndim == 0
+        or is_sequence is not isinstance(axis, list | tuple)
+        or (is_sequence and len(shift) != len(axis))
+    ):
         raise ValueError("shift and axis differ")  # NumPy would broadcast them
     return xp.roll(input, shift, axis)
 
@@ -173,9 +179,9 @@ def _(input: Spec, shift: Any, axis: Any) -> Spec:
         raise InvalidArgumentError(None, None, "input must be 1-D or higher")
     if _shape_of(shift) != _shape_of(axis):
         raise InvalidArgumentError(None, None, "shift and axis must have the same size")
-    for one in as_ints(axis):
-        if not -n <= one < n:
-            raise InvalidArgumentError(None, None, f"axis {one} is out of range")
+    for axis_number in as_ints(axis):
+        if not -n <= axis_number < n:
+            raise InvalidArgumentError(None, None, f"axis {axis_number} is out of range")
     return input
 
 

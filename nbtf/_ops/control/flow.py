@@ -94,8 +94,8 @@ def _checked_pairs(pairs: Any, exclusive: bool) -> Sequence[tuple[Any, Any]]:
                 "Unordered dictionaries are not supported for the 'pred_fn_pairs' argument when `exclusive=False` and "
                 "eager mode is enabled."
             )
-        given: dict[Any, Any] = {**pairs}
-        pairs = [(key.deref() if isinstance(key, Reference) else key, fn) for key, fn in given.items()]
+        choices: dict[Any, Any] = {**pairs}
+        pairs = [(key.deref() if isinstance(key, Reference) else key, fn) for key, fn in choices.items()]
     if not isinstance(pairs, list | tuple):
         raise TypeError(f"'pred_fn_pairs' must be a list, tuple, or dict. Received: {type(pairs)}")
     listed: list[Any] = [*pairs]
@@ -146,15 +146,15 @@ def switch_case(
 
 
 def _numbered(branch_fns: Any) -> list[Any]:
-    given: list[Any] = [*branch_fns.items()] if isinstance(branch_fns, Mapping) else list(branch_fns)
-    if not given:
+    branches: list[Any] = [*branch_fns.items()] if isinstance(branch_fns, Mapping) else list(branch_fns)
+    if not branches:
         raise ValueError("'branch_fns' must be a non-empty list, tuple or dict of functions.")
-    if all(callable(function) for function in given):
-        return given
-    pairs = {key: function for key, function in given}
-    if sorted(pairs) != list(range(len(given))):
-        found = ",".join(map(str, sorted(pairs)))
-        text = f"branch indices (keys) must form contiguous range of [0 to {len(given)}) but found {{{found}}}"
+    if all(callable(function) for function in branches):
+        return branches
+    pairs = {key: function for key, function in branches}
+    if sorted(pairs) != list(range(len(branches))):
+        numbers = ",".join(map(str, sorted(pairs)))
+        text = f"branch indices (keys) must form contiguous range of [0 to {len(branches)}) but found {{{numbers}}}"
         raise ValueError(text)
     return [pairs[number] for number in range(len(pairs))]
 
@@ -196,12 +196,12 @@ def while_loop(
         raise TypeError("'body' must be callable.")
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
-    left = None if maximum_iterations is None else int(maximum_iterations)
-    while (left is None or left > 0) and cond(*loop_vars):
-        after = body(*loop_vars)
-        assert_same_structure(list(loop_vars), list(after))
-        loop_vars = map_structure(as_tensor, after)
-        left = None if left is None else left - 1
+    remaining = None if maximum_iterations is None else int(maximum_iterations)
+    while (remaining is None or remaining > 0) and cond(*loop_vars):
+        next_vars = body(*loop_vars)
+        assert_same_structure(list(loop_vars), list(next_vars))
+        loop_vars = map_structure(as_tensor, next_vars)
+        remaining = None if remaining is None else remaining - 1
     return loop_vars
 
 
@@ -219,8 +219,8 @@ def no_op(name: str | None = None) -> Any:
 
     >>> tf.no_op()
     """
-    made = NoOp(name=name)
-    return None if executing_eagerly() else made
+    result = NoOp(name=name)
+    return None if executing_eagerly() else result
 
 
 def group(*inputs: Any, **kwargs: Any) -> Any:

@@ -53,13 +53,13 @@ def map_fn(
     signature = dtype if fn_output_signature is None else fn_output_signature
     if signature is None:
         signature = map_structure(_dtype_of, elems)
-    wanted = [_spec_of(one) for one in flatten(signature)]
+    specs = [_spec_of(leaf) for leaf in flatten(signature)]
     rows: list[list[Tensor]] = []
     for row in zip(*slices, strict=True):
         result = fn(pack_sequence_as(elems, row))
         assert_same_structure(signature, result)
-        rows.append([_typed(one, spec) for one, spec in zip(flatten(result), wanted, strict=True)])
-    return pack_sequence_as(signature, [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(wanted)])
+        rows.append([_typed(leaf, spec) for leaf, spec in zip(flatten(result), specs, strict=True)])
+    return pack_sequence_as(signature, [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(specs)])
 
 
 def _dtype_of(value: Any) -> DType:
@@ -68,16 +68,16 @@ def _dtype_of(value: Any) -> DType:
 
 def _slices(elems: Any) -> list[list[Tensor]]:
     """Returns the slices of each tensor of a structure along its first axis."""
-    flat = [as_tensor(one) for one in flatten(elems)]
+    flat = [as_tensor(leaf) for leaf in flatten(elems)]
     if not flat:
         text = "elems must be a Tensor or (possibly nested) sequence of Tensors."
         raise ValueError(f"{text} Got {elems}, which does not contain any Tensors.")
-    for one in flat:
-        if not one.ndim:
+    for leaf in flat:
+        if not leaf.ndim:
             raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
-        if len(one) != len(flat[0]):
-            raise ValueError(f"Dimensions {len(flat[0])} and {len(one)} are not compatible")
-    return [unstack(one) for one in flat]
+        if len(leaf) != len(flat[0]):
+            raise ValueError(f"Dimensions {len(flat[0])} and {len(leaf)} are not compatible")
+    return [unstack(leaf) for leaf in flat]
 
 
 def _spec_of(signature: Any) -> TensorSpec:
@@ -92,9 +92,9 @@ def _typed(value: Any, spec: TensorSpec) -> Tensor:
     return tensor
 
 
-def _check_dtype(wanted: DType, given: DType) -> None:
-    if given is not wanted:  # TensorFlow keeps the results in a TensorArray, and says so
-        text = f"TensorArray dtype is {wanted.name} but Op is trying to write dtype {given.name} "
+def _check_dtype(expected: DType, actual: DType) -> None:
+    if actual is not expected:  # TensorFlow keeps the results in a TensorArray, and says so
+        text = f"TensorArray dtype is {expected.name} but Op is trying to write dtype {actual.name} "
         raise InvalidArgumentError(None, None, text)
 
 
@@ -102,9 +102,9 @@ def _stacked(results: Sequence[Tensor], spec: TensorSpec) -> Tensor:
     if not results:
         inner = spec.shape.as_list() if spec.shape.is_fully_defined() else []
         return zeros([0, *inner], spec.dtype)
-    for one in results:
-        if one.shape != results[0].shape:
-            shapes = f"({one.shape}), expected ({results[0].shape})"
+    for result in results:
+        if result.shape != results[0].shape:
+            shapes = f"({result.shape}), expected ({results[0].shape})"
             raise ValueError(f"Incompatible shape for value {shapes}")
     return stack(results)
 
@@ -128,9 +128,9 @@ def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: b
     >>> tf.vectorized_map(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
     """
-    flat = [as_tensor(one) for one in flatten(elems)]
-    count = max((len(one) for one in flat if one.ndim), default=0)
-    slices = _slices(pack_sequence_as(elems, [_repeated(one, count) for one in flat]))
+    flat = [as_tensor(leaf) for leaf in flatten(elems)]
+    count = max((len(leaf) for leaf in flat if leaf.ndim), default=0)
+    slices = _slices(pack_sequence_as(elems, [_repeated(leaf, count) for leaf in flat]))
     results = [fn(pack_sequence_as(elems, row)) for row in zip(*slices, strict=True)]
     if not results:
         raise ValueError("tf.vectorized_map needs at least one slice to see what `fn` returns.")
@@ -238,10 +238,10 @@ def scan(
     first = map_structure(as_tensor, steps[0][1])
     for _, result in steps:
         assert_same_structure(first, result)
-    wanted = [TensorSpec(None, one.dtype) for one in flatten(first)]
+    specs = [TensorSpec(None, leaf.dtype) for leaf in flatten(first)]
     placed = sorted((step for step in steps if step[0] is not None), key=lambda step: step[0])
-    rows = [[_typed(one, spec) for one, spec in zip(flatten(result), wanted, strict=True)] for _, result in placed]
-    stacked = [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(wanted)]
+    rows = [[_typed(leaf, spec) for leaf, spec in zip(flatten(result), specs, strict=True)] for _, result in placed]
+    stacked = [_stacked([row[i] for row in rows], spec) for i, spec in enumerate(specs)]
     return pack_sequence_as(first, stacked)
 
 

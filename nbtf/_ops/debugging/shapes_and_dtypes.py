@@ -11,7 +11,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DType, DTypeLike, as_dtype, float32, int32
 
 
-def _begun(message: str | None) -> str:
+def _opening(message: str | None) -> str:
     return f"{message}.  " if message else ""
 
 
@@ -33,8 +33,8 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
 
     >>> tf.debugging.assert_rank([[1, 2]], 2)
     """
-    wanted = _number(rank)
-    _check_rank(x, lambda have: have == wanted, f"rank {wanted}", message)
+    expected = _number(rank)
+    _check_rank(x, lambda have: have == expected, f"rank {expected}", message)
 
 
 def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
@@ -42,8 +42,8 @@ def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: st
 
     >>> tf.debugging.assert_rank_at_least([[1, 2]], 1)
     """
-    wanted = _number(rank)
-    _check_rank(x, lambda have: have >= wanted, f"rank at least {wanted}", message)
+    expected = _number(rank)
+    _check_rank(x, lambda have: have >= expected, f"rank at least {expected}", message)
 
 
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
@@ -70,7 +70,7 @@ def _check_rank(x: Any, holds: Callable[[int], bool], text: str, message: str | 
     shape = _with_shape(x).shape
     if not holds(len(shape)):
         raise ValueError(
-            f"{_begun(message)}Tensor  must have {text}.  Received rank {len(shape)}, shape {tuple(shape)}"
+            f"{_opening(message)}Tensor  must have {text}.  Received rank {len(shape)}, shape {tuple(shape)}"
         )
 
 
@@ -88,7 +88,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
     """
     shape = _with_shape(tensor).shape
     if len(shape):
-        raise ValueError(f"{_begun(message)}Expected scalar shape, saw shape: {tuple(shape)}.")
+        raise ValueError(f"{_opening(message)}Expected scalar shape, saw shape: {tuple(shape)}.")
 
 
 def assert_type(tensor: Any, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> None:
@@ -104,9 +104,9 @@ def assert_type(tensor: Any, tf_type: DTypeLike, message: str | None = None, nam
 
     >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
     """
-    wanted, found = as_dtype(tf_type), _dtype(tensor)
-    if found is not wanted:
-        raise TypeError(f"{_begun(message)}tensor must be of type {wanted!r}; got {found!r}")
+    expected, actual = as_dtype(tf_type), _dtype(tensor)
+    if actual is not expected:
+        raise TypeError(f"{_opening(message)}tensor must be of type {expected!r}; got {actual!r}")
 
 
 def _dtype(tensor: Any) -> DType:
@@ -129,7 +129,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
     dtype = _dtype(x)
     if not dtype.is_integer:
         text = f'Expected "x" to be integer type.  Found: tensor of dtype {dtype}'
-        raise TypeError(f"{_begun(message)}{text}")
+        raise TypeError(f"{_opening(message)}{text}")
 
 
 def assert_proper_iterable(values: Any) -> None:
@@ -167,12 +167,12 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
     """
     expected, first = None if dtype is None else as_dtype(dtype), None
     for tensor in tensors or ():
-        found = _dtype(tensor)
+        actual = _dtype(tensor)
         if expected is None:
-            expected, first = found, tensor
-        elif found is not expected:
+            expected, first = actual, tensor
+        elif actual is not expected:
             like = "" if first is None else f" as {first!s}"
-            raise ValueError(f"{tensor!s}, type={found}, must be of the same type ({expected}){like}.")
+            raise ValueError(f"{tensor!s}, type={actual}, must be of the same type ({expected}){like}.")
     if expected is None:
         return float32
     if not expected.is_floating:
@@ -197,23 +197,23 @@ def assert_shapes(
 
     >>> tf.debugging.assert_shapes([(tf.ones([2, 3]), ("N", "M")), (tf.ones([3]), ("M",))])
     """
-    known: dict[Any, tuple[int, str]] = {}
+    lengths_by_symbol: dict[Any, tuple[int, str]] = {}
     pairs: Iterable[tuple[Any, Any]] = shapes.items() if hasattr(shapes, "items") else shapes
-    for tensor, wanted in pairs:
-        whole = _with_shape(tensor)
-        have = list(whole.shape)
-        symbols: list[Any] = list(wanted) if hasattr(wanted, "__iter__") else [wanted]
-        for axis, symbol in _axes(whole, symbols, message):
-            _check_length(whole, have, axis, symbol, known, message)
+    for tensor, dimensions in pairs:
+        shaped = _with_shape(tensor)
+        have = list(shaped.shape)
+        symbols: list[Any] = list(dimensions) if hasattr(dimensions, "__iter__") else [dimensions]
+        for axis, symbol in _axes(shaped, symbols, message):
+            _check_length(shaped, have, axis, symbol, lengths_by_symbol, message)
 
 
 def _axes(tensor: Any, symbols: list[Any], message: str | None) -> list[tuple[int, Any]]:
     """Returns the axes of a tensor that a shape speaks of, and what it says of each."""
     rank = len(tensor.shape)
     if symbols[:1] in (["..."], ["*"]):
-        rest = symbols[1:]
-        assert_rank_at_least(tensor, len(rest), message)
-        return [(rank - len(rest) + i, symbol) for i, symbol in enumerate(rest)]
+        later_symbols = symbols[1:]
+        assert_rank_at_least(tensor, len(later_symbols), message)
+        return [(rank - len(later_symbols) + i, symbol) for i, symbol in enumerate(later_symbols)]
     if symbols[-1:] in (["..."], ["*"]):
         assert_rank_at_least(tensor, len(symbols) - 1, message)
         return list(enumerate(symbols[:-1]))
@@ -222,17 +222,22 @@ def _axes(tensor: Any, symbols: list[Any], message: str | None) -> list[tuple[in
 
 
 def _check_length(
-    tensor: Any, have: list[Any], axis: int, symbol: Any, known: dict[Any, tuple[int, str]], message: str | None
+    tensor: Any,
+    have: list[Any],
+    axis: int,
+    symbol: Any,
+    lengths_by_symbol: dict[Any, tuple[int, str]],
+    message: str | None,
 ) -> None:
     if symbol in (None, "."):
         return
-    what = f"Tensor shape={tuple(have)} dtype={tensor.dtype.name} dimension {axis}"
+    subject = f"Tensor shape={tuple(have)} dtype={tensor.dtype.name} dimension {axis}"
     if hasattr(symbol, "__index__"):
         size, source = symbol.__index__(), "explicitly"
     else:
-        size, source = known.setdefault(symbol, (have[axis], f"by {what[0].lower()}{what[1:]}"))
+        size, source = lengths_by_symbol.setdefault(symbol, (have[axis], f"by {subject[0].lower()}{subject[1:]}"))
     if have[axis] != size:
         raise ValueError(
-            f"{_begun(message)}Specified {source}.  {what} must have size {size}.  "
+            f"{_opening(message)}Specified {source}.  {subject} must have size {size}.  "
             f"Received size {have[axis]}, shape {tuple(have)}"
         )

@@ -45,10 +45,12 @@ def check_when_run(check: F) -> F:
 @op("T -> T", T=FLOATS, shares_memory=True)
 def CheckNumerics(xp: Any, tensor: Any, message: str) -> Any:
     if not xp.isfinite(tensor).all():
-        found = " and ".join(
-            name for name, there in (("Inf", xp.isinf(tensor).any()), ("NaN", xp.isnan(tensor).any())) if there
+        names = " and ".join(
+            name
+            for name, is_present in (("Inf", xp.isinf(tensor).any()), ("NaN", xp.isnan(tensor).any()))
+            if is_present
         )
-        raise InvalidArgumentError(None, None, f"{message} : Tensor had {found} values")
+        raise InvalidArgumentError(None, None, f"{message} : Tensor had {names} values")
     return tensor
 
 
@@ -116,19 +118,19 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     if isinstance(data, str | bytes | Buffer) or not isinstance(data, Iterable):
         raise TypeError("values must be a sequence.")
     if not condition:
-        shown = "\n".join(_shown(as_tensor(one), summarize) for one in cast("Iterable[Any]", data))
-        raise InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. Summarized data: {shown}")
+        lines = "\n".join(_as_text(as_tensor(value), summarize) for value in cast("Iterable[Any]", data))
+        raise InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. Summarized data: {lines}")
 
 
-def _shown(tensor: Tensor, summarize: int | None) -> str:
+def _as_text(tensor: Tensor, summarize: int | None) -> str:
     flat = tensor._host_copy().reshape(-1)
     count = _count(flat, summarize)
     return ", ".join([*map(str, flat[:count]), *(["..."] if count < len(flat) else [])])
 
 
 def _count(flat: Any, summarize: int | None) -> int:
-    many = 3 if summarize is None else check_whole(summarize, "summarize")
-    return len(flat) if many < 0 else min(many, len(flat))
+    elements = 3 if summarize is None else check_whole(summarize, "summarize")
+    return len(flat) if elements < 0 else min(elements, len(flat))
 
 
 # Two tensors
@@ -215,15 +217,23 @@ def _compare(
 
 
 def _refuse_pair(sign: str, condition: Any, x: Any, y: Any, message: str | None, summarize: int | None) -> NoReturn:
-    x, y = (_HOST.asarray(one, None if isinstance(one, _HOST.ndarray | _HOST.generic) else object) for one in (x, y))
+    x, y = (
+        _HOST.asarray(operand, None if isinstance(operand, _HOST.ndarray | _HOST.generic) else object)
+        for operand in (x, y)
+    )
     lines = [] if message is None else [message]
     lines.append(f"Condition x {sign} y did not hold.")
     if x.shape == y.shape and x.ndim:
         wrong = _HOST.argwhere(~condition)
         wrong = wrong[: _count(wrong, summarize)]
-        places = tuple(wrong.T)
+        wrong_positions = tuple(wrong.T)
         lines += [f"Indices of first {len(wrong)} different values:", str(wrong)]
-        lines += ["Corresponding x values:", str(x[places]), "Corresponding y values:", str(y[places])]
+        lines += [
+            "Corresponding x values:",
+            str(x[wrong_positions]),
+            "Corresponding y values:",
+            str(y[wrong_positions]),
+        ]
     for letter, array in (("x", x), ("y", y)):
         first = array.reshape(-1)
         first = first[: _count(first, summarize)]
@@ -259,13 +269,18 @@ def assert_near(
     """
     x = as_tensor(x)
     y = as_tensor(y, None if isinstance(y, Buffer) else x.dtype)
-    relative, absolute_ = (as_tensor(_precision(x.dtype) if one is None else one, x.dtype) for one in (rtol, atol))
+    default = _precision(x.dtype)
+    relative, absolute_ = (
+        as_tensor(default if tolerance is None else tolerance, x.dtype) for tolerance in (rtol, atol)
+    )
     bound = add(absolute_, multiply(relative, absolute(y)))
     condition = reduce_all(less(absolute(subtract(x, y)), bound))
     if condition:
         return
     text = f"x and y not equal to tolerance rtol = {relative!s}, atol = {absolute_!s}"
-    heads = [f"{letter} (shape={one.shape} dtype={one.dtype.name}) = " for letter, one in (("x", x), ("y", y))]
+    heads = [
+        f"{letter} (shape={operand.shape} dtype={operand.dtype.name}) = " for letter, operand in (("x", x), ("y", y))
+    ]
     Assert(condition, [f"{message}.  " if message else "", text, heads[0], x, heads[1], y], summarize)
 
 
@@ -333,10 +348,10 @@ def _compare_zero(sign: str, holds: Callable[..., Tensor], x: Any, message: str 
         return
     flat = x._host_copy().reshape(-1)
     count = _count(flat, summarize)
-    shown = [*map(str, flat[:count]), *(["..."] if count < len(flat) else [])] if x.ndim else str(flat[0])
+    texts = [*map(str, flat[:count]), *(["..."] if count < len(flat) else [])] if x.ndim else str(flat[0])
     raise InvalidArgumentError(
         None,
         None,
         f"{f'{message}.  ' if message else ''}\nCondition x {sign} 0 did not hold element-wise:\n"
-        f"x (shape={x.shape} dtype={x.dtype.name}) = \n{shown}",
+        f"x (shape={x.shape} dtype={x.dtype.name}) = \n{texts}",
     )

@@ -39,8 +39,8 @@ def Cholesky(xp: Any, input: Any) -> Any:
     except xp.linalg.LinAlgError:  # TensorFlow gives nan for those that are not positive definite
         if input.ndim == 2:
             return xp.tril(xp.full(input.shape, float("nan"), input.dtype))
-        parts = [Cholesky.kernel(xp, matrix) for matrix in input.reshape(-1, *input.shape[-2:])]
-        return xp.stack(parts).reshape(input.shape)
+        factors = [Cholesky.kernel(xp, matrix) for matrix in input.reshape(-1, *input.shape[-2:])]
+        return xp.stack(factors).reshape(input.shape)
 
 
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
@@ -73,8 +73,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
     middle = matmul(factor, grad, adjoint_a=True)
     middle = band_part(set_diag(middle, multiply(diag_part(middle), 0.5)), -1, 0)
     solved = triangular_solve(factor, adjoint(middle), adjoint=True)
-    whole = triangular_solve(factor, adjoint(solved), adjoint=True)
-    return [(whole + adjoint(whole)) * 0.5]
+    product = triangular_solve(factor, adjoint(solved), adjoint=True)
+    return [(product + adjoint(product)) * 0.5]
 
 
 class Factors(NamedTuple):
@@ -162,10 +162,10 @@ def Svd(xp: Any, input: Any, compute_uv: bool, full_matrices: bool) -> Any:
     with failing(xp):
         if compute_uv:
             u, s, v = xp.linalg.svd(matrices, full_matrices)
-            parts = [s.astype(input.dtype), u, v.swapaxes(-1, -2).conj()]
+            factors = [s.astype(input.dtype), u, v.swapaxes(-1, -2).conj()]
         else:
-            parts = [xp.linalg.svd(matrices, compute_uv=False).astype(input.dtype)]
-    return parts if nonfinite is None else [fill_nan(xp, part, nonfinite) for part in parts]
+            factors = [xp.linalg.svd(matrices, compute_uv=False).astype(input.dtype)]
+    return factors if nonfinite is None else [fill_nan(xp, factor, nonfinite) for factor in factors]
 
 
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
@@ -186,9 +186,9 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
     >>> s.numpy()
     array([4., 3.], dtype=float32)
     """
-    made = Svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
-    values = real(made[0])
-    return (values, made[1], made[2]) if compute_uv else values
+    factors = Svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
+    values = real(factors[0])
+    return (values, factors[1], factors[2]) if compute_uv else values
 
 
 @Svd.infer
@@ -221,12 +221,12 @@ def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: T
     middle = add(middle, _rotations(s, v, zeros_like(v) if grad_v is None else grad_v, True))
     if grad_s is not None:
         middle = add(middle, diag(grad_s))
-    whole = matmul(matmul(u, middle), v, adjoint_b=True)
+    product = matmul(matmul(u, middle), v, adjoint_b=True)
     if grad_u is not None and rows > columns:
-        whole = add(whole, matmul(_outside(u, _over(grad_u, s)), v, adjoint_b=True))
+        product = add(product, matmul(_outside(u, _over(grad_u, s)), v, adjoint_b=True))
     if grad_v is not None and columns > rows:
-        whole = add(whole, matmul(u, _outside(v, _over(grad_v, s)), adjoint_b=True))
-    return [whole]
+        product = add(product, matmul(u, _outside(v, _over(grad_v, s)), adjoint_b=True))
+    return [product]
 
 
 def _rotations(s: Tensor, vectors: Tensor, grad: Tensor, right: bool) -> Tensor:
@@ -326,9 +326,9 @@ def _(call: Call, grad_values: Tensor | None, grad_vectors: Tensor | None = None
         turned = divide_no_nan(matmul(vectors, grad_vectors, adjoint_a=True), gaps)
         middle = turned if middle is None else add(middle, turned)
     assert middle is not None  # one of the two results was used
-    whole = matmul(vectors, matmul(middle, vectors, adjoint_b=True))
-    whole = band_part(add(whole, adjoint(whole)), -1, 0)
-    return [set_diag(whole, multiply(diag_part(whole), 0.5))]
+    product = matmul(vectors, matmul(middle, vectors, adjoint_b=True))
+    product = band_part(add(product, adjoint(product)), -1, 0)
+    return [set_diag(product, multiply(diag_part(product), 0.5))]
 
 
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:

@@ -40,20 +40,20 @@ def as_number(value: Any) -> Any:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-def _places(xp: Any, shape: Any, k: tuple[int, int], align: str, width: int) -> list[tuple[Any, ...]]:
+def _entries(xp: Any, shape: Any, k: tuple[int, int], align: str, width: int) -> list[tuple[Any, ...]]:
     """Returns for each diagonal, from the highest down: row and column indices, and its part of the packed row."""
     rows, columns = shape[-2:]
-    found: list[tuple[Any, ...]] = []
+    entries: list[tuple[Any, ...]] = []
     if align not in LEFT_ALIGNED:
         raise InvalidArgumentError(None, None, f"align must be one of {', '.join(LEFT_ALIGNED)}. Got {align!r}")
     above, below = LEFT_ALIGNED[align]
     for d in range(k[1], k[0] - 1, -1):
         length = max(min(rows + min(d, 0), columns - max(d, 0)), 0)
-        left = (d >= 0 and above) or (d <= 0 and below)
-        start = 0 if left else width - length
+        is_left = (d >= 0 and above) or (d <= 0 and below)
+        start = 0 if is_left else width - length
         step = xp.arange(length)
-        found.append((step + max(-d, 0), step + max(d, 0), slice(start, start + length)))
-    return found
+        entries.append((step + max(-d, 0), step + max(d, 0), slice(start, start + length)))
+    return entries
 
 
 def diag(
@@ -101,8 +101,8 @@ def MatrixDiagV3(
     batch, rows, columns = _matrix_shape(diagonal.shape, k, num_rows, num_cols)
     result = xp.full((*batch, rows, columns), padding_value, diagonal.dtype)
     packed = diagonal[..., None, :] if k[0] == k[1] else diagonal
-    for number, (row, column, part) in enumerate(_places(xp, (rows, columns), k, align, packed.shape[-1])):
-        result[..., row, column] = packed[..., number, part]
+    for number, (row, column, packed_part) in enumerate(_entries(xp, (rows, columns), k, align, packed.shape[-1])):
+        result[..., row, column] = packed[..., number, packed_part]
     return result
 
 
@@ -122,9 +122,9 @@ def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tu
         rows = columns = max(least_rows, least_columns)
     rows = least_rows if rows == -1 else rows
     columns = least_columns if columns == -1 else columns
-    for what, given, least in (("rows", rows, least_rows), ("columns", columns, least_columns)):
-        if given < least:
-            raise InvalidArgumentError(None, None, f"The number of {what} is too small.")
+    for side, length, lowest in (("rows", rows, least_rows), ("columns", columns, least_columns)):
+        if length < lowest:
+            raise InvalidArgumentError(None, None, f"The number of {side} is too small.")
     if rows != least_rows and columns != least_columns:
         text = "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal."
         raise InvalidArgumentError(None, None, text)
@@ -170,8 +170,8 @@ def MatrixDiagPartV3(xp: Any, input: Any, k: tuple[int, int], padding_value: Any
     shape = _packed_shape(input.shape, k)
     several = shape if k[0] != k[1] else (*shape[:-1], 1, shape[-1])
     result = xp.full(several, padding_value, input.dtype)
-    for number, (row, column, part) in enumerate(_places(xp, input.shape, k, align, shape[-1])):
-        result[..., number, part] = input[..., row, column]
+    for number, (row, column, packed_part) in enumerate(_entries(xp, input.shape, k, align, shape[-1])):
+        result[..., number, packed_part] = input[..., row, column]
     return result.reshape(shape)
 
 
@@ -181,9 +181,9 @@ def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[Any, ...]:
         text = f"input must be at least 2-dim, received shape: {bracketed(shape)}"
         raise InvalidArgumentError(None, None, text)
     *batch, rows, columns = shape
-    for what, d in (("lower", k[0]), ("upper", k[1])):
+    for side, d in (("lower", k[0]), ("upper", k[1])):
         if None not in (rows, columns) and not -rows < d < columns and d:
-            text = f"{what}_diag_index is out of bound: {d}. It must be between {-rows} and {columns}"
+            text = f"{side}_diag_index is out of bound: {d}. It must be between {-rows} and {columns}"
             raise InvalidArgumentError(None, None, text)
     if k[0] > k[1]:
         text = f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}"
@@ -230,8 +230,8 @@ def MatrixSetDiagV3(xp: Any, input: Any, diagonal: Any, k: tuple[int, int], alig
         raise ValueError("the diagonals do not fit")
     result = input.copy()
     packed = diagonal[..., None, :] if k[0] == k[1] else diagonal
-    for number, (row, column, part) in enumerate(_places(xp, input.shape, k, align, packed.shape[-1])):
-        result[..., row, column] = packed[..., number, part]
+    for number, (row, column, packed_part) in enumerate(_entries(xp, input.shape, k, align, packed.shape[-1])):
+        result[..., row, column] = packed[..., number, packed_part]
     return result
 
 
@@ -286,12 +286,12 @@ def MatrixBandPart(xp: Any, input: Any, num_lower: int, num_upper: int) -> Any:
     if num_lower > rows or num_upper > columns:
         raise ValueError("there are not as many diagonals")
     distance = xp.arange(rows)[:, None] - xp.arange(columns)
-    kept = xp.ones(distance.shape, bool)
+    mask = xp.ones(distance.shape, bool)
     if num_lower >= 0:
-        kept &= distance <= num_lower
+        mask &= distance <= num_lower
     if num_upper >= 0:
-        kept &= distance >= -num_upper
-    return xp.where(kept, input, xp.zeros((), input.dtype))
+        mask &= distance >= -num_upper
+    return xp.where(mask, input, xp.zeros((), input.dtype))
 
 
 @MatrixBandPart.infer
@@ -299,12 +299,12 @@ def _(input: Spec, num_lower: int, num_upper: int) -> Spec:
     if len(input.shape) < 2:
         text = f"input must be at least 2-dim, received shape: {bracketed(input.shape)}"
         raise InvalidArgumentError(None, None, text)
-    for what, number, side, length in (
+    for word, number, side, length in (
         ("num_lower", num_lower, "rows", input.shape[-2]),
         ("num_upper", num_upper, "columns", input.shape[-1]),
     ):
         if length is not None and number > length:
-            text = f"{what} must be negative or less or equal to number of {side} ({length}) got: {number}"
+            text = f"{word} must be negative or less or equal to number of {side} ({length}) got: {number}"
             raise InvalidArgumentError(None, None, text)
     return input
 
@@ -348,8 +348,8 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
 @op("T -> T", T=NUMBERS)
 def Diag(xp: Any, diagonal: Any) -> Any:
     result = xp.zeros((diagonal.size, diagonal.size), diagonal.dtype)
-    places = xp.arange(diagonal.size)
-    result[places, places] = diagonal.reshape(-1)
+    numbers = xp.arange(diagonal.size)
+    result[numbers, numbers] = diagonal.reshape(-1)
     return result.reshape(*diagonal.shape, *diagonal.shape)
 
 
@@ -397,8 +397,8 @@ def _(input: Spec) -> Spec:
     if rank % 2:
         text = f"The rank of the tensor should be even and positive, got shape {bracketed(input.shape)}"
         raise InvalidArgumentError(None, None, text)
-    for i, (one, other) in enumerate(zip(half, input.shape[rank // 2 :], strict=True)):
-        if one != other and None not in (one, other):
+    for i, (length, partner) in enumerate(zip(half, input.shape[rank // 2 :], strict=True)):
+        if length != partner and None not in (length, partner):
             text = f"Invalid shape {bracketed(input.shape)}: dimensions {i} and {i + rank // 2} do not match."
             raise InvalidArgumentError(None, None, text)
     return Spec(merged_shape([half, input.shape[rank // 2 :]]), input.dtype)

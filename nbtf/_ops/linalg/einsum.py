@@ -45,9 +45,9 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
     """
     first, second = MatMul.convert((a, b))
     summed_a, summed_b = _pairs(first, second, axes)
-    left, left_a = _as_matrix(first, summed_a, False)
+    left_matrix, left_a = _as_matrix(first, summed_a, False)
     right, left_b = _as_matrix(second, summed_b, True)
-    product = matmul(left, right, name=name)
+    product = matmul(left_matrix, right, name=name)
     shape = [*left_a, *left_b]
     return product if len(left_a) == len(left_b) == 1 else reshape(product, shape)
 
@@ -81,15 +81,15 @@ def _innermost(a: Tensor, count: int) -> tuple[list[int], list[int]]:
 
 def _as_matrix(tensor: Tensor, summed: list[int], summed_first: bool) -> tuple[Tensor, list[int]]:
     """Returns a matrix whose rows or columns are the summed axes, and the lengths of the others."""
-    shape, known = lengths_of(tensor), tensor.shape
-    left = [i for i in range(len(shape)) if i not in summed]
-    order = [*summed, *left] if summed_first else [*left, *summed]
+    shape, static_shape = lengths_of(tensor), tensor.shape
+    free = [i for i in range(len(shape)) if i not in summed]
+    order = [*summed, *free] if summed_first else [*free, *summed]
     if order != list(range(len(shape))):
         tensor = transpose(tensor, order)
-    lengths = [shape[i] for i in left]
-    sizes = [joint_length([known[i] for i in summed]), joint_length([known[i] for i in left])]
-    wanted = sizes if summed_first else sizes[::-1]
-    return (tensor if tensor.shape.as_list() == wanted else reshape(tensor, wanted)), lengths
+    lengths = [shape[i] for i in free]
+    sizes = [joint_length([static_shape[i] for i in summed]), joint_length([static_shape[i] for i in free])]
+    layout = sizes if summed_first else sizes[::-1]
+    return (tensor if tensor.shape.as_list() == layout else reshape(tensor, layout)), lengths
 
 
 def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
@@ -123,12 +123,14 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
     terms, result = _read(equation, len(inputs))
     (tensors,) = Einsum.convert((list(inputs),))
     while len(tensors) > 2:
-        one, other = _cheapest_pair(terms, tensors)
-        rest = [term for i, term in enumerate(terms) if i not in (one, other)]
-        kept = _kept(terms[one] + terms[other], [*rest, result])
-        made = Einsum([tensors[one], tensors[other]], equation=f"{terms[one]},{terms[other]}->{kept}", name=name)
-        tensors = [*(tensor for i, tensor in enumerate(tensors) if i not in (one, other)), made]
-        terms = [*rest, kept]
+        chosen, second = _cheapest_pair(terms, tensors)
+        other_terms = [term for i, term in enumerate(terms) if i not in (chosen, second)]
+        pair_result = _result_letters(terms[chosen] + terms[second], [*other_terms, result])
+        pair = Einsum(
+            [tensors[chosen], tensors[second]], equation=f"{terms[chosen]},{terms[second]}->{pair_result}", name=name
+        )
+        tensors = [*(tensor for i, tensor in enumerate(tensors) if i not in (chosen, second)), pair]
+        terms = [*other_terms, pair_result]
     return Einsum(tensors, equation=f"{','.join(terms)}->{result}", name=name)
 
 
@@ -145,18 +147,18 @@ def _read(equation: str, count: int) -> tuple[list[str], str]:
     result = match[2]
     if result is None:
         result = "..." * ("..." in match[1]) + "".join(c for c in sorted(set(letters)) if letters.count(c) == 1)
-    named = result.replace("...", "")
-    for letter in named:
+    labels = result.replace("...", "")
+    for letter in labels:
         if letter not in letters:
             raise ValueError(f"Output subscripts contain the label {letter} not present in the input subscripts.")
-    if len(set(named)) < len(named):
+    if len(set(labels)) < len(labels):
         raise ValueError(f"Output subscripts contain a label appearing more than once: {equation}")
     return terms, result
 
 
-def _kept(letters: str, others: Sequence[str]) -> str:
+def _result_letters(letters: str, other_terms: Sequence[str]) -> str:
     """Returns the letters of a pair that are needed later."""
-    needed = "".join(others)
+    needed = "".join(other_terms)
     dots = "..." if "..." in letters else ""
     return dots + "".join(dict.fromkeys(c for c in letters if c != "." and c in needed))
 
@@ -179,19 +181,19 @@ def Einsum(xp: Any, inputs: list[Any], equation: str) -> Any:
     unique = list(dict.fromkeys(result))
     if len(arrays) == 1:
         array, labels = _summed(xp, *simple[0], unique)
-        made = _in_order(array, labels, unique)
+        output = _in_order(array, labels, unique)
     else:
         first, second = (_summed(xp, *simple[i], [*simple[1 - i][1], *unique]) for i in (0, 1))
-        made = _multiplied(xp, first, second, unique)
-    return made if unique == result else _on_diagonals(xp, made, unique, result)
+        output = _multiplied(xp, first, second, unique)
+    return output if unique == result else _on_diagonals(xp, output, unique, result)
 
 
 def _labels(equation: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[list[list[str]], list[str]]:
     """Returns one label per axis; the axes of `...` are numbered from the end, where they are aligned."""
-    left, _, right = equation.partition("->")
+    inputs, _, right = equation.partition("->")
     terms: list[list[str]] = []
     widest = 0
-    for number, (term, shape) in enumerate(zip(left.split(","), shapes, strict=True)):
+    for number, (term, shape) in enumerate(zip(inputs.split(","), shapes, strict=True)):
         letters = len(term.replace("...", ""))
         dots = len(shape) - letters
         if dots < 0 or ("..." not in term and dots):
@@ -206,8 +208,8 @@ def _labels(equation: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[li
 
 
 def _spelled_out(term: str, dots: int) -> list[str]:
-    before, found, after = term.partition("...")
-    return [*before, *(f".{i}" for i in range(dots, 0, -1) if found), *after]
+    head, ellipsis, tail = term.partition("...")
+    return [*head, *(f".{i}" for i in range(dots, 0, -1) if ellipsis), *tail]
 
 
 def _one_each(xp: Any, array: Any, labels: list[str]) -> tuple[Any, list[str]]:
@@ -232,24 +234,24 @@ def _summed(xp: Any, array: Any, labels: list[str], needed: Sequence[str]) -> tu
     return xp.add.reduce(array, gone, array.dtype), [label for label in labels if label in needed]
 
 
-def _in_order(array: Any, labels: list[str], wanted: list[str]) -> Any:
-    return array.transpose([labels.index(label) for label in wanted])
+def _in_order(array: Any, labels: list[str], order: list[str]) -> Any:
+    return array.transpose([labels.index(label) for label in order])
 
 
-def _multiplied(xp: Any, first: tuple[Any, list[str]], second: tuple[Any, list[str]], wanted: list[str]) -> Any:
+def _multiplied(xp: Any, first: tuple[Any, list[str]], second: tuple[Any, list[str]], order: list[str]) -> Any:
     """Multiplies two arrays as batches of matrices, which is much faster than element by element."""
     (a, in_a), (b, in_b) = first, second
     both = [label for label in in_a if label in in_b]
-    batch = [label for label in wanted if label in both or label[0] == "."]  # broadcast axes are batches as well
-    inner = [label for label in both if label not in wanted]
+    batch = [label for label in order if label in both or label[0] == "."]  # broadcast axes are batches as well
+    inner = [label for label in both if label not in order]
     rows = [label for label in in_a if label not in both and label not in batch]
     columns = [label for label in in_b if label not in both and label not in batch]
-    left, lengths_a = _stacked(a, in_a, batch, rows, inner)
+    left_matrix, lengths_a = _stacked(a, in_a, batch, rows, inner)
     right, lengths_b = _stacked(b, in_b, batch, inner, columns)
-    product = xp.matmul(left, right)
+    product = xp.matmul(left_matrix, right)
     lengths = [*(lengths_a[c] for c in rows), *(lengths_b[c] for c in columns)]
     product = product.reshape((*product.shape[:-2], *lengths))
-    return _in_order(product, [*batch, *rows, *columns], wanted)
+    return _in_order(product, [*batch, *rows, *columns], order)
 
 
 def _stacked(
@@ -259,19 +261,19 @@ def _stacked(
     lengths = dict(zip(labels, array.shape, strict=True))
     present = [label for label in batch if label in lengths]
     array = _in_order(array, labels, [*present, *rows, *columns])
-    sizes = [math.prod(lengths[c] for c in part) for part in (rows, columns)]
+    sizes = [math.prod(lengths[c] for c in letters) for letters in (rows, columns)]
     return array.reshape((*(lengths.get(c, 1) for c in batch), *sizes)), lengths
 
 
-def _on_diagonals(xp: Any, array: Any, labels: list[str], wanted: list[str]) -> Any:
+def _on_diagonals(xp: Any, array: Any, labels: list[str], order: list[str]) -> Any:
     """Returns an array that has some labels twice: zero where two axes of a name have different positions."""
     lengths = dict(zip(labels, array.shape, strict=True))
-    shape = tuple(lengths[label] for label in wanted)
-    once = [lengths[label] if wanted.index(label) == i else 1 for i, label in enumerate(wanted)]
-    spread = _in_order(array, labels, list(dict.fromkeys(wanted))).reshape(once)
-    places = [xp.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
-    for i, label in enumerate(wanted):
-        spread = xp.where(places[i] == places[wanted.index(label)], spread, xp.zeros((), array.dtype))
+    shape = tuple(lengths[label] for label in order)
+    once = [lengths[label] if order.index(label) == i else 1 for i, label in enumerate(order)]
+    spread = _in_order(array, labels, list(dict.fromkeys(order))).reshape(once)
+    grids = [xp.arange(n).reshape(-1, *(1,) * (len(shape) - 1 - i)) for i, n in enumerate(shape)]
+    for i, label in enumerate(order):
+        spread = xp.where(grids[i] == grids[order.index(label)], spread, xp.zeros((), array.dtype))
     return spread
 
 
@@ -281,47 +283,47 @@ def _(inputs: Sequence[Spec], equation: str) -> Spec:
     lengths: dict[str, int | None] = {}
     for spec, term in zip(inputs, terms, strict=True):
         for axis, (label, length) in enumerate(zip(term, spec.shape, strict=True)):
-            known = lengths.get(label)
+            present = lengths.get(label)
             if label[0] == ".":
-                lengths[label] = broadcast_shapes((known,), (length,))[0] if label in lengths else length
-            elif known is not None and length is not None and known != length:
-                text = f"Expected dimension {known} at axis {axis} of the input shaped {bracketed(spec.shape)} but "
+                lengths[label] = broadcast_shapes((present,), (length,))[0] if label in lengths else length
+            elif present is not None and length is not None and present != length:
+                text = f"Expected dimension {present} at axis {axis} of the input shaped {bracketed(spec.shape)} but "
                 raise InvalidArgumentError(None, None, f"{text}got dimension {length}")
             else:
-                lengths[label] = length if known is None else known
+                lengths[label] = length if present is None else present
     return Spec(tuple(lengths[label] for label in result), inputs[0].dtype)
 
 
 @Einsum.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     inputs: list[Tensor] = list(call.inputs[0])
-    left, _, right = call.attrs["equation"].partition("->")
-    terms = left.split(",")
+    inputs_text, _, right = call.attrs["equation"].partition("->")
+    terms = inputs_text.split(",")
     grads: Any = []
     for number, tensor in enumerate(inputs):
-        others = [i for i in range(len(inputs)) if i != number]
-        values = [inputs[i] if tensor._dtype not in COMPLEXES else conj(inputs[i]) for i in others]
-        grads.append(_back(grad, right, values, [terms[i] for i in others], tensor, terms[number]))
+        other_numbers = [i for i in range(len(inputs)) if i != number]
+        values = [inputs[i] if tensor._dtype not in COMPLEXES else conj(inputs[i]) for i in other_numbers]
+        grads.append(_back(grad, right, values, [terms[i] for i in other_numbers], tensor, terms[number]))
     return [grads]
 
 
-def _back(grad: Tensor, right: str, others: list[Tensor], terms: list[str], like: Tensor, term: str) -> Tensor:
+def _back(grad: Tensor, right: str, other_inputs: list[Tensor], terms: list[str], like: Tensor, term: str) -> Tensor:
     """Returns the gradient of one input: the result's gradient times the other input, over the axes of `term`."""
-    known = right + "".join(terms)
+    sources = right + "".join(terms)
     letters = dict.fromkeys(term.replace("...", ""))
-    found = "".join(letter for letter in letters if letter in known)
-    dots = "..." if "..." in known else ""
-    back = Einsum([grad, *others], equation=f"{','.join([right, *terms])}->{dots}{found}")
+    present = "".join(letter for letter in letters if letter in sources)
+    dots = "..." if "..." in sources else ""
+    back = Einsum([grad, *other_inputs], equation=f"{','.join([right, *terms])}->{dots}{present}")
     shape: list[Any] = like.shape.as_list()
     labels = _spelled_out(term, len(shape) - len(term.replace("...", "")))
-    back = _unstretched(back, [n for n, label in zip(shape, labels, strict=True) if label[0] == "."], len(found))
-    missing = "".join(letter for letter in letters if letter not in known)
+    back = _unstretched(back, [n for n, label in zip(shape, labels, strict=True) if label[0] == "."], len(present))
+    missing = "".join(letter for letter in letters if letter not in sources)
     if missing:  # what was summed over is repeated
         lengths: list[Any] = back.shape.as_list()
-        ones = reshape(back, [1] * len(missing) + lengths)
-        back = broadcast_to(ones, [shape[labels.index(letter)] for letter in missing] + lengths)
-    ready = missing + ("..." if "..." in term else "") + found
-    return back if ready == term else Einsum([back], equation=f"{ready}->{term}")
+        unit_axes = reshape(back, [1] * len(missing) + lengths)
+        back = broadcast_to(unit_axes, [shape[labels.index(letter)] for letter in missing] + lengths)
+    back_labels = missing + ("..." if "..." in term else "") + present
+    return back if back_labels == term else Einsum([back], equation=f"{back_labels}->{term}")
 
 
 def _unstretched(back: Tensor, shape: list[int], letters: int) -> Tensor:

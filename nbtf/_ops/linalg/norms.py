@@ -70,7 +70,7 @@ def norm(
 
 
 def _checked_axes(axis: Any) -> tuple[int, int]:
-    if len(axis) != 2 or not all(isinstance(one, int) for one in axis):
+    if len(axis) != 2 or not all(isinstance(number, int) for number in axis):
         raise _strange_axis(axis)
     if axis[0] == axis[1]:
         raise _strange_axis(tuple(axis))
@@ -84,8 +84,8 @@ def _strange_axis(axis: Any) -> ValueError:
 def _check_ord(ord: Any, axis: Any, of_matrices: bool) -> None:
     if of_matrices:
         if ord not in MATRIX_NORMS:
-            known = "['euclidean', 'fro', 1, 2, inf]"
-            raise ValueError(f"'ord' must be a supported matrix norm in {known}, got {ord}")
+            names = "['euclidean', 'fro', 1, 2, inf]"
+            raise ValueError(f"'ord' must be a supported matrix norm in {names}, got {ord}")
         return
     if axis is not None and not hasattr(axis, "__index__"):
         raise _strange_axis(axis)
@@ -159,10 +159,10 @@ def l2_normalize(
     tensor = as_tensor(x)
     axes = dim if axis is None else axis
     if tensor.dtype.is_complex:
-        parts = real(tensor), imag(tensor)
-        squares = add(square(parts[0]), square(parts[1]))
+        components = real(tensor), imag(tensor)
+        squares = add(square(components[0]), square(components[1]))
         shrink = rsqrt(maximum(reduce_sum(squares, axes, True), epsilon))
-        return complex(multiply(parts[0], shrink), multiply(parts[1], shrink), name)
+        return complex(multiply(components[0], shrink), multiply(components[1], shrink), name)
     return multiply(tensor, rsqrt(maximum(reduce_sum(square(tensor), axes, True), epsilon)), name)
 
 

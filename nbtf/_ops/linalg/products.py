@@ -64,11 +64,11 @@ def matmul(
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy()
     array([[11.]], dtype=float32)
     """
-    for which, transposed, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
+    for letter, transposed, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transposed and adjoint:
             raise ValueError(
-                f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. "
-                f"Received `transpose_{which}`={transposed}, `adjoint_{which}`={adjoint}."
+                f"Only one of `transpose_{letter}` and `adjoint_{letter}` can be True. "
+                f"Received `transpose_{letter}`={transposed}, `adjoint_{letter}`={adjoint}."
             )
     if output_type is not None:
         a, b = cast(a, output_type), cast(b, output_type)

@@ -196,8 +196,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def MatrixSolve(xp: Any, matrix: Any, rhs: Any, adjoint: bool) -> Any:
     if matrix.ndim != rhs.ndim or matrix.ndim < 2 or matrix.shape[:-2] != rhs.shape[:-2]:
         raise ValueError("both are stacks of as many matrices")
-    left = adjoint_of(matrix) if adjoint else matrix
-    return _invertible(xp, xp.linalg.solve, "Input matrix is not invertible.", left, rhs)
+    coefficients = adjoint_of(matrix) if adjoint else matrix
+    return _invertible(xp, xp.linalg.solve, "Input matrix is not invertible.", coefficients, rhs)
 
 
 def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
@@ -250,12 +250,12 @@ def MatrixTriangularSolve(xp: Any, matrix: Any, rhs: Any, lower: bool, adjoint: 
     if rhs.ndim < 2:
         raise ValueError("right-hand sides are columns of a matrix")
     # Neither library solves stacks of triangular systems; a general solution of the triangle is the same.
-    left = xp.tril(matrix) if lower else xp.triu(matrix)
-    left = adjoint_of(left) if adjoint else left
-    pivots = left.diagonal(0, -2, -1)
-    if bool((pivots != 0).all() & xp.isfinite(left).all() & xp.isfinite(rhs).all()):
-        return xp.linalg.solve(left, rhs)
-    return _substituted(xp, left, rhs, lower != adjoint)
+    half = xp.tril(matrix) if lower else xp.triu(matrix)
+    half = adjoint_of(half) if adjoint else half
+    pivots = half.diagonal(0, -2, -1)
+    if bool((pivots != 0).all() & xp.isfinite(half).all() & xp.isfinite(rhs).all()):
+        return xp.linalg.solve(half, rhs)
+    return _substituted(xp, half, rhs, lower != adjoint)
 
 
 def _substituted(xp: Any, triangle: Any, rhs: Any, lower: bool) -> Any:
@@ -265,8 +265,8 @@ def _substituted(xp: Any, triangle: Any, rhs: Any, lower: bool) -> Any:
     solution = xp.zeros((*batch, *rhs.shape[-2:]), rhs.dtype)
     for row in range(size) if lower else reversed(range(size)):
         solved = slice(0, row) if lower else slice(row + 1, size)
-        known = (triangle[..., row, solved, None] * solution[..., solved, :]).sum(-2)
-        solution[..., row, :] = (rhs[..., row, :] - known) / triangle[..., row, row, None]
+        solved_part = (triangle[..., row, solved, None] * solution[..., solved, :]).sum(-2)
+        solution[..., row, :] = (rhs[..., row, :] - solved_part) / triangle[..., row, row, None]
     return solution
 
 
@@ -293,9 +293,9 @@ def triangular_solve(
 
 @MatrixTriangularSolve.infer
 def _(matrix: Spec, rhs: Spec, lower: bool, adjoint: bool) -> Spec:
-    for number, one in enumerate((matrix, rhs)):
-        if len(one.shape) < 2:
-            raise InvalidArgumentError(None, None, f"In[{number}] ndims must be >= 2: {len(one.shape)}")
+    for number, side in enumerate((matrix, rhs)):
+        if len(side.shape) < 2:
+            raise InvalidArgumentError(None, None, f"In[{number}] ndims must be >= 2: {len(side.shape)}")
     check_square(matrix)
     if matrix.shape[-1] != rhs.shape[-2] and None not in (matrix.shape[-1], rhs.shape[-2]):
         text = f"In[0] mismatch In[1] shape: {matrix.shape[-1]} vs. {rhs.shape[-2]}: "
@@ -310,8 +310,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
     matrix, lower, adjoint = call.inputs[0], call.attrs["lower"], bool(call.attrs["adjoint"])
     for_rhs = triangular_solve(matrix, grad, lower=lower, adjoint=not adjoint)
     pair = (call.output, for_rhs) if adjoint else (for_rhs, call.output)
-    whole = negative(matmul(*pair, adjoint_b=True))
-    triangle = band_part(whole, -1, 0) if lower else band_part(whole, 0, -1)
+    product = negative(matmul(*pair, adjoint_b=True))
+    triangle = band_part(product, -1, 0) if lower else band_part(product, 0, -1)
     return [unbroadcast(triangle, matrix), unbroadcast(for_rhs, call.inputs[1])]
 
 

@@ -244,10 +244,10 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     >>> tf.cast([1.8, -1.8], tf.int32).numpy()
     array([ 1, -1], dtype=int32)
     """
-    wanted = as_dtype(dtype)
+    target = as_dtype(dtype)
     tensor: Any = x if isinstance(x, Buffer) else as_tensor(x)
     # A variable that has the dtype comes back as well, as in TensorFlow.
-    return tensor if tensor._dtype is wanted else converted(tensor, wanted, name)
+    return tensor if tensor._dtype is target else converted(tensor, target, name)
 
 
 @Cast.express
@@ -306,10 +306,10 @@ def add_n(inputs: Iterable[Any], name: str | None = None) -> Tensor:
 @AddN.infer
 def _(inputs: list[Spec]) -> Spec:
     first = inputs[0]
-    for number, other in enumerate(inputs):
-        if not may_be_equal(other.shape, first.shape):
+    for number, summand in enumerate(inputs):
+        if not may_be_equal(summand.shape, first.shape):
             text = "Inputs to operation AddN of type AddN must have the same size and shape.  "
-            text += f"Input 0: {bracketed(first.shape)} != input {number}: {bracketed(other.shape)}"
+            text += f"Input 0: {bracketed(first.shape)} != input {number}: {bracketed(summand.shape)}"
             raise InvalidArgumentError(None, None, text)
     return Spec(merged_shape([spec.shape for spec in inputs]), first.dtype)
 

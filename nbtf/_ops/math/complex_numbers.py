@@ -43,13 +43,13 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
     array([1.+0.j, 2.-1.j], dtype=complex64)
     """
     x, y = as_tensor(real), as_tensor(imag)
-    made = {float32: complex64, float64: complex128}.get(x._dtype)
-    if made is None or x._dtype is not y._dtype:
+    result_dtype = {float32: complex64, float64: complex128}.get(x._dtype)
+    if result_dtype is None or x._dtype is not y._dtype:
         raise TypeError(
             f"The `real` and `imag` components have incorrect types: {x._dtype.name} {y._dtype.name}. They must be "
             "consistent, and one of [tf.float32, tf.float64]"
         )
-    return Complex(x, y, Tout=made, name=name)
+    return Complex(x, y, Tout=result_dtype, name=name)
 
 
 Complex.infer(broadcast(Complex))

@@ -59,14 +59,14 @@ def bincount(
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     counted = reshape(values, [-1]) if axis != -1 or len(values.shape) != 2 else values
-    kind = as_dtype(dtype)
-    given = as_tensor([] if weights is None else weights, kind if weights is None else None)
-    if weights is not None and given.shape == values.shape:
-        given = reshape(given, counted.shape)
+    count_dtype = as_dtype(dtype)
+    weight_tensor = as_tensor([] if weights is None else weights, count_dtype if weights is None else None)
+    if weights is not None and weight_tensor.shape == values.shape:
+        weight_tensor = reshape(weight_tensor, counted.shape)
     size = 0 if values.shape.num_elements() == 0 else 1 + int(reduce_max(values).numpy())
     size = size if minlength is None else max(size, as_int(minlength))
     size = size if maxlength is None else min(size, as_int(maxlength))
-    return DenseBincount(counted, given, size=max(size, 0), binary_output=binary_output, name=name)
+    return DenseBincount(counted, weight_tensor, size=max(size, 0), binary_output=binary_output, name=name)
 
 
 @op("Tidx T -> T", Tidx=IDS, T=frozenset({int32, int64, float32, float64}), host={"size": as_int}, partly=last_open)
@@ -76,13 +76,13 @@ def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: b
     if (input < 0).any():
         raise InvalidArgumentError(None, None, "Input arr must be non-negative!")
     rows = input if input.ndim == 2 else input[None]
-    place = rows + size * xp.arange(rows.shape[0])[:, None]
-    kept = xp.flatnonzero(rows < size)
-    each = weights.reshape(-1)[kept] if weights.size else xp.ones(kept.shape, dtype=weights.dtype)
+    bins = rows + size * xp.arange(rows.shape[0])[:, None]
+    is_counted = xp.flatnonzero(rows < size)
+    each = weights.reshape(-1)[is_counted] if weights.size else xp.ones(is_counted.shape, dtype=weights.dtype)
     if binary_output:
-        each = xp.ones(kept.shape, dtype=weights.dtype)
+        each = xp.ones(is_counted.shape, dtype=weights.dtype)
     join = xp.maximum if binary_output else xp.add
-    counts = folded(xp, join, each, place.reshape(-1)[kept], rows.shape[0] * size, 0)
+    counts = folded(xp, join, each, bins.reshape(-1)[is_counted], rows.shape[0] * size, 0)
     return counts.reshape(*input.shape[:-1], size)
 
 
@@ -133,8 +133,8 @@ def confusion_matrix(
         limit = as_tensor(count, int64)
         assert_less(truth, limit, message="`labels` out of bound")
         assert_less(guessed, limit, message="`predictions` out of bound")
-    kind = as_dtype(dtype)
-    shares = ones_like(guessed, kind) if weights is None else cast(weights, kind)
+    count_dtype = as_dtype(dtype)
+    shares = ones_like(guessed, count_dtype) if weights is None else cast(weights, count_dtype)
     return scatter_nd(stack([truth, guessed], axis=1), shares, as_tensor([count, count], int64))
 
 

@@ -45,7 +45,7 @@ def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
         names = (
             "uint8 int8 uint16 int16 uint32 int32 uint64 int64 bfloat16 float16 float32 float64 complex64 complex128"
         )
-        expected = ", ".join(f"tf.{one}" for one in names.split())
+        expected = ", ".join(f"tf.{dtype_name}" for dtype_name in names.split())
         raise TypeError(f"Invalid dtype {x._dtype!r} in {operation}. Expected one of {{{expected}}}.")
     if not x._dtype.is_integer:
         return x, y

@@ -57,7 +57,7 @@ Pow.infer(broadcast(Pow))
 
 @Pow.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    x, y = (conj(one) for one in call.inputs)
+    x, y = (conj(operand) for operand in call.inputs)
     towards_x = towards_y = None
     if call.needs(0):
         towards_x = unbroadcast(grad * y * pow(x, y - 1), x)
@@ -234,7 +234,7 @@ SigmoidGrad.infer(broadcast(SigmoidGrad))
 
 @SigmoidGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
+    y, dy = [operand if operand._dtype in REALS else conj(operand) for operand in call.inputs]
     towards_y = grad * dy - 2.0 * (grad * dy) * y if call.needs(0) else None
     return [towards_y, sigmoid_grad(y, grad) if call.needs(1) else None]
 
@@ -284,6 +284,6 @@ TanhGrad.infer(broadcast(TanhGrad))
 
 @TanhGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    y, dy = [one if one._dtype in REALS else conj(one) for one in call.inputs]
+    y, dy = [operand if operand._dtype in REALS else conj(operand) for operand in call.inputs]
     towards_y = grad * -2.0 * dy * y if call.needs(0) else None
     return [towards_y, tanh_grad(y, grad) if call.needs(1) else None]

@@ -184,9 +184,9 @@ def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return RightShift(x, y, name=name)
 
 
-def _bits_of(xp: Any, x: Any, places: Any) -> Any:
+def _bits_of(xp: Any, x: Any, positions: Any) -> Any:
     """Keeps shifts within the width of the dtype, beyond which C promises nothing."""
-    return xp.minimum(xp.maximum(places, 0), 8 * x.dtype.itemsize - 1)
+    return xp.minimum(xp.maximum(positions, 0), 8 * x.dtype.itemsize - 1)
 
 
 LeftShift.infer(broadcast(LeftShift))

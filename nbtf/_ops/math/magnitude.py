@@ -236,20 +236,20 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
     """
     tensor, target = as_tensor(value), as_dtype(dtype)
     if tensor._dtype in COMPLEXES and target in COMPLEXES:
-        parts = [saturate_cast(part(tensor), target.real_dtype) for part in (real, imag)]
-        return complex(*parts, name=name)
+        components = [saturate_cast(component(tensor), target.real_dtype) for component in (real, imag)]
+        return complex(*components, name=name)
     source = real(tensor) if tensor._dtype in COMPLEXES else tensor
-    least, most = _bounds(source._dtype, target.real_dtype)
-    return cast(clip_by_value(source, as_tensor(least, source._dtype), as_tensor(most, source._dtype)), target, name)
+    low, high = _bounds(source._dtype, target.real_dtype)
+    return cast(clip_by_value(source, as_tensor(low, source._dtype), as_tensor(high, source._dtype)), target, name)
 
 
 def _bounds(source: DType, target: DType) -> tuple[float, float]:
     """Returns the least and the largest number of `source` that `target` has too."""
-    (least, most), (lowest, highest) = _limits(source), _limits(target)
-    least, most = max(least, lowest), min(most, highest)
+    (source_low, source_high), (lowest, highest) = _limits(source), _limits(target)
+    source_low, source_high = max(source_low, lowest), min(source_high, highest)
     if source.is_integer:
-        return int(least), int(most)
-    return float(least), _rounded_down(most, source) if isinstance(most, int) else most
+        return int(source_low), int(source_high)
+    return float(source_low), _rounded_down(source_high, source) if isinstance(source_high, int) else source_high
 
 
 def _limits(dtype: DType) -> tuple[float, float]:

@@ -92,8 +92,8 @@ def _(call: Call, grad: Tensor | None, _indices: Tensor | None) -> Gradients:
     shape: list[int] = call.inputs[0].shape.as_list()
     rows = math.prod(shape[:-1])
     starts = multiply(range_(rows, dtype=int64), shape[-1])
-    places = add(cast(reshape(call.outputs[1], [rows, -1]), int64), reshape(starts, [-1, 1]))
-    spread = scatter_nd(reshape(places, [-1, 1]), reshape(grad, [-1]), [rows * shape[-1]])
+    positions = add(cast(reshape(call.outputs[1], [rows, -1]), int64), reshape(starts, [-1, 1]))
+    spread = scatter_nd(reshape(positions, [-1, 1]), reshape(grad, [-1]), [rows * shape[-1]])
     return [reshape(spread, shape)]
 
 
@@ -171,13 +171,13 @@ def _ordered(tensor: Tensor, axis: int) -> Largest:
     rank = len(tensor.shape)
     if not -rank <= check_whole(axis, "axis") < rank:
         raise InvalidArgumentError(None, None, f"slice index {axis} of dimension 0 out of bounds.")
-    place = axis % rank
-    if place == rank - 1:
+    position = axis % rank
+    if position == rank - 1:
         return top_k(tensor, tensor.shape[-1])
     order = list(range(rank))
-    order[place], order[-1] = order[-1], order[place]
-    made = top_k(transpose(tensor, order), tensor.shape[place])
-    return Largest(transpose(made.values, order), transpose(made.indices, order))
+    order[position], order[-1] = order[-1], order[position]
+    tops = top_k(transpose(tensor, order), tensor.shape[position])
+    return Largest(transpose(tops.values, order), transpose(tops.indices, order))
 
 
 @op("float32 T -> bool", T=frozenset({int32, int64}), host={"k": as_int}, partly=of_rank(1))

@@ -220,10 +220,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
     zero = equal(data, zeros_like(data))
     zeros_in = segment_sum(cast(zero, int32), ids)
-    kept = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
+    spread_grad = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
     without = segment_prod(where(zero, ones_like(data), data), ids)
-    others = where(zero, gather(without, ids), divide(gather(call.output, ids), data))
-    return [multiply(gather(kept, ids), others), None]
+    product_of_others = where(zero, gather(without, ids), divide(gather(call.output, ids), data))
+    return [multiply(gather(spread_grad, ids), product_of_others), None]
 
 
 @SegmentSum.infer

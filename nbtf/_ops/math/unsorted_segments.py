@@ -40,8 +40,10 @@ def _folded(xp: Any, join: Any, data: Any, ids: Any, count: int, start: Any) -> 
         raise ValueError("shapes do not fit")
     flat = ids.reshape(-1)
     if xp is CPU.xp and (flat >= count).any():
-        place = tuple(int(i) for i in xp.argwhere(ids >= count)[0])
-        text = f"segment_ids{bracketed(place) if place else ''} = {int(ids[place])} is out of range [0, {count})"
+        position = tuple(int(i) for i in xp.argwhere(ids >= count)[0])
+        text = (
+            f"segment_ids{bracketed(position) if position else ''} = {int(ids[position])} is out of range [0, {count})"
+        )
         raise InvalidArgumentError(None, None, text)
     rows = data.reshape(flat.size, *data.shape[ids.ndim :])
     inside = xp.flatnonzero((flat >= 0) & (flat < count))
@@ -100,10 +102,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def _of_rows(values: Tensor, ids: Tensor) -> Tensor:
     """Returns for each row what its segment has; 0 for rows without one."""
-    found = gather(values, maximum(ids, zeros_like(ids)))
+    gathered = gather(values, maximum(ids, zeros_like(ids)))
     inside = greater_equal(ids, zeros_like(ids))
-    inside = reshape(inside, [*ids.shape, *[1] * (len(found.shape) - len(ids.shape))])
-    return where(broadcast_to(inside, found.shape), found, zeros_like(found))
+    inside = reshape(inside, [*ids.shape, *[1] * (len(gathered.shape) - len(ids.shape))])
+    return where(broadcast_to(inside, gathered.shape), gathered, zeros_like(gathered))
 
 
 def unsorted_segment_max(
@@ -204,11 +206,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     count = as_segments(call.attrs["num_segments"])
     zero = equal(data, zeros_like(data))
     zeros_in = unsorted_segment_sum(cast(zero, int32), ids, count)
-    kept = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
+    spread_grad = where(greater(zeros_in, 1), zeros_like(grad), grad)  # two zeros: nothing changes the product
     without = unsorted_segment_prod(where(zero, ones_like(data), data), ids, count)
     divisor = where(zero, ones_like(data), data)
-    others = where(zero, _of_rows(without, ids), divide(_of_rows(call.output, ids), divisor))
-    return [multiply(_of_rows(kept, ids), others), None]
+    product_of_others = where(zero, _of_rows(without, ids), divide(_of_rows(call.output, ids), divisor))
+    return [multiply(_of_rows(spread_grad, ids), product_of_others), None]
 
 
 UnsortedSegmentSum.infer(_folded_spec)

@@ -50,13 +50,13 @@ def _columns(xp: Any, images: Any, w: Window) -> Any:
     """Returns what lies under the window at each place: [N, rows, columns, window height, window width, C]."""
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     wide = padded(xp, images, rows, columns)
-    under = xp.empty((images.shape[0], rows.places, columns.places, *w.size, images.shape[3]), images.dtype)
+    under = xp.empty((images.shape[0], rows.windows, columns.windows, *w.size, images.shape[3]), images.dtype)
     for i, j, view in views(wide, w, rows, columns):
         under[:, :, :, i, j] = view
     return under
 
 
-def _part(array: Any, number: int, groups: int) -> Any:
+def _group_slice(array: Any, number: int, groups: int) -> Any:
     """Returns one of the equal parts of the last axis."""
     length = array.shape[-1] // groups
     return array[..., number * length : (number + 1) * length]
@@ -70,14 +70,19 @@ def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, da
     images = channels_last(xp, input, w)
     groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
     under = _columns(xp, images, w)
-    places, seen = under.shape[:3], w.size[0] * w.size[1] * filters.shape[2]
-    matrix = filters.reshape(seen, filters.shape[3])
+    lengths, patch_size = under.shape[:3], w.size[0] * w.size[1] * filters.shape[2]
+    matrix = filters.reshape(patch_size, filters.shape[3])
     if groups == 1:
-        made = under.reshape(places[0] * places[1] * places[2], seen).dot(matrix)
+        product = under.reshape(lengths[0] * lengths[1] * lengths[2], patch_size).dot(matrix)
     else:
-        parts = [_part(under, g, groups).reshape(places[0] * places[1] * places[2], seen) for g in range(groups)]
-        made = xp.concatenate([parts[g].dot(_part(matrix, g, groups)) for g in range(groups)], axis=1)
-    return as_given(xp, made.reshape(*places, filters.shape[3]), w)
+        group_products = [
+            _group_slice(under, g, groups).reshape(lengths[0] * lengths[1] * lengths[2], patch_size)
+            for g in range(groups)
+        ]
+        product = xp.concatenate(
+            [group_products[g].dot(_group_slice(matrix, g, groups)) for g in range(groups)], axis=1
+        )
+    return as_given(xp, product.reshape(*lengths, filters.shape[3]), w)
 
 
 @Conv2D.express
@@ -134,9 +139,9 @@ def conv2d(
     if getattr(shape, "rank", 4) is None or len(shape) <= 4:  # in a graph only a run may tell it
         return _conv2d(input, filters, strides, padding, data_format, dilations, name)
     images = as_tensor(input)
-    batch, rest = tuple(images.shape)[:-3], tuple(images.shape)[-3:]
-    made = _conv2d(reshape(images, (-1, *rest)), filters, strides, padding, data_format, dilations, name)
-    return reshape(made, (*batch, *tuple(made.shape)[1:]))
+    batch, image_lengths = tuple(images.shape)[:-3], tuple(images.shape)[-3:]
+    result = _conv2d(reshape(images, (-1, *image_lengths)), filters, strides, padding, data_format, dilations, name)
+    return reshape(result, (*batch, *tuple(result.shape)[1:]))
 
 
 def _check(channels: int | None, filters: Spec) -> None:
@@ -170,8 +175,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], w: Window, op_name: str) -> None:
     """Refuses images that the convolution cannot have come from."""
     _, *lengths, _ = image_shape(grad.shape, w.first)
-    _, *wanted, _ = image_shape(sizes, w.first)
-    for axis, (actual, length) in enumerate(zip(lengths, wanted, strict=True)):
+    _, *expected, _ = image_shape(sizes, w.first)
+    for axis, (actual, length) in enumerate(zip(lengths, expected, strict=True)):
         computed = length_after(length, axis, w)
         if None not in (actual, computed) and actual != computed:
             details = f"spatial_dim: {axis + 1} input: {length} filter: {filters[axis]} output: {actual} "
@@ -207,15 +212,17 @@ def Conv2DBackpropInput(
     batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
     groups = _groups(channels, filters.shape[2], filters.shape[3])
     rows, columns = steps(height, 0, w), steps(width, 1, w)
-    if back.shape != (batch, rows.places, columns.places, filters.shape[3]):
+    if back.shape != (batch, rows.windows, columns.windows, filters.shape[3]):
         raise ValueError("the gradient has another shape than the convolution")
     matrix = filters.reshape(w.size[0] * w.size[1] * filters.shape[2], filters.shape[3])
-    places = batch * rows.places * columns.places
+    windows = batch * rows.windows * columns.windows
     shape = (*back.shape[:3], *w.size, filters.shape[2])
-    flat = back.reshape(places, filters.shape[3])
-    parts = [_part(flat, g, groups).dot(_part(matrix, g, groups).T).reshape(shape) for g in range(groups)]
-    under = parts[0] if groups == 1 else xp.concatenate(parts, axis=-1)
-    length, breadth = rows.before + height + rows.after, columns.before + width + columns.after
+    flat = back.reshape(windows, filters.shape[3])
+    group_products = [
+        _group_slice(flat, g, groups).dot(_group_slice(matrix, g, groups).T).reshape(shape) for g in range(groups)
+    ]
+    under = group_products[0] if groups == 1 else xp.concatenate(group_products, axis=-1)
+    length, breadth = rows.front + height + rows.back, columns.front + width + columns.back
     wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
     for i, j, view in views(wide, w, rows, columns):
         view += under[:, :, :, i, j]
@@ -275,11 +282,14 @@ def Conv2DBackpropFilter(
     under = _columns(xp, images, w)
     if back.shape != (*under.shape[:3], filters):
         raise ValueError("the gradient has another shape than the convolution")
-    places, seen = under.shape[0] * under.shape[1] * under.shape[2], height * width * depth
-    flat = back.reshape(places, filters)
-    parts = [_part(under, g, groups).reshape(places, seen).T.dot(_part(flat, g, groups)) for g in range(groups)]
-    made = parts[0] if groups == 1 else xp.concatenate(parts, axis=1)
-    return made.reshape(height, width, depth, filters)
+    windows, patch_size = under.shape[0] * under.shape[1] * under.shape[2], height * width * depth
+    flat = back.reshape(windows, filters)
+    group_products = [
+        _group_slice(under, g, groups).reshape(windows, patch_size).T.dot(_group_slice(flat, g, groups))
+        for g in range(groups)
+    ]
+    product = group_products[0] if groups == 1 else xp.concatenate(group_products, axis=1)
+    return product.reshape(height, width, depth, filters)
 
 
 @Conv2DBackpropFilter.infer
@@ -380,12 +390,12 @@ def conv1d(
     height = 2 if first else 1
     images = expand_dims(input, height)
     over_height = expand_dims(filters, 0)
-    strides, dilations = (1, _one(stride)), (1, 1 if dilations is None else _one(dilations))
-    made = conv2d(images, over_height, strides, padding, "NCHW" if first else "NHWC", dilations, name)
-    return squeeze(made, [height])
+    strides, dilations = (1, _width_of(stride)), (1, 1 if dilations is None else _width_of(dilations))
+    result = conv2d(images, over_height, strides, padding, "NCHW" if first else "NHWC", dilations, name)
+    return squeeze(result, [height])
 
 
-def _one(value: Any) -> int:
+def _width_of(value: Any) -> int:
     """Returns the number for the width: a number itself, or one of a list of one, or for each axis."""
     if hasattr(value, "__index__"):
         return value.__index__()

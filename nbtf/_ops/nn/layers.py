@@ -88,8 +88,8 @@ def _(value: Spec, bias: Spec, data_format: Any) -> Spec:
 def _(call: Call, grad: Tensor) -> Gradients:
     rank = len(call.inputs[0].shape)
     channels = 1 if as_channels_first(call.attrs["data_format"]) else rank - 1
-    others = [axis for axis in range(rank) if axis != channels]
-    return [grad, reduce_sum(grad, others) if call.needs(1) else None]
+    other_axes = [axis for axis in range(rank) if axis != channels]
+    return [grad, reduce_sum(grad, other_axes) if call.needs(1) else None]
 
 
 def dropout(
@@ -130,8 +130,8 @@ def dropout(
         rate = as_tensor(rate, tensor.dtype)
         scaled = divide(tensor, subtract(as_tensor(1, tensor.dtype), rate))
     shape = tensor.shape if noise_shape is None else _filled(noise_shape, tensor)
-    kept = greater_equal(uniform(shape, dtype=tensor.dtype, seed=seed), rate)
-    return where(kept, scaled, as_tensor(0, tensor.dtype), name=name)
+    mask = greater_equal(uniform(shape, dtype=tensor.dtype, seed=seed), rate)
+    return where(mask, scaled, as_tensor(0, tensor.dtype), name=name)
 
 
 def _check_rate(rate: Any) -> None:
@@ -173,12 +173,12 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
     """
     tables = _tables(params)
     table = tables[0] if len(tables) == 1 else concat(tables, 0)
-    places = as_tensor(ids)
-    rows = gather(table, places)
+    numbers = as_tensor(ids)
+    rows = gather(table, numbers)
     if max_norm is None:
         return identity(rows, name)
-    own = list(range(len(places.shape), len(rows.shape)))
-    return identity(clip_by_norm(rows, max_norm, own), name)
+    row_axes = list(range(len(numbers.shape), len(rows.shape)))
+    return identity(clip_by_norm(rows, max_norm, row_axes), name)
 
 
 def _tables(params: Any) -> list[Any]:
@@ -189,7 +189,7 @@ def _tables(params: Any) -> list[Any]:
     if not params:
         raise ValueError("Length of params is currently 0. Need at least one element in params.")
     tables: list[Any] = list(params)
-    return tables if all(len(getattr(one, "shape", ())) for one in tables) else [as_tensor(tables)]
+    return tables if all(len(getattr(table, "shape", ())) for table in tables) else [as_tensor(tables)]
 
 
 def batch_normalization(
@@ -225,5 +225,5 @@ def batch_normalization(
     if scale is not None:
         factor = multiply(factor, scale)
     moved = multiply(centre, factor)
-    rest = negative(moved) if offset is None else subtract(as_tensor(offset, moved.dtype), moved)
-    return add(multiply(tensor, cast(factor, tensor.dtype)), cast(rest, tensor.dtype), name)
+    shift = negative(moved) if offset is None else subtract(as_tensor(offset, moved.dtype), moved)
+    return add(multiply(tensor, cast(factor, tensor.dtype)), cast(shift, tensor.dtype), name)

@@ -61,9 +61,9 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
 
 def _check_given(function: str, labels: Any, logits: Any) -> None:
     if labels is None or logits is None:
-        shown = [value.numpy() if isinstance(value, Tensor) else value for value in (labels, logits)]
+        values = [value.numpy() if isinstance(value, Tensor) else value for value in (labels, logits)]
         text = f"Both `labels` and `logits` must be provided for {function}"
-        raise ValueError(f"{text}Received: labels={shown[0]} and logits={shown[1]}")
+        raise ValueError(f"{text}Received: labels={values[0]} and logits={values[1]}")
 
 
 def _check_sparse(labels: Tensor, logits: Tensor) -> None:
@@ -161,7 +161,7 @@ def softmax_cross_entropy_with_logits(
     else:
         if 0 in (precise.shape.rank, shares.shape.rank):
             raise InvalidArgumentError(None, None, "logits and labels must have at least 1 dimension, got a scalar")
-        rows = [reshape(one, [-1, lengths_of(one)[-1]]) for one in (precise, shares)]
+        rows = [reshape(tensor, [-1, lengths_of(tensor)[-1]]) for tensor in (precise, shares)]
         losses = reshape(SoftmaxCrossEntropyWithLogits(*rows, name=name)[0], lengths_of(precise)[:-1])
     return cast(losses, scores.dtype)
 

@@ -40,8 +40,8 @@ def _pool(ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Windo
     first = channels_first(data_format)
     size = pair(ksize, "ksize", first)
     if min(size) <= 0:
-        shown = ",".join(map(str, shaped(1, *size, 1, first)))
-        text = f"Sliding window ksize must be positive. The specified or inferred ksize is: {shown}"
+        lengths = ",".join(map(str, shaped(1, *size, 1, first)))
+        text = f"Sliding window ksize must be positive. The specified or inferred ksize is: {lengths}"
         raise InvalidArgumentError(None, None, text)
     return window(size, strides, padding, data_format)
 
@@ -75,10 +75,10 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 def MaxPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
-    made: Any = None
+    largest: Any = None
     for _, _, view in views(wide, w, rows, columns):
-        made = view.copy() if made is None else xp.maximum(made, view)
-    return as_given(xp, made, w)
+        largest = view.copy() if largest is None else xp.maximum(largest, view)
+    return as_given(xp, largest, w)
 
 
 @MaxPool.express
@@ -122,11 +122,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [MaxPoolGrad(call.inputs[0], call.output, grad, **call.attrs)]
 
 
-def _winners(xp: Any, wide: Any, made: Any, w: Window, rows: Steps, columns: Steps) -> Any:
+def _winners(xp: Any, wide: Any, maxima: Any, w: Window, rows: Steps, columns: Steps) -> Any:
     """Yields, for each element of the window, where it is the first that is the largest."""
-    free = xp.ones(made.shape, bool)
+    free = xp.ones(maxima.shape, bool)
     for i, j, view in views(wide, w, rows, columns):
-        wins = free & (view == made)
+        wins = free & (view == maxima)
         free &= ~wins
         yield i, j, wins
 
@@ -137,12 +137,12 @@ def MaxPoolGrad(
 ) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
-    made, back = channels_last(xp, output, w), channels_last(xp, grad, w)
-    given = xp.zeros(wide.shape, grad.dtype)
-    targets = views(given, w, rows, columns)
-    for (_, _, wins), (_, _, target) in zip(_winners(xp, wide, made, w, rows, columns), targets, strict=True):
+    largest, back = channels_last(xp, output, w), channels_last(xp, grad, w)
+    result = xp.zeros(wide.shape, grad.dtype)
+    targets = views(result, w, rows, columns)
+    for (_, _, wins), (_, _, target) in zip(_winners(xp, wide, largest, w, rows, columns), targets, strict=True):
         target += xp.where(wins, back, 0).astype(grad.dtype)
-    return as_given(xp, xp.ascontiguousarray(cropped(given, rows, columns)), w)
+    return as_given(xp, xp.ascontiguousarray(cropped(result, rows, columns)), w)
 
 
 @MaxPoolGrad.infer
@@ -163,13 +163,13 @@ def MaxPoolGradGrad(
 ) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
-    made = channels_last(xp, output, w)
+    largest = channels_last(xp, output, w)
     changes = padded(xp, channels_last(xp, grad, w), rows, columns)
-    taken = xp.zeros(made.shape, grad.dtype)
+    result = xp.zeros(largest.shape, grad.dtype)
     sources = views(changes, w, rows, columns)
-    for (_, _, wins), (_, _, source) in zip(_winners(xp, wide, made, w, rows, columns), sources, strict=True):
-        taken = xp.where(wins, source, taken)
-    return as_given(xp, taken, w)
+    for (_, _, wins), (_, _, source) in zip(_winners(xp, wide, largest, w, rows, columns), sources, strict=True):
+        result = xp.where(wins, source, result)
+    return as_given(xp, result, w)
 
 
 @MaxPoolGradGrad.infer
@@ -189,9 +189,9 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[Any, Steps, Steps]:
     """Returns how many elements of the image lie under each place: shape [1, rows, columns, 1]."""
     rows, columns = steps(height, 0, w), steps(width, 1, w)
-    ones = padded(xp, xp.ones((1, height, width, 1), dtype), rows, columns)
-    counts = xp.zeros((1, rows.places, columns.places, 1), dtype)
-    for _, _, view in views(ones, w, rows, columns):
+    units = padded(xp, xp.ones((1, height, width, 1), dtype), rows, columns)
+    counts = xp.zeros((1, rows.windows, columns.windows, 1), dtype)
+    for _, _, view in views(units, w, rows, columns):
         counts = counts + view
     return counts, rows, columns
 
@@ -200,11 +200,11 @@ def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[An
 def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, 0)
-    made: Any = None
+    total: Any = None
     for _, _, view in views(wide, w, rows, columns):
-        made = view.copy() if made is None else made + view
+        total = view.copy() if total is None else total + view
     _, height, width, _ = image_shape(input.shape, w.first)
-    return as_given(xp, made / _counts(xp, height, width, w, input.dtype)[0], w)
+    return as_given(xp, total / _counts(xp, height, width, w, input.dtype)[0], w)
 
 
 @AvgPool.express
@@ -256,7 +256,7 @@ def AvgPoolGrad(
     batch, height, width, channels = image_shape(as_shape(orig_input_shape), w.first)
     counts, rows, columns = _counts(xp, height, width, w, grad.dtype)
     shares = channels_last(xp, grad, w) / counts
-    length, breadth = rows.before + height + rows.after, columns.before + width + columns.after
+    length, breadth = rows.front + height + rows.back, columns.front + width + columns.back
     wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
     for _, _, view in views(wide, w, rows, columns):
         view += shares
@@ -395,11 +395,11 @@ def avg_pool(
 
 
 def _by_rank(
-    one: Any, two: Any, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any
+    pool1d: Any, pool2d: Any, input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any
 ) -> Tensor:
     images = as_tensor(input)
     if len(images.shape) == 3:
-        return one(images, ksize, strides, padding, data_format or "NWC", name)
+        return pool1d(images, ksize, strides, padding, data_format or "NWC", name)
     if len(images.shape) == 4:
-        return two(images, ksize, strides, padding, data_format or "NHWC", name)
+        return pool2d(images, ksize, strides, padding, data_format or "NHWC", name)
     raise ValueError(f"`input` must have 3 or 4 axes here. Received: input.shape={images.shape}")

@@ -22,11 +22,11 @@ def _axis_of(tensor: Tensor, axis: Any) -> int:
     if getattr(tensor.shape, "rank", 0) is None:  # in a graph, which cannot tell yet; a model's shapes are tuples
         return axis
     rank = len(tensor.shape)
-    place = -1 if axis is None else check_whole(axis, "axis")
-    if not -rank <= place < rank and rank:
+    position = -1 if axis is None else check_whole(axis, "axis")
+    if not -rank <= position < rank and rank:
         text = f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of dimensions in the input. "
-        raise InvalidArgumentError(None, None, f"{text}Received: dim={place}")
-    return place
+        raise InvalidArgumentError(None, None, f"{text}Received: dim={position}")
+    return position
 
 
 def _along(logits: Spec, axis: Any) -> Spec:

@@ -30,11 +30,11 @@ class Window(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The places of a window along one axis: how many, and what is added to the axis before and after."""
+    """Where a window stands along one axis: in how many places, and what is added to the front and back of the axis."""
 
-    places: int
-    before: int
-    after: int
+    windows: int
+    front: int
+    back: int
 
 
 def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilations: Any = None) -> Window:
@@ -76,14 +76,14 @@ def pair(value: Any, name: str, first: bool) -> Pair:
     """
     if hasattr(value, "__index__"):
         return value.__index__(), value.__index__()
-    given = as_ints(value)
-    if len(given) == 1:
-        return given[0], given[0]
-    if len(given) == 2:
-        return given[0], given[1]
-    if len(given) == 4:
-        return (given[2], given[3]) if first else (given[1], given[2])
-    raise ValueError(f"{name} should be of length 1, 2 or 4. Received: {name}={value} of length {len(given)}")
+    values = as_ints(value)
+    if len(values) == 1:
+        return values[0], values[0]
+    if len(values) == 2:
+        return values[0], values[1]
+    if len(values) == 4:
+        return (values[2], values[3]) if first else (values[1], values[2])
+    raise ValueError(f"{name} should be of length 1, 2 or 4. Received: {name}={value} of length {len(values)}")
 
 
 def _padding(value: Padding, first: bool) -> str | tuple[Pair, Pair]:
@@ -93,8 +93,8 @@ def _padding(value: Padding, first: bool) -> str | tuple[Pair, Pair]:
         allowed = '"SAME", "VALID", "EXPLICIT"'
         text = f"Value for attr 'padding' of \"{value}\" is not in the list of allowed values: {allowed}"
         raise InvalidArgumentError(None, None, text)
-    (top, bottom), (left, right) = value[2:4] if first else value[1:3]
-    return (top, bottom), (left, right)
+    (top, bottom), (left_side, right) = value[2:4] if first else value[1:3]
+    return (top, bottom), (left_side, right)
 
 
 def steps(length: int, axis: int, w: Window) -> Steps:
@@ -108,30 +108,30 @@ def steps(length: int, axis: int, w: Window) -> Steps:
         count = -(-length // stride)
         missing = max(0, (count - 1) * stride + size - length)
         return Steps(count, missing // 2, missing - missing // 2)
-    before, after = (0, 0) if isinstance(w.padding, str) else w.padding[axis]
-    count = (length + before + after - size + stride) // stride
+    front, back = (0, 0) if isinstance(w.padding, str) else w.padding[axis]
+    count = (length + front + back - size + stride) // stride
     if count < 0:
         text = f"Computed output size would be negative: {count} "
         text += f"[input_size: {length}, effective_filter_size: {size}, stride: {stride}]"
         raise InvalidArgumentError(None, None, text)
-    return Steps(count, before, after)
+    return Steps(count, front, back)
 
 
 def length_after(length: int | None, axis: int, w: Window) -> int | None:
     """Returns how many places there are; None where the lengths of image and window do not tell."""
     if length is None or (w.size[axis] is None and w.padding != "SAME"):
         return None
-    return -(-length // w.strides[axis]) if w.size[axis] is None else steps(length, axis, w).places
+    return -(-length // w.strides[axis]) if w.size[axis] is None else steps(length, axis, w).windows
 
 
-def check_rank(what: str, shape: tuple[int | None, ...]) -> None:
+def check_rank(subject: str, shape: tuple[int | None, ...]) -> None:
     """Refuses what is no batch of images.
 
     Raises:
       InvalidArgumentError: there are not four axes.
     """
     if len(shape) != 4:
-        raise InvalidArgumentError(None, None, f"{what} must be 4-dimensional: {bracketed(shape)}")
+        raise InvalidArgumentError(None, None, f"{subject} must be 4-dimensional: {bracketed(shape)}")
 
 
 def image_shape(shape: tuple[Any, ...], first: bool) -> tuple[Any, Any, Any, Any]:
@@ -159,18 +159,18 @@ def as_given(xp: Any, array: Any, w: Window) -> Any:
 
 def padded(xp: Any, images: Any, rows: Steps, columns: Steps, fill: Any = 0) -> Any:
     """Returns images with `fill` around them."""
-    if not (rows.before or rows.after or columns.before or columns.after):
+    if not (rows.front or rows.back or columns.front or columns.back):
         return images
     batch, height, width, channels = images.shape
-    shape = (batch, rows.before + height + rows.after, columns.before + width + columns.after, channels)
+    shape = (batch, rows.front + height + rows.back, columns.front + width + columns.back, channels)
     wide = xp.full(shape, fill, images.dtype)
-    wide[:, rows.before : rows.before + height, columns.before : columns.before + width] = images
+    wide[:, rows.front : rows.front + height, columns.front : columns.front + width] = images
     return wide
 
 
 def cropped(wide: Any, rows: Steps, columns: Steps) -> Any:
     """Returns images without what `padded` put around them."""
-    return wide[:, rows.before : wide.shape[1] - rows.after, columns.before : wide.shape[2] - columns.after]
+    return wide[:, rows.front : wide.shape[1] - rows.back, columns.front : wide.shape[2] - columns.back]
 
 
 def views(wide: Any, w: Window, rows: Steps, columns: Steps) -> Iterator[tuple[int, int, Any]]:
@@ -178,7 +178,7 @@ def views(wide: Any, w: Window, rows: Steps, columns: Steps) -> Iterator[tuple[i
     for i in range(w.size[0]):
         top = i * w.dilations[0]
         for j in range(w.size[1]):
-            left = j * w.dilations[1]
-            down = slice(top, top + rows.places * w.strides[0], w.strides[0])
-            across = slice(left, left + columns.places * w.strides[1], w.strides[1])
+            start = j * w.dilations[1]
+            down = slice(top, top + rows.windows * w.strides[0], w.strides[0])
+            across = slice(start, start + columns.windows * w.strides[1], w.strides[1])
             yield i, j, wide[:, down, across]

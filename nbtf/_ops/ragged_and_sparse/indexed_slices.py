@@ -75,6 +75,6 @@ class IndexedSlices:
             raise ValueError(
                 f"Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: {self}"
             )
-        places = as_tensor(self._indices)
+        indices = as_tensor(self._indices)
         values = as_tensor(self._values, dtype)
-        return scatter_nd(expand_dims(places, -1), values, cast(self._dense_shape, places.dtype))
+        return scatter_nd(expand_dims(indices, -1), values, cast(self._dense_shape, indices.dtype))

@@ -171,19 +171,19 @@ class RaggedTensor:
         >>> tf.RaggedTensor.from_tensor([[1, 0], [3, 4]], padding=0)
         <tf.RaggedTensor [[1], [3, 4]]>
         """
-        whole = as_tensor(tensor)
+        dense = as_tensor(tensor)
         if lengths is not None and padding is not None:
             raise ValueError("Specify argument `lengths` or `padding`, but not both.")
-        if ragged_rank != 1 or len(whole.shape) < 2:
-            raise ValueError(f"ragged_rank must be 1 and the rank at least 2; got {ragged_rank} and {whole.shape.rank}")
-        rows, columns = whole._array.shape[:2]
-        values = reshape(whole, [rows * columns, *whole.shape[2:]])
+        if ragged_rank != 1 or len(dense.shape) < 2:
+            raise ValueError(f"ragged_rank must be 1 and the rank at least 2; got {ragged_rank} and {dense.shape.rank}")
+        rows, columns = dense._array.shape[:2]
+        values = reshape(dense, [rows * columns, *dense.shape[2:]])
         if lengths is None and padding is None:
             return cls.from_uniform_row_length(values, columns, rows)
-        array = whole.numpy()
-        kept = kept_lengths(array, padding) if lengths is None else as_ints(lengths)
-        chosen = [array[row, :length] for row, length in enumerate(kept)]
-        return cls.from_row_lengths(as_tensor(_HOST.concatenate(chosen), whole.dtype), kept)
+        array = dense.numpy()
+        row_lengths = kept_lengths(array, padding) if lengths is None else as_ints(lengths)
+        chosen = [array[row, :length] for row, length in enumerate(row_lengths)]
+        return cls.from_row_lengths(as_tensor(_HOST.concatenate(chosen), dense.dtype), row_lengths)
 
     @classmethod
     def from_nested_row_splits(
@@ -340,8 +340,8 @@ class RaggedTensor:
         """
         if default_value is None:
             default_value = {"O": b"", "b": False}.get(self.dtype.np_dtype.kind, 0)
-        wanted = [None] * len(self.shape) if shape is None else TensorShape(shape).as_list()
-        lengths = tuple(known if n is None else n for n, known in zip(wanted, self._bounds(), strict=True))
+        asked_lengths = [None] * len(self.shape) if shape is None else TensorShape(shape).as_list()
+        lengths = tuple(bound if n is None else n for n, bound in zip(asked_lengths, self._bounds(), strict=True))
         default = as_tensor(default_value, self.dtype)
         return RaggedTensorToTensor(self.flat_values, default, self.nested_row_splits, shape=lengths, name=name)
 
@@ -365,13 +365,13 @@ class RaggedTensor:
     def __getitem__(self, key: Any) -> Any:
         """Returns a row, some of them, or parts of all: `rt[1]`, `rt[1:]`, `rt[1, 2]`, `rt[:, 1:]`."""
         keys: tuple[Any, ...] = tuple(cast("Sequence[Any]", key)) if isinstance(key, tuple) else (key,)
-        first, rest = (keys[0], keys[1:]) if keys else (slice(None), ())
+        first, inner_keys = (keys[0], keys[1:]) if keys else (slice(None), ())
         if first.__class__ is slice:
-            return self._some(first)._each(rest)
+            return self._slice_rows(first)._each(inner_keys)
         if first is None or first is Ellipsis:
             raise UnimplementedError(None, None, "a ragged tensor is indexed with integers and slices")
         row = self._row(as_ints(first)[0])
-        return row[rest] if rest else row
+        return row[inner_keys] if inner_keys else row
 
     def _row(self, row: int) -> Any:
         rows = len(self)
@@ -380,15 +380,15 @@ class RaggedTensor:
         begin, end = self._splits()[row % rows :][:2].tolist()
         return self._values[begin:end]
 
-    def _some(self, rows: slice) -> RaggedTensor:
+    def _slice_rows(self, rows: slice) -> RaggedTensor:
         if rows == slice(None):
             return self
         chosen = range(len(self))[rows]
         if chosen.step == 1:
             splits = self._splits()
             begin, end = int(splits[chosen.start]), int(splits[max(chosen.start, chosen.stop)])
-            kept = splits[chosen.start : max(chosen.start, chosen.stop) + 1] - begin
-            return RaggedTensor(self._values[begin:end], self._of_splits(kept), self._uniform)
+            row_starts = splits[chosen.start : max(chosen.start, chosen.stop) + 1] - begin
+            return RaggedTensor(self._values[begin:end], self._of_splits(row_starts), self._uniform)
         return self._gathered([self._row(row) for row in chosen])
 
     def _each(self, keys: Sequence[Any]) -> RaggedTensor:

@@ -46,9 +46,9 @@ def constant(
     >>> tf.ragged.constant([[1, 2, 3], [], [4]])
     <tf.RaggedTensor [[1, 2, 3], [], [4]]>
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    target_dtype = None if dtype is None else as_dtype(dtype)
     if not isinstance(pylist, _LISTS):
-        return as_tensor(pylist, wanted)
+        return as_tensor(pylist, target_dtype)
     depth, deepest = _depths(pylist)
     if depth is not None and depth < deepest:
         raise ValueError("all scalar values must have the same nesting depth")
@@ -58,9 +58,9 @@ def constant(
     for _ in range(ragged_rank):
         splits.append(splits_of([len(row) for row in pylist]))
         pylist = [item for row in pylist for item in row]
-    result: Any = as_tensor(_as_lists(pylist), wanted)
-    for places in reversed(splits):
-        result = RaggedTensor(result, as_tensor(places, as_dtype(row_splits_dtype)))
+    result: Any = as_tensor(_as_lists(pylist), target_dtype)
+    for row_starts in reversed(splits):
+        result = RaggedTensor(result, as_tensor(row_starts, as_dtype(row_splits_dtype)))
     return result
 
 
@@ -101,8 +101,8 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     <tf.RaggedTensor [[1, 2], [3]]>
     """
     ragged = [value for value in (*args, *kwargs.values()) if isinstance(value, RaggedTensor)]
-    for other in ragged[1:]:
-        _check_same_rows(ragged[0], other)
+    for operand in ragged[1:]:
+        _check_same_rows(ragged[0], operand)
     result = op(*map(_flat, args), **{key: _flat(value) for key, value in kwargs.items()})
     return ragged[0].with_flat_values(result) if ragged else result
 
@@ -112,8 +112,8 @@ def _flat(value: Any) -> Any:
 
 
 def _check_same_rows(x: RaggedTensor, y: RaggedTensor) -> None:
-    theirs = zip(x.nested_row_splits, y.nested_row_splits, strict=False)
-    if x.ragged_rank != y.ragged_rank or any(a.numpy().tolist() != b.numpy().tolist() for a, b in theirs):
+    pairs = zip(x.nested_row_splits, y.nested_row_splits, strict=False)
+    if x.ragged_rank != y.ragged_rank or any(a.numpy().tolist() != b.numpy().tolist() for a, b in pairs):
         text = (
             "Condition x == y did not hold: ragged tensors that are combined have the same rows, "
             f"these have {[s.numpy().tolist() for s in x.nested_row_splits]} and "

@@ -28,11 +28,11 @@ def splits_of(lengths: Sequence[int]) -> list[int]:
 
 def kept_lengths(array: Any, padding: Any) -> list[int]:
     """Returns the lengths of an array's rows without the padding at their end."""
-    kept: list[int] = []
+    row_lengths: list[int] = []
     for row in array.reshape(*array.shape[:2], -1):
         used = _HOST.flatnonzero((row != padding).any(1))
-        kept.append(int(used[-1]) + 1 if len(used) else 0)
-    return kept
+        row_lengths.append(int(used[-1]) + 1 if len(used) else 0)
+    return row_lengths
 
 
 def check_rowids(rowids: Sequence[int]) -> None:
@@ -52,13 +52,13 @@ def check_splits(splits: Tensor, count: int) -> None:
     Raises:
       InvalidArgumentError: they do not begin at 0, decrease, or do not end at the number of values.
     """
-    places = splits.numpy().tolist()
-    if not places or places[0] != 0:
-        text = f"Arguments to from_row_splits do not form a valid RaggedTensor:zero\n{_unequal(places[:1], [0])}"
-    elif any(a > b for a, b in pairwise(places)):
+    starts = splits.numpy().tolist()
+    if not starts or starts[0] != 0:
+        text = f"Arguments to from_row_splits do not form a valid RaggedTensor:zero\n{_unequal(starts[:1], [0])}"
+    elif any(a > b for a, b in pairwise(starts)):
         text = "Arguments to from_row_splits do not form a valid RaggedTensor:monotonic"
-    elif places[-1] != count:
-        unequal = _unequal(places[-1:], [count])
+    elif starts[-1] != count:
+        unequal = _unequal(starts[-1:], [count])
         text = f"Arguments to _from_row_partition do not form a valid RaggedTensor\n{unequal}"
     else:
         return
@@ -71,14 +71,14 @@ def _unequal(x: list[int], y: list[int]) -> str:
 
 @op("T T int64* -> T", T=ALL, plain={"shape": as_ints}, data_dependent=True, cpu_only=True)
 def RaggedTensorToTensor(xp: Any, values: Any, default_value: Any, row_splits: Any, shape: Any) -> Any:
-    places = _places(xp, row_splits)
+    positions = _row_positions(xp, row_splits)
     inner = values.shape[1:]
-    result = xp.empty((*shape[: len(places)], *inner), values.dtype)
+    result = xp.empty((*shape[: len(positions)], *inner), values.dtype)
     result[...] = default_value
     fits = xp.ones(len(values), bool)
-    for place, length in zip(places, shape, strict=False):
-        fits &= place < length
-    result[tuple(place[fits] for place in places)] = values[fits]
+    for position, length in zip(positions, shape, strict=False):
+        fits &= position < length
+    result[tuple(position[fits] for position in positions)] = values[fits]
     return result
 
 
@@ -87,15 +87,15 @@ def _(values: Spec, default_value: Spec, row_splits: Sequence[Spec], shape: tupl
     return Spec((*shape[: len(row_splits) + 1], *values.shape[1:]), values.dtype)
 
 
-def _places(xp: Any, nested: Sequence[Any]) -> list[Any]:
+def _row_positions(xp: Any, nested: Sequence[Any]) -> list[Any]:
     """Returns for each axis, outermost first, where in it each of the innermost values stands."""
     rows = xp.arange(nested[-1][-1])
-    places: list[Any] = []
+    positions: list[Any] = []
     for splits in reversed(nested):
         row = xp.searchsorted(splits, rows, "right") - 1
-        places.insert(0, rows - splits[row])
+        positions.insert(0, rows - splits[row])
         rows = row
-    return [rows, *places]
+    return [rows, *positions]
 
 
 unregistered(RaggedTensorToTensor)  # TensorFlow has one; better an error than a gradient that is missing in silence

@@ -52,9 +52,9 @@ class SparseTensor:
         self._dense_shape = as_tensor(dense_shape, int64)
         count, rank = self._indices.shape.with_rank(2)
         for length, vector in ((count, self._values), (rank, self._dense_shape)):
-            other = vector.shape.with_rank(1)[0]
-            if other != length:
-                raise ValueError(f"Dimensions {length} and {other} are not compatible")
+            elements = vector.shape.with_rank(1)[0]
+            if elements != length:
+                raise ValueError(f"Dimensions {length} and {elements} are not compatible")
 
     @property
     def indices(self) -> Tensor:
@@ -277,8 +277,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
     if call.needs(1):
         rows, columns = unstack(indices, 2, 1)
         dense = _adjoint(b) if adjoint_b else b
-        left, right = (columns, rows) if adjoint_a else (rows, columns)
-        to_values = reduce_sum(multiply(gather(grad, left), conj(gather(dense, right))), 1)
+        inner_axis, right = (columns, rows) if adjoint_a else (rows, columns)
+        to_values = reduce_sum(multiply(gather(grad, inner_axis), conj(gather(dense, right))), 1)
         to_values = conj(to_values) if adjoint_a else to_values
     if call.needs(2):
         shape = call.attrs["a_shape"]
@@ -345,8 +345,8 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     sparse = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
     if not sparse:
         raise ValueError("No SparseTensor in argument list of map_values")
-    for other in sparse[1:]:
-        if other.shape != sparse[0].shape or other.indices.numpy().tolist() != sparse[0].indices.numpy().tolist():
+    for operand in sparse[1:]:
+        if operand.shape != sparse[0].shape or operand.indices.numpy().tolist() != sparse[0].indices.numpy().tolist():
             raise InvalidArgumentError(None, None, "sparse tensors that are combined have the same places")
     result = op(*map(_values, args), **{key: _values(value) for key, value in kwargs.items()})
     return sparse[0].with_values(result)

@@ -54,9 +54,9 @@ def drawn_spec(shape: Any, dtype: DType) -> Spec:
 
 def check_bounds(shape: Any, minval: Any, maxval: Any) -> None:
     """Raises TensorFlow's errors for bounds of integers."""
-    for what, bound in (("minval", minval), ("maxval", maxval)):
+    for name, bound in (("minval", minval), ("maxval", maxval)):
         if getattr(bound, "shape", ()):
-            text = f"{what} must be 0-D, got shape [{','.join(map(str, bound.shape))}]"
+            text = f"{name} must be 0-D, got shape [{','.join(map(str, bound.shape))}]"
             raise InvalidArgumentError(None, None, text)
     if 0 not in shape and minval >= maxval:
         raise InvalidArgumentError(None, None, f"Need minval < maxval, got {minval} >= {maxval}")

@@ -46,19 +46,19 @@ _TAILS = (
     partly=as_asked("shape"),
 )
 def StatefulRandomBinomial(xp: Any, key: Any, counter: Any, counts: Any, probs: Any, shape: Any, dtype: DType) -> Any:
-    given = xp.broadcast_arrays(counts.astype(xp.float64), probs.astype(xp.float64))
-    batch = given[0].shape
+    pairs = xp.broadcast_arrays(counts.astype(xp.float64), probs.astype(xp.float64))
+    batch = pairs[0].shape
     if tuple(shape)[len(shape) - len(batch) :] != batch:
         raise ValueError("the shape ends with that of the parameters")
-    samples = count_of(shape) // max(1, given[0].size)
-    trials, chances = given[0].reshape(-1).tolist(), given[1].reshape(-1).tolist()
+    samples = count_of(shape) // max(1, pairs[0].size)
+    trials, chances = pairs[0].reshape(-1).tolist(), pairs[1].reshape(-1).tolist()
     start = int(counter[0]) + (int(counter[1]) << 64)
     drawn = xp.empty((samples, len(trials)), xp.float64)
     for batch, (count, chance) in enumerate(zip(trials, chances, strict=True)):
         for sample in range(samples):
             # Each number has words of its own, as many as an op sets aside for it.
-            place = start + (batch * samples + sample) * philox.RESERVED
-            drawn[sample, batch] = _binomial(count, chance, _uniform(xp, int(key.reshape(())), place))
+            position = start + (batch * samples + sample) * philox.RESERVED
+            drawn[sample, batch] = _binomial(count, chance, _uniform(xp, int(key.reshape(())), position))
     return drawn.astype(dtype.np_dtype).reshape(shape)
 
 
@@ -86,9 +86,9 @@ def _uniform(xp: Any, key: int, start: int) -> Iterator[float]:
     while True:
         words = (start & (1 << 64) - 1, start >> 64)
         numbers: list[float] = philox.uniform(xp, key, words, 2 * count, float64).tolist()
-        for place in range(0, 2 * count, 2):
-            yield numbers[place + 1]
-            yield numbers[place]
+        for position in range(0, 2 * count, 2):
+            yield numbers[position + 1]
+            yield numbers[position]
         start += count
         count *= 2
 

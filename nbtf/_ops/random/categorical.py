@@ -43,9 +43,9 @@ def categorical(
     array([[0, 0, 0]])
     """
     tensor = as_tensor(logits)
-    kind = int64 if dtype is None else as_dtype(dtype)
+    result_dtype = int64 if dtype is None else as_dtype(dtype)
     stream = stream_of("Multinomial", tensor.dtype, seed)
-    return Multinomial(tensor, num_samples=num_samples, stream=stream, output_dtype=kind, name=name)
+    return Multinomial(tensor, num_samples=num_samples, stream=stream, output_dtype=result_dtype, name=name)
 
 
 def as_samples(value: Any) -> int:

@@ -93,7 +93,7 @@ def create_rng_state(seed: Any, alg: Any) -> Tensor:
     """
     size = STATE_SIZES[as_algorithm_number(alg)]
     if isinstance(seed, int):
-        return as_tensor([_signed(seed >> 64 * place & WORD) for place in range(size)], int64)
+        return as_tensor([_signed(seed >> 64 * word & WORD) for word in range(size)], int64)
     numbers = reshape(_as_state(seed), [-1])[:size]
     return concat([zeros([size - numbers.shape[0]], int64), numbers], 0)
 
@@ -105,7 +105,7 @@ def _signed(number: Any) -> Any:
 
 def _as_state(value: Any) -> Tensor:
     if isinstance(value, list | tuple):
-        value = [_signed(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        value = [_signed(number) for number in value]  # pyright: ignore[reportUnknownVariableType]
     return cast(value, int64)
 
 
@@ -262,14 +262,14 @@ class Generator:
     def _read_and_skip(self, delta: Tensor) -> Tensor:
         variable = getattr(self._state, "__tf_variable__", self._state)
         graph = open_graph()
-        before = tensor_of(variable, int64, variable._device) if graph is None else read_variable(variable)
+        state = tensor_of(variable, int64, variable._device) if graph is None else read_variable(variable)
         self._state._update(RngReadAndSkip, delta, alg=self._algorithm)
-        return before
+        return state
 
     def _key_and_counter(self, shape: Any, count: int | None = None) -> tuple[Tensor, Tensor]:
         """Returns where the numbers of a shape begin, and sets them aside."""
-        before = self.skip(reduce_prod(shape) if count is None else count)
-        counter, key = bitcast(before[:2], uint64), bitcast(before[2:3], uint64)
+        state = self.skip(reduce_prod(shape) if count is None else count)
+        counter, key = bitcast(state[:2], uint64), bitcast(state[2:3], uint64)
         scope = SCOPE()
         if not self._of_strategy or scope is None or scope.replica is None:
             return key, counter
@@ -300,10 +300,10 @@ class Generator:
         >>> tf.random.Generator.from_seed(1234).normal([2]).numpy()
         array([0.9356609, 1.0854305], dtype=float32)
         """
-        kind, lengths = as_dtype(dtype), _lengths(shape)
-        centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+        result_dtype, lengths = as_dtype(dtype), _lengths(shape)
+        centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
         key, counter = self._key_and_counter(lengths)
-        drawn = StatelessRandomNormalV2(key, counter, shape=lengths, alg=self._algorithm, dtype=kind, name=name)
+        drawn = StatelessRandomNormalV2(key, counter, shape=lengths, alg=self._algorithm, dtype=result_dtype, name=name)
         return add(multiply(drawn, width), centre)
 
     def truncated_normal(
@@ -322,10 +322,12 @@ class Generator:
           stddev: the standard deviation before the ends are cut off, likewise.
           dtype: float16, float32 or float64.
         """
-        kind, lengths = as_dtype(dtype), _lengths(shape)
-        centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+        result_dtype, lengths = as_dtype(dtype), _lengths(shape)
+        centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
         key, counter = self._key_and_counter(lengths)
-        drawn = StatelessTruncatedNormalV2(key, counter, shape=lengths, alg=self._algorithm, dtype=kind, name=name)
+        drawn = StatelessTruncatedNormalV2(
+            key, counter, shape=lengths, alg=self._algorithm, dtype=result_dtype, name=name
+        )
         return add(multiply(drawn, width), centre)
 
     def uniform(
@@ -348,12 +350,14 @@ class Generator:
           ValueError: integers with one bound.
           InvalidArgumentError: `minval` is not below `maxval` for integers.
         """
-        kind, lengths = as_dtype(dtype), _lengths(shape)
-        if kind.is_integer:
-            return self._integers(lengths, minval, maxval, kind)
-        low, high = as_tensor(minval, kind), as_tensor(1 if maxval is None else maxval, kind)
+        result_dtype, lengths = as_dtype(dtype), _lengths(shape)
+        if result_dtype.is_integer:
+            return self._integers(lengths, minval, maxval, result_dtype)
+        low, high = as_tensor(minval, result_dtype), as_tensor(1 if maxval is None else maxval, result_dtype)
         key, counter = self._key_and_counter(lengths)
-        drawn = StatelessRandomUniformV2(key, counter, shape=lengths, alg=self._algorithm, dtype=kind, name=name)
+        drawn = StatelessRandomUniformV2(
+            key, counter, shape=lengths, alg=self._algorithm, dtype=result_dtype, name=name
+        )
         return add(multiply(drawn, subtract(high, low)), low)
 
     def _integers(self, shape: Any, minval: Any, maxval: Any, dtype: DType) -> Tensor:
@@ -458,8 +462,8 @@ def RngReadAndSkip(xp: Any, resource: Any, delta: Any, alg: int) -> Any:
     if alg == Algorithm.THREEFRY.value:
         raise UnimplementedError(None, None, "Non-XLA devices don't support the ThreeFry algorithm.")
     low, high, key = resource.view(xp.uint64)
-    after = low + delta.reshape(()) * xp.asarray(RESERVED, dtype=xp.uint64)
-    return xp.stack((after, high + (after < low).astype(xp.uint64), key)).view(xp.int64)
+    advanced = low + delta.reshape(()) * xp.asarray(RESERVED, dtype=xp.uint64)
+    return xp.stack((advanced, high + (advanced < low).astype(xp.uint64), key)).view(xp.int64)
 
 
 @RngReadAndSkip.infer
@@ -473,12 +477,12 @@ def get_global_generator() -> Generator:
     >>> tf.random.get_global_generator().normal([2]).shape
     TensorShape([2])
     """
-    kept = seeds()
-    if kept.generator is None:
+    context_seeds = seeds()
+    if context_seeds.generator is None:
         fresh = Generator.from_non_deterministic_state()
-        with kept.lock:
-            kept.generator = kept.generator or fresh
-    return kept.generator
+        with context_seeds.lock:
+            context_seeds.generator = context_seeds.generator or fresh
+    return context_seeds.generator
 
 
 def set_global_generator(generator: Generator) -> None:

@@ -99,33 +99,33 @@ def stateless_uniform(
     >>> tf.random.stateless_uniform([2], seed=[1, 2]).numpy()
     array([0.8440604 , 0.19204533], dtype=float32)
     """
-    kind = as_dtype(dtype)
-    _check_uniform(kind, minval, maxval)
-    if kind.is_integer:
-        return _integers(shape, seed, minval, maxval, kind, name, alg)
-    low = as_tensor(minval, kind)
-    high = as_tensor(1 if maxval is None else maxval, kind)
+    result_dtype = as_dtype(dtype)
+    _check_uniform(result_dtype, minval, maxval)
+    if result_dtype.is_integer:
+        return _integers(shape, seed, minval, maxval, result_dtype, name, alg)
+    low = as_tensor(minval, result_dtype)
+    high = as_tensor(1 if maxval is None else maxval, result_dtype)
     key, counter = StatelessRandomGetKeyCounter(seed)
-    drawn = StatelessRandomUniformV2(key, counter, shape=shape, alg=alg, dtype=kind, name=name)
+    drawn = StatelessRandomUniformV2(key, counter, shape=shape, alg=alg, dtype=result_dtype, name=name)
     return add(multiply(drawn, subtract(high, low)), low)
 
 
-def _check_uniform(kind: DType, minval: Any, maxval: Any) -> None:
-    if kind not in _UNIFORM:
+def _check_uniform(dtype: DType, minval: Any, maxval: Any) -> None:
+    if dtype not in _UNIFORM:
         raise ValueError(
-            f"Argument `dtype` got invalid value {kind!s}. Accepted dtypes are (tf.float16, tf.bfloat16, tf.float32, "
+            f"Argument `dtype` got invalid value {dtype!s}. Accepted dtypes are (tf.float16, tf.bfloat16, tf.float32, "
             "tf.float64, tf.int32, tf.int64, tf.uint32, tf.uint64)."
         )
-    if not kind.is_integer:
+    if not dtype.is_integer:
         return
     if (minval is None) is not (maxval is None):
         raise ValueError(
-            f"For integer `dtype` argument {kind!s}, argument `minval` and `maxval` must be both None or not None. "
+            f"For integer `dtype` argument {dtype!s}, argument `minval` and `maxval` must be both None or not None. "
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
-    if minval is not None and kind.is_unsigned:
+    if minval is not None and dtype.is_unsigned:
         raise ValueError(
-            f"Argument `dtype` got invalid value {kind!s} when argument `minval` is not None. Please don't use "
+            f"Argument `dtype` got invalid value {dtype!s} when argument `minval` is not None. Please don't use "
             "unsigned integers in this case."
         )
 
@@ -224,10 +224,10 @@ def stateless_normal(
     >>> tf.random.stateless_normal([3], seed=[1, 2]).numpy()
     array([0.5441101 , 0.20738031, 0.07356432], dtype=float32)
     """
-    kind = as_dtype(dtype)
-    centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+    result_dtype = as_dtype(dtype)
+    centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
     key, counter = StatelessRandomGetKeyCounter(seed)
-    drawn = StatelessRandomNormalV2(key, counter, shape=shape, alg=alg, dtype=kind, name=name)
+    drawn = StatelessRandomNormalV2(key, counter, shape=shape, alg=alg, dtype=result_dtype, name=name)
     return add(multiply(drawn, width), centre)
 
 
@@ -274,10 +274,10 @@ def stateless_truncated_normal(
     >>> tf.random.stateless_truncated_normal([3], seed=[1, 2]).shape
     TensorShape([3])
     """
-    kind = as_dtype(dtype)
-    centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
+    result_dtype = as_dtype(dtype)
+    centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
     key, counter = StatelessRandomGetKeyCounter(seed)
-    drawn = StatelessTruncatedNormalV2(key, counter, shape=shape, alg=alg, dtype=kind, name=name)
+    drawn = StatelessTruncatedNormalV2(key, counter, shape=shape, alg=alg, dtype=result_dtype, name=name)
     return add(multiply(drawn, width), centre)
 
 

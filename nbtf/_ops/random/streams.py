@@ -45,9 +45,9 @@ def set_seed(seed: Any) -> None:
 def seeds() -> Seeds:
     """Returns the random state of the current context; where a function is traced or tried those of the trace."""
     scope = SCOPE()
-    own = None if scope is None else getattr(scope.graph, "seeds", None)
-    if own is not None:
-        return own
+    graph_seeds = None if scope is None else getattr(scope.graph, "seeds", None)
+    if graph_seeds is not None:
+        return graph_seeds
     context = CURRENT.context
     if context.seeds is None:
         with Context._lock:
@@ -58,8 +58,8 @@ def seeds() -> Seeds:
 def stream_of(op_type: str, dtype: DType, seed: int | None) -> Stream:
     """Returns the stream that an op reads; each device asked for has its own, as TensorFlow's kernels have."""
     scope = SCOPE() and current_scope()
-    place = None if scope is None or scope.request is None else scope.request.name
-    return seeds().stream((op_type, dtype, place), seed)
+    device_name = None if scope is None or scope.request is None else scope.request.name
+    return seeds().stream((op_type, dtype, device_name), seed)
 
 
 def uniform(
@@ -89,21 +89,23 @@ def uniform(
     >>> tf.random.uniform([2, 3], 1, 7, dtype=tf.int32).shape
     TensorShape([2, 3])
     """
-    kind = as_dtype(dtype)
-    if kind not in _UNIFORM:
+    result_dtype = as_dtype(dtype)
+    if result_dtype not in _UNIFORM:
         raise ValueError(
-            f"Argument `dtype` got invalid value {kind!s}. Accepted dtypes are "
+            f"Argument `dtype` got invalid value {result_dtype!s}. Accepted dtypes are "
             "(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int32, tf.int64)."
         )
     if maxval is None:
-        if kind.is_integer:
-            raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+        if result_dtype.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {result_dtype!r}")
         maxval = 1
-    if kind.is_integer:
-        low, high = as_bound(minval, kind), as_bound(maxval, kind)
-        stream = stream_of("RandomUniformInt", kind, seed)
-        return RandomUniformInt(shape=shape, minval=low, maxval=high, stream=stream, dtype=kind, name=name)
-    drawn = RandomUniform(shape=shape, stream=stream_of("RandomUniform", kind, seed), dtype=kind, name=name)
+    if result_dtype.is_integer:
+        low, high = as_bound(minval, result_dtype), as_bound(maxval, result_dtype)
+        stream = stream_of("RandomUniformInt", result_dtype, seed)
+        return RandomUniformInt(shape=shape, minval=low, maxval=high, stream=stream, dtype=result_dtype, name=name)
+    drawn = RandomUniform(
+        shape=shape, stream=stream_of("RandomUniform", result_dtype, seed), dtype=result_dtype, name=name
+    )
     return _between(drawn, minval, maxval)
 
 
@@ -183,10 +185,10 @@ def normal(
     >>> tf.random.normal([4, 2], mean=5.0).shape
     TensorShape([4, 2])
     """
-    kind = as_dtype(dtype)
-    centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
-    stream = stream_of("RandomStandardNormal", kind, seed)
-    drawn = RandomStandardNormal(shape=shape, stream=stream, dtype=kind, name=name)
+    result_dtype = as_dtype(dtype)
+    centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
+    stream = stream_of("RandomStandardNormal", result_dtype, seed)
+    drawn = RandomStandardNormal(shape=shape, stream=stream, dtype=result_dtype, name=name)
     return add(multiply(drawn, width), centre)
 
 
@@ -224,9 +226,11 @@ def truncated_normal(
     >>> bool(tf.reduce_max(tf.abs(drawn)) < 6.0)
     True
     """
-    kind = as_dtype(dtype)
-    centre, width = as_tensor(mean, kind), as_tensor(stddev, kind)
-    drawn = TruncatedNormal(shape=shape, stream=stream_of("TruncatedNormal", kind, seed), dtype=kind, name=name)
+    result_dtype = as_dtype(dtype)
+    centre, width = as_tensor(mean, result_dtype), as_tensor(stddev, result_dtype)
+    drawn = TruncatedNormal(
+        shape=shape, stream=stream_of("TruncatedNormal", result_dtype, seed), dtype=result_dtype, name=name
+    )
     return add(multiply(drawn, width), centre)
 
 
@@ -265,8 +269,8 @@ def RandomShuffle(xp: Any, value: Any, stream: Stream) -> Any:
     blocks = -(-swaps // 4)
     words = philox.philox(xp, stream.key, stream.take(blocks), blocks).reshape(-1)[:swaps]
     order = list(range(swaps + 1))
-    for place, other in enumerate((words % xp.arange(swaps + 1, 1, -1, dtype=xp.uint32)).tolist()):
-        order[place], order[place + other] = order[place + other], order[place]
+    for position, offset in enumerate((words % xp.arange(swaps + 1, 1, -1, dtype=xp.uint32)).tolist()):
+        order[position], order[position + offset] = order[position + offset], order[position]
     return value[xp.asarray(order)]
 
 

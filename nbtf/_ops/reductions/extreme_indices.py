@@ -13,7 +13,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, bool_, int16, int32, int64, uint16
 from nbtf.errors import InvalidArgumentError
 
-_POSITIONS = {kind.c_name: kind for kind in (int16, uint16, int32, int64)}
+_POSITIONS = {index_dtype.c_name: index_dtype for index_dtype in (int16, uint16, int32, int64)}
 """What a position can be, in the order of TensorFlow's message."""
 
 

@@ -199,8 +199,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
     for axis in axes[:-1]:
         stages.append(reduce_prod(stages[-1], axis, True))
     for axis, stage in zip(reversed(axes), reversed(stages), strict=True):
-        others = multiply(cumprod(stage, axis, True), cumprod(stage, axis, True, True))
-        grad = multiply(grad, others)
+        product_of_others = multiply(cumprod(stage, axis, True), cumprod(stage, axis, True, True))
+        grad = multiply(grad, product_of_others)
     return [grad]
 
 

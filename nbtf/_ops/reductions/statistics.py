@@ -113,8 +113,8 @@ def count_nonzero(
     array([1, 2])
     """
     tensor = as_tensor(input)
-    found = tensor if tensor.dtype is bool_ else not_equal(tensor, zeros([], tensor.dtype))
-    counts = reduce_sum(cast(found, int64), axis, bool(keepdims), name)
+    is_nonzero = tensor if tensor.dtype is bool_ else not_equal(tensor, zeros([], tensor.dtype))
+    counts = reduce_sum(cast(is_nonzero, int64), axis, bool(keepdims), name)
     return cast(counts, as_dtype(dtype))
 
 
@@ -185,7 +185,7 @@ def accumulate_n(
     >>> tf.math.accumulate_n([[1, 2], [3, 4]]).numpy()
     array([4, 6], dtype=int32)
     """
-    tensors = [as_tensor(one) for one in inputs]
+    tensors = [as_tensor(summand) for summand in inputs]
     kinds = {tensor.dtype for tensor in tensors}
     if len(kinds) != 1 or (tensor_dtype is not None and as_dtype(tensor_dtype) not in kinds):
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")

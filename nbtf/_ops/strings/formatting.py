@@ -102,14 +102,14 @@ def _ends(array: Any, summarize: int) -> Sequence[Any]:
 
 def _writer(dtype: Any) -> Callable[[Any], str]:
     """Returns what writes one element of an array."""
-    kind = dtype.kind
-    if kind == "f":
+    letter = dtype.kind
+    if letter == "f":
         return lambda value: short_float(float(value), dtype.itemsize < 8)
-    if kind == "b":
+    if letter == "b":
         return lambda value: str(int(value))
-    if kind == "O":
+    if letter == "O":
         return lambda value: f'"{value.decode("utf-8", "surrogateescape").translate(_ESCAPES)}"'
-    if kind == "c":
+    if letter == "c":
         return lambda value: (
             f"({short_float(value.real, dtype.itemsize < 16)},{short_float(value.imag, dtype.itemsize < 16)})"
         )
@@ -132,7 +132,7 @@ def inputs_text(inputs: Sequence[Any], sep: str, summarize: int) -> str:
     """Returns what `tf.print` writes of its arguments: texts as they are, tensors in structures where they stand."""
     if len(inputs) == 1 and getattr(inputs[0], "dtype", None) is string and not len(inputs[0].shape):
         return inputs[0].numpy().decode("utf-8", "surrogateescape")
-    return sep.join(_one_text(one, summarize) for one in inputs)
+    return sep.join(_one_text(value, summarize) for value in inputs)
 
 
 def _one_text(value: Any, summarize: int) -> str:
@@ -153,8 +153,10 @@ def _marked(value: Any, tensors: list[Any]) -> Any:
         return {key: _marked(known[key], tensors) for key in _sorted(known)}
     if isinstance(value, list | tuple):
         items = [_marked(item, tensors) for item in cast("Sequence[Any]", value)]
-        kind = cast("Any", value).__class__
-        return kind(*items) if hasattr(kind, "_fields") else kind(items)  # a named tuple takes them one by one
+        container = cast("Any", value).__class__
+        return (
+            container(*items) if hasattr(container, "_fields") else container(items)
+        )  # a named tuple takes them one by one
     if isinstance(value, Buffer | RaggedTensor | SparseTensor):
         tensors.append(value)
         return _Placeholder()
@@ -172,8 +174,8 @@ def _tensor_text(tensor: Any, summarize: int) -> str:
     if isinstance(tensor, RaggedTensor):
         return _rows_text(cast("Any", as_string(tensor)).to_list(), tensor.dtype is string, summarize)
     if isinstance(tensor, SparseTensor):
-        parts = (values_text(part, summarize) for part in (tensor.indices, tensor.values, tensor.dense_shape))
-        return "SparseTensor(indices={}, values={}, shape={})".format(*parts)
+        texts = (values_text(component, summarize) for component in (tensor.indices, tensor.values, tensor.dense_shape))
+        return "SparseTensor(indices={}, values={}, shape={})".format(*texts)
     return values_text(as_tensor(tensor), summarize)
 
 

@@ -20,12 +20,12 @@ from nbtf.errors import InvalidArgumentError, OutOfRangeError
 
 @op("string* -> string", cpu_only=True)
 def StringJoin(xp: Any, inputs: list[Any], separator: str) -> Any:
-    shape = _joined_shape([one.shape for one in inputs])
-    columns = [xp.broadcast_to(one, shape).ravel() for one in inputs]
+    shape = _joined_shape([spec.shape for spec in inputs])
+    columns = [xp.broadcast_to(spec, shape).ravel() for spec in inputs]
     result = xp.empty(shape, object)
     flat = result.reshape(-1)
-    for place in range(flat.size):
-        flat[place] = check_text(separator, "separator").encode().join(column[place] for column in columns)
+    for position in range(flat.size):
+        flat[position] = check_text(separator, "separator").encode().join(column[position] for column in columns)
     return result
 
 
@@ -57,34 +57,34 @@ def _(inputs: Sequence[Spec], separator: str) -> Spec:
 
 def _joined_shape(shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
     """Returns the one shape that tensors have, apart from scalars."""
-    whole = [shape for shape in shapes if shape]
-    for other in whole[1:]:
-        if other != whole[0]:
-            text = f"Input shapes do not match: {bracketed(whole[0])} vs. {bracketed(other)}"
+    not_scalar = [shape for shape in shapes if shape]
+    for other in not_scalar[1:]:
+        if other != not_scalar[0]:
+            text = f"Input shapes do not match: {bracketed(not_scalar[0])} vs. {bracketed(other)}"
             raise InvalidArgumentError(None, None, text)
-    return whole[0] if whole else ()
+    return not_scalar[0] if not_scalar else ()
 
 
 @op("string -> string", host={"axis": as_axis}, asked={"axis": int32}, cpu_only=True, partly=reduced)
 def ReduceJoin(xp: Any, inputs: Any, axis: Any, keepdims: bool, separator: str) -> Any:
     axes = _axes(axis, inputs.ndim)
-    kept = [i for i in range(inputs.ndim) if i not in axes]
-    shape = [inputs.shape[i] for i in kept]
-    rows = inputs.transpose(*kept, *reversed(axes)).reshape(*shape, -1)  # the axis named first runs fastest
+    remaining = [i for i in range(inputs.ndim) if i not in axes]
+    shape = [inputs.shape[i] for i in remaining]
+    rows = inputs.transpose(*remaining, *reversed(axes)).reshape(*shape, -1)  # the axis named first runs fastest
     result = xp.empty(shape, object)
     flat = result.reshape(-1)
-    for place, texts in enumerate(rows.reshape(flat.size, -1)):
-        flat[place] = check_text(separator, "separator").encode().join(texts)
+    for position, texts in enumerate(rows.reshape(flat.size, -1)):
+        flat[position] = check_text(separator, "separator").encode().join(texts)
     return result.reshape([1 if i in axes else n for i, n in enumerate(inputs.shape)]) if keepdims else result
 
 
 def _axes(axis: Any, rank: int) -> list[int]:
     axes = range(rank - 1, -1, -1) if axis is None else [axis] if isinstance(axis, int) else axis
-    for one in axes:
-        if not -rank <= one < rank:
-            text = f"Invalid reduction dimension {one} for input with {rank} dimension(s)"
+    for axis_number in axes:
+        if not -rank <= axis_number < rank:
+            text = f"Invalid reduction dimension {axis_number} for input with {rank} dimension(s)"
             raise OutOfRangeError(None, None, text)
-    return [one % rank for one in axes]
+    return [axis_number % rank for axis_number in axes]
 
 
 def reduce_join(

@@ -20,8 +20,8 @@ def each(xp: Any, function: Callable[[Any], Any], dtype: Any, array: Any) -> Any
     """Returns an array of what a function makes of the elements of another."""
     result = xp.empty(array.shape, dtype)
     flat = result.reshape(-1)
-    for place, item in enumerate(array.ravel()):
-        flat[place] = function(item)
+    for position, item in enumerate(array.ravel()):
+        flat[position] = function(item)
     return result
 
 
@@ -68,16 +68,16 @@ def _codec(encoding: str) -> str:
 
 def encoded(points: Sequence[int], encoding: str, errors: str, replacement: int) -> bytes:
     """Returns the text of code points; see `decoded`."""
-    kept: list[int] = []
+    code_points: list[int] = []
     for point in points:
         if 0 <= point < 0xD800 or 0xDFFF < point <= 0x10FFFF:
-            kept.append(point)
+            code_points.append(point)
         elif errors == "strict":
             text = "Code point is out of range for Unicode, or is a surrogate."
             raise InvalidArgumentError(None, None, text)
         elif errors == "replace":
-            kept.append(replacement)
-    return "".join(map(chr, kept)).encode(ENCODED_AS[encoding])
+            code_points.append(replacement)
+    return "".join(map(chr, code_points)).encode(ENCODED_AS[encoding])
 
 
 def characters(text: bytes) -> int:
@@ -91,13 +91,13 @@ def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     Raises:
       IndexError: `pos` is outside.
     """
-    whole: Any = text if unit == "BYTE" else text.decode("utf-8", "surrogateescape")
-    count = len(whole)
+    units: Any = text if unit == "BYTE" else text.decode("utf-8", "surrogateescape")
+    count = len(units)
     if not -count <= pos <= count:
         raise IndexError(pos)
     begin = pos + count if pos < 0 else pos
-    found = whole[begin:] if length < 0 else whole[begin : begin + length]
-    return found if unit == "BYTE" else found.encode("utf-8", "surrogateescape")
+    piece = units[begin:] if length < 0 else units[begin : begin + length]
+    return piece if unit == "BYTE" else piece.encode("utf-8", "surrogateescape")
 
 
 # Numbers
@@ -117,8 +117,8 @@ def number(text: bytes, dtype: DType) -> Any:
         if dtype.is_integer and not dtype.min <= value <= dtype.max:
             raise ValueError(plain)
     except ValueError:
-        said = text.decode("utf-8", "backslashreplace")
-        message = f"StringToNumberOp could not correctly convert string: {said}"
+        shown_text = text.decode("utf-8", "backslashreplace")
+        message = f"StringToNumberOp could not correctly convert string: {shown_text}"
         raise InvalidArgumentError(None, None, message) from None
     return value
 
@@ -135,10 +135,10 @@ def short_float(value: float, single: bool) -> str:
     """
     if not math.isfinite(value):
         return "nan" if value != value else "inf" if value > 0 else "-inf"
-    few, many = (6, 9) if single else (15, 17)
-    text = f"{value:.{few}g}"
-    same = _as_single(float(text)) == value if single else float(text) == value
-    return text if same else f"{value:.{many}g}"
+    fewest, most_digits = (6, 9) if single else (15, 17)
+    text = f"{value:.{fewest}g}"
+    is_equal = _as_single(float(text)) == value if single else float(text) == value
+    return text if is_equal else f"{value:.{most_digits}g}"
 
 
 def _as_single(value: float) -> float:
@@ -160,26 +160,26 @@ def pattern(text: bytes) -> re.Pattern[str]:
     Raises:
       InvalidArgumentError: it cannot be read.
     """
-    said = text.decode("utf-8", "surrogateescape")
+    source = text.decode("utf-8", "surrogateescape")
     try:
-        return re.compile(said, re.ASCII)
+        return re.compile(source, re.ASCII)
     except re.error as error:
-        raise InvalidArgumentError(None, None, f"Invalid pattern: {said}, error: {error.msg}: {said}") from None
+        raise InvalidArgumentError(None, None, f"Invalid pattern: {source}, error: {error.msg}: {source}") from None
 
 
 def replaced(text: bytes, regex: re.Pattern[str], rewrite: str, everywhere: bool) -> bytes:
     r"""Returns a text with the matches of a pattern written anew; `\0` to `\9` in `rewrite` are what was matched."""
-    whole = text.decode("utf-8", "surrogateescape")
+    subject = text.decode("utf-8", "surrogateescape")
     pieces: list[str] = []
-    done, end = 0, -1
-    for match in regex.finditer(whole):
+    copied, end = 0, -1
+    for match in regex.finditer(subject):
         if match.start() == match.end() == end:
             continue  # RE2 finds no empty match right behind another match
-        pieces += whole[done : match.start()], _rewritten(match, rewrite)
-        done = end = match.end()
+        pieces += subject[copied : match.start()], _rewritten(match, rewrite)
+        copied = end = match.end()
         if not everywhere:
             break
-    return "".join([*pieces, whole[done:]]).encode("utf-8", "surrogateescape")
+    return "".join([*pieces, subject[copied:]]).encode("utf-8", "surrogateescape")
 
 
 def _rewritten(match: re.Match[str], rewrite: str) -> str:

@@ -77,8 +77,8 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
     return cut_texts(input, lambda texts: _ragged(StringSplit(texts, nothing, skip_empty=False, name=name)))
 
 
-def _ragged(parts: Sequence[Tensor]) -> RaggedTensor:
-    indices, values, shape = parts
+def _ragged(components: Sequence[Tensor]) -> RaggedTensor:
+    indices, values, shape = components
     lengths = [0] * int(shape.numpy()[0])
     for row in indices.numpy()[:, 0].tolist():
         lengths[row] += 1
@@ -105,9 +105,9 @@ def cut_texts(input: Any, cut: Callable[[Tensor], RaggedTensor]) -> Any:
 def DecodeRaw(xp: Any, bytes: Any, out_type: DType, little_endian: bool) -> Any:
     texts = bytes.ravel().tolist()
     count = len(texts[0]) if texts else 0
-    for place, text in enumerate(texts):
+    for position, text in enumerate(texts):
         if len(text) != count:
-            sizes = f"element {place} has size {count} != {len(text)}"
+            sizes = f"element {position} has size {count} != {len(text)}"
             message = f"DecodeRaw requires input strings to all be the same size, but {sizes}"
             raise InvalidArgumentError(None, None, message)
     if count % out_type.size:

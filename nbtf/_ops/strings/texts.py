@@ -128,11 +128,11 @@ def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
     texts, begins, lengths = xp.broadcast_arrays(input, pos, len)
     result = xp.empty(texts.shape, object)
     flat = result.reshape(-1)
-    for place, (text, begin, count) in enumerate(zip(texts.ravel(), begins.ravel(), lengths.ravel(), strict=True)):
+    for position, (text, begin, count) in enumerate(zip(texts.ravel(), begins.ravel(), lengths.ravel(), strict=True)):
         try:
-            flat[place] = kernels.part(text, int(begin), int(count), unit)
+            flat[position] = kernels.part(text, int(begin), int(count), unit)
         except IndexError:
-            message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {place}"
+            message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {position}"
             raise InvalidArgumentError(None, None, message) from None
     return result
 

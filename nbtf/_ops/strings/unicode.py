@@ -31,8 +31,8 @@ def UnicodeDecode(
     replacement_char: int,
     replace_control_characters: bool,
 ) -> list[Any]:
-    how = (input_encoding, errors, replacement_char, replace_control_characters)
-    rows = [kernels.decoded(text, *how) for text in input]
+    options = (input_encoding, errors, replacement_char, replace_control_characters)
+    rows = [kernels.decoded(text, *options) for text in input]
     splits = xp.array(splits_of([len(row) for row in rows]), int64.np_dtype)
     return [splits, xp.array([point for row in rows for point in row], int32.np_dtype)]
 
@@ -69,7 +69,7 @@ def unicode_decode(
     >>> tf.strings.unicode_decode("Bär", "UTF-8").numpy()
     array([ 66, 228, 114], dtype=int32)
     """
-    how = {
+    options = {
         "input_encoding": input_encoding,
         "errors": errors,
         "replacement_char": replacement_char,
@@ -77,7 +77,7 @@ def unicode_decode(
     }
 
     def points(texts: Tensor) -> RaggedTensor:
-        splits, values = UnicodeDecode(texts, **how, name=name)
+        splits, values = UnicodeDecode(texts, **options, name=name)
         return RaggedTensor(values, splits)
 
     return cut_texts(input, points)
@@ -129,18 +129,22 @@ def unicode_encode(
     >>> tf.strings.unicode_encode([66, 228, 114], "UTF-8").numpy().decode()
     'Bär'
     """
-    how: dict[str, Any] = {"output_encoding": output_encoding, "errors": errors, "replacement_char": replacement_char}
+    options: dict[str, Any] = {
+        "output_encoding": output_encoding,
+        "errors": errors,
+        "replacement_char": replacement_char,
+    }
     if isinstance(input, RaggedTensor):
         if isinstance(input.values, RaggedTensor):
-            return input.with_values(unicode_encode(input.values, **how))
-        return UnicodeEncode(input.values, input.row_splits, **how, name=name)
+            return input.with_values(unicode_encode(input.values, **options))
+        return UnicodeEncode(input.values, input.row_splits, **options, name=name)
     points = as_tensor(input, None if hasattr(input, "_dtype") else int32)
     shape: tuple[int, ...] = points._array.shape
     if not shape:
         raise ValueError("input_tensor's rank must be at least 1.")
     rows = math.prod(shape[:-1])
     splits = as_tensor([row * shape[-1] for row in range(rows + 1)], int64)
-    texts = UnicodeEncode(reshape(points, [-1]), splits, **how, name=name)
+    texts = UnicodeEncode(reshape(points, [-1]), splits, **options, name=name)
     return reshape(texts, shape[:-1])
 
 
@@ -184,10 +188,10 @@ def UnicodeTranscode(
     replacement_char: int,
     replace_control_characters: bool,
 ) -> Any:
-    how = (input_encoding, errors, replacement_char, replace_control_characters)
+    options = (input_encoding, errors, replacement_char, replace_control_characters)
     return kernels.each(
         xp,
-        lambda text: kernels.encoded(kernels.decoded(text, *how), output_encoding, errors, replacement_char),
+        lambda text: kernels.encoded(kernels.decoded(text, *options), output_encoding, errors, replacement_char),
         object,
         input,
     )

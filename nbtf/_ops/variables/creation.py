@@ -111,14 +111,14 @@ def alone(update: Callable[[], T], *variables: Any) -> T:
     """
     if not variables:
         return update()
-    first, *others = sorted(variables, key=id)
+    first, *later_variables = sorted(variables, key=id)
     with first._lock:
-        before = first._updating  # an observer of the update may update, too
+        was_updating = first._updating  # an observer of the update may update, too
         try:
             first._updating = True
-            return alone(update, *others)
+            return alone(update, *later_variables)
         finally:
-            first._updating = before
+            first._updating = was_updating
 
 
 def _check_arguments(

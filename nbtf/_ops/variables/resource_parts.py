@@ -30,30 +30,30 @@ def ResourceStridedSliceAssign(
     xp: Any, resource: Any, value: Any, begin: Any, end: Any, strides: Any, masks: Masks
 ) -> Any:
     array, key = resource.copy(), numpy_key(begin, end, strides, masks)
-    wanted = array[key].shape
-    while value.ndim > len(wanted) and value.shape[0] == 1:  # TensorFlow drops lengths of 1 in front
+    expected = array[key].shape
+    while value.ndim > len(expected) and value.shape[0] == 1:  # TensorFlow drops lengths of 1 in front
         value = value[0]
     try:
         array[key] = value
     except ValueError:
-        text = f"Cannot broadcast input shape {bracketed(value.shape)} into final shape {bracketed(wanted)}"
+        text = f"Cannot broadcast input shape {bracketed(value.shape)} into final shape {bracketed(expected)}"
         raise InvalidArgumentError(None, None, text) from None
     return array
 
 
 @op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterNdUpdate(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return written_at(xp, resource, _places(xp, resource, indices, updates), updates)
+    return written_at(xp, resource, _index_columns(xp, resource, indices, updates), updates)
 
 
 @op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterNdAdd(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.add, resource, _places(xp, resource, indices, updates), updates)
+    return joined_at(xp, xp.add, resource, _index_columns(xp, resource, indices, updates), updates)
 
 
 @op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
 def ResourceScatterNdSub(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
-    return joined_at(xp, xp.add, resource, _places(xp, resource, indices, updates), -updates)
+    return joined_at(xp, xp.add, resource, _index_columns(xp, resource, indices, updates), -updates)
 
 
 @op("T I T -> T", T=ALL, I=INDICES, resource=True, shares_memory=True)
@@ -82,7 +82,7 @@ def _(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
     return resource
 
 
-def _places(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
+def _index_columns(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
     """Returns what to index an array with: the last axis of `indices` is a place in its first axes."""
     if indices.ndim < 2:
         indices = indices.reshape(-1, 1)  # a vector is a list of places in the first axis
@@ -92,8 +92,8 @@ def _places(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
     wrong = None if limits is None else ((indices < 0) | (indices >= limits)).any(-1).ravel()
     if wrong is not None and wrong.any():
         at = int(wrong.argmax())
-        place = ",".join(str(int(i)) for i in indices.reshape(-1, depth)[at])
-        text = f"indices[{at}] = [{place}] does not index into shape {bracketed(array.shape)}"
+        position = ",".join(str(int(i)) for i in indices.reshape(-1, depth)[at])
+        text = f"indices[{at}] = [{position}] does not index into shape {bracketed(array.shape)}"
         raise InvalidArgumentError(None, None, text)
     return tuple(indices[..., i] for i in range(depth))
 
@@ -101,9 +101,9 @@ def _places(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any, ...]:
 def _check_updates(array: Any, indices: Any, updates: Any, outer: tuple[int, ...], depth: int) -> None:
     n = len(outer)
     if updates.shape[:n] != outer:
-        whose = f"indices[shape={bracketed(indices.shape)}] = {math.prod(outer)}"
-        theirs = f"updates[shape={bracketed(updates.shape)}] = {math.prod(updates.shape[:n])}"
-        text = f"Dimensions [0,{n}) of {whose} must match dimensions [0,{n}) of {theirs}"
+        indices_text = f"indices[shape={bracketed(indices.shape)}] = {math.prod(outer)}"
+        updates_text = f"updates[shape={bracketed(updates.shape)}] = {math.prod(updates.shape[:n])}"
+        text = f"Dimensions [0,{n}) of {indices_text} must match dimensions [0,{n}) of {updates_text}"
         raise InvalidArgumentError(None, None, text)
     if depth > array.ndim or updates.shape[n:] != array.shape[depth:]:
         text = (

@@ -134,5 +134,5 @@ def hint(name: str) -> str:
 def of_namespace(module: str, name: str, offered: Sequence[str]) -> AttributeError:
     """Returns the AttributeError for a name of a namespace of which nbtf has only a part; a note lists the part."""
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
-    error.add_note(f"It has: {', '.join(sorted(offered))}.")
+    error.add_note(f"It has: {', '.join(sorted(public for public in offered if public[0] != '_'))}.")
     return error

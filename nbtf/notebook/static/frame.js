@@ -33,6 +33,7 @@ import { dock, hasShell } from "./dock.js";
 import { attr, clock, h, keepKey, put } from "./dom.js";
 import { openRecording } from "./opened.js";
 import { replay } from "./replay.js";
+import { storePicture } from "./stored_picture.js";
 import { table } from "./table.js";
 import { WORDS, fill, translated, useWords } from "./words.js";
 
@@ -154,6 +155,7 @@ function watch(self, motion) {
     self.dock.heard();
     self.dirty();
   };
+  const drawn = (content) => content.kind === "drawn" && storePicture(self, content);
   const opened = (content) => content.kind === "opened" && openRecording({ model, el: self.el, root: parts.root }, content);
   // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
   self.heardFrom = Math.min(Date.now(), (model.get("state")?.wall || 0) * 1000);
@@ -172,6 +174,7 @@ function watch(self, motion) {
   model.on("change:state", fresh);
   model.on("msg:custom", self.dock.heard);
   model.on("msg:custom", opened);
+  model.on("msg:custom", drawn);
   document.addEventListener("visibilitychange", self.dirty);
   motion.addEventListener("change", self.dirty);
   const counted = countFrames();
@@ -187,6 +190,7 @@ function watch(self, motion) {
     model.off("change:state", fresh);
     model.off("msg:custom", self.dock.heard);
     model.off("msg:custom", opened);
+    model.off("msg:custom", drawn);
     document.removeEventListener("visibilitychange", self.dirty);
     motion.removeEventListener("change", self.dirty);
     counted();

@@ -42,6 +42,9 @@ MOST_STEPS = 1000
 WHOLE_AFTER = 4
 """So many times as long as a state may its differences be; then it is sent whole, for pages that missed one unasked."""
 
+STILL_TYPES = ("text/html", "image/svg+xml", "text/plain")
+"""What an output shows where no widget can."""
+
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
 
@@ -79,6 +82,8 @@ class View(anywidget.AnyWidget):
         self.scope = scopes.ALL
         self.shown_in: runtime.Scene | None = None
         self._output = self._strip = ""
+        self._count = 0
+        self._renewed: dict[str, str] = {}
         self._drawn_at: object = None
         self._pump: Pump = pump_of(session)
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
@@ -105,17 +110,28 @@ class View(anywidget.AnyWidget):
         return None
 
     def renew_still(self) -> None:
-        """Draws its picture in the notebook anew, for a file that is written without a page, as nbclient does.
+        """Draws its picture in the notebook anew: by a page that shows the view, else where the result is kept.
 
-        A page that shows the view keeps it: it would draw the whole view again. A picture stays as it is once the
-        runtime was restarted, or once the view was shown elsewhere.
+        A page stores the picture and goes on showing the view, which it would draw again if the result were renewed;
+        nbclient, which writes files without a page, renews it. One that may still come hears of it both ways. A
+        picture stays as it is once the runtime was restarted, or once the view was shown elsewhere.
         """
-        if not self._output or self.audience.views or self._drawn_at == self._moment():
+        if not self._output or self._drawn_at == self._moment():
             return
         if self.shown_in is not None and self.session.recorder.scenes[-1].machine != self.shown_in.machine:
             return
         data, metadata = self._bundle()
-        _publish(data, metadata, transient={"display_id": self._output}, update=True)
+        self._renewed = {mime: data[mime] for mime in STILL_TYPES if mime in data}
+        if self.audience.looking:
+            self._send_renewed()
+        if not self.audience.views:
+            _publish(data, metadata, transient={"display_id": self._output}, update=True)
+
+    def _send_renewed(self) -> None:
+        """Has pages store the picture, if it is newer than that with which the view was shown."""
+        if self._renewed:
+            content = {"kind": "drawn", "count": self._count, "data": self._renewed}
+            getattr(self, "send")(content)  # noqa: B009  # ipywidgets does not type it
 
     def follow(self) -> None:
         """Shows its strip in the cell that begins, and nowhere else, where the page has no panel for the view."""
@@ -153,6 +169,7 @@ class View(anywidget.AnyWidget):
                 self._pump.report(self, more, panels if isinstance(panels, bool) else None)
                 if more > 0:
                     getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
+                    self._send_renewed()  # cells may have ended before the page had loaded it
             case {"kind": "whole"}:
                 self._pump.repeat(self)
             case {"kind": "language", "name": str(name)}:
@@ -220,7 +237,8 @@ class View(anywidget.AnyWidget):
         """Returns the widget, and for those who cannot show it a picture and a text."""
         self._remove_strip()  # it has followed into this cell, which now shows the view itself
         self._pump.shown(self)
-        self._output = _name_output(self.session.shell)
+        self._output, self._count = _name_output(self.session.shell)
+        self._renewed = {}
         return self._bundle(**kwargs)
 
     def _bundle(self, **kwargs: Any) -> Any:
@@ -317,17 +335,18 @@ def _session(name: str) -> Session:
     return session
 
 
-def _name_output(shell: Any) -> str:
-    """Gives the result that is being shown a name, by which it can be renewed; empty where it is no result.
+def _name_output(shell: Any) -> tuple[str, int]:
+    """Gives the result that is being shown a name, by which it can be renewed, and returns it with the result's number.
 
-    JupyterLab renews no results, so that it never draws a view twice; nbclient does.
+    The name is empty where it is no result. JupyterLab renews no results, so that it never draws a view twice;
+    nbclient does.
     """
     message: Any = getattr(shell.displayhook, "msg", None)
     if not message:
-        return ""
+        return "", 0
     name = uuid4().hex
     message["content"]["transient"] = {"display_id": name}
-    return name
+    return name, message["content"]["execution_count"]
 
 
 _publish: Any = getattr(display, "publish_display_data")  # noqa: B009  # IPython does not type it

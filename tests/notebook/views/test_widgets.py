@@ -253,6 +253,58 @@ def test_picture_has_the_figures_of_the_text(inline: Shell, line: str) -> None:
     assert set() == {figure for figure in figures if figure not in texts}
 
 
+@pytest.fixture
+def stored_line(inline: Shell, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A line whose value is shown as a kernel does: as the result of a cell, with its number."""
+    monkeypatch.setattr(inline.ip.displayhook, "msg", {"content": {"execution_count": 7}}, raising=False)
+    return "%devices --live"
+
+
+def drawn(sent: list[Message]) -> list[dict[str, Any]]:
+    """The pictures that pages are to store."""
+    contents = [data["content"] for _, data in sent if data.get("method") == "custom"]
+    return [content for content in contents if content["kind"] == "drawn"]
+
+
+def test_page_stores_the_picture_after_each_cell_that_changes_it(
+    inline: Shell, sent: list[Message], stored_line: str
+) -> None:
+    bundle(inline, stored_line)
+    inline.run("a = tf.ones([2])")
+    inline.run("pass")
+    inline.run("b = tf.negative(a)")
+
+    first, second = drawn(sent)
+    assert (7, 7) == (first["count"], second["count"])
+    assert [False, True] == ["Neg" in content["data"]["image/svg+xml"] for content in (first, second)]
+    assert {"text/html", "image/svg+xml", "text/plain"} == second["data"].keys()
+
+
+def test_page_that_loads_the_view_late_stores_the_picture_then(
+    inline: Shell, sent: list[Message], stored_line: str
+) -> None:
+    widget = inline.run(stored_line).result
+    inline.ip.display_formatter.format(widget)
+    widget._handle_custom_msg({"kind": "view", "n": 1}, [])
+    as_shown = drawn(sent)
+    inline.run("a = tf.ones([2])")
+    sent.clear()
+    widget._handle_custom_msg({"kind": "view", "n": 1}, [])
+
+    assert [] == as_shown
+    assert ["Fill" in content["data"]["image/svg+xml"] for content in drawn(sent)] == [True]
+
+
+def test_page_is_sent_no_picture_once_the_runtime_was_restarted(
+    inline: Shell, sent: list[Message], stored_line: str
+) -> None:
+    inline.run("a = tf.ones([2])")
+    bundle(inline, stored_line)
+    inline.run("tf.runtime.restart()", "b = tf.ones([3])")
+
+    assert [] == drawn(sent)
+
+
 def test_picture_of_a_single_gpu_is_its_history(inline: Shell) -> None:
     inline.run("with tf.device('GPU:1'): a = tf.ones([2])")
     shown = bundle(inline, "%gpu_memory GPU:1 --live")["image/svg+xml"]

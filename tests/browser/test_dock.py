@@ -137,6 +137,20 @@ def test_rows_take_little_room(new_lab: Callable[..., Lab], devices: int, most: 
     assert [] == lab.axe(".nbtf-map")
 
 
+def test_what_ran_elsewhere_than_asked_stands_below_the_rows(new_lab: Callable[..., Lab]) -> None:
+    lab = new_lab(viewport={"width": 1440, "height": 900})
+    ask = "with tf.device('GPU:7'):\n    x = tf.negative(tf.ones([2]))"
+    lab.open(START.format(2), "%devices --live", "tf.config.set_soft_device_placement(True)", ask, "x + x")
+    lab.run(0, 1, 2)
+    line = lab.page.locator(f"{PANEL} .nbtf-surprise")
+    before = line.is_visible()
+    lab.run(3, 4)
+    line.filter(has_text="Neg").wait_for()
+
+    assert (False, "Neg: asked for GPU:7, soft placement → GPU:0") == (before, line.text_content())
+    assert [] == lab.unreadable(".nbtf-map")
+
+
 @pytest.fixture
 def docked(new_lab: Callable[..., Lab]) -> Lab:
     """A notebook whose two views stand in a panel on the right."""

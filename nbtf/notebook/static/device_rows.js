@@ -6,6 +6,7 @@
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
 import { columnAt, drawBeats, makeBeats } from "./heartbeat.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
+import { makeSurprise } from "./surprise.js";
 import { WORDS, fill, translated } from "./words.js";
 
 const TALL_ROWS = 8;
@@ -21,8 +22,9 @@ export function makeDeviceRows(ui, heartbeats) {
   const host = h("span", { class: "nbtf-host-work" });
   const foot = h("p", { class: "nbtf-rows-foot" }, place, host);
   const detail = h("div", { class: "nbtf-chosen" });
-  const root = h("div", { class: "nbtf-device-rows" }, list, foot, detail);
-  const self = { ui, heartbeats, list, place, host, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
+  const surprise = makeSurprise();
+  const root = h("div", { class: "nbtf-device-rows" }, list, foot, surprise, detail);
+  const self = { ui, heartbeats, list, place, host, surprise, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
   return Object.assign(root, { update: (state, scene) => updateRows(self, state, scene) });
 }
 
@@ -38,6 +40,7 @@ function updateRows(self, state, scene) {
   keyed(self.list, rooms, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
   put(self.place, footOf(state, scene, rooms));
   put(self.host, hostOf(scene, gpus));
+  self.surprise.update(state, scene);
   showChosen(self, chosen, scene, state);
   self.reach();
 }

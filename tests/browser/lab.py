@@ -187,6 +187,10 @@ class Lab:
         self.errors.clear()
         return heard
 
+    def is_of_its_program(self, error: str) -> bool:
+        """Whether an error is Notebook 7's own: it writes one onto the console before anything runs."""
+        return self.server.program == "notebook" and "reading 'schema'" in error
+
     def end(self) -> None:
         """Shuts the kernel down, hears the last messages, and closes the page."""
         self.page.evaluate(f"() => window.jupyterapp && {NOTEBOOK}?.sessionContext?.shutdown()")

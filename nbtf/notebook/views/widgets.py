@@ -42,8 +42,8 @@ MOST_STEPS = 1000
 WHOLE_AFTER = 4
 """So many times as long as a state may its differences be; then it is sent whole, for pages that missed one unasked."""
 
-STILL_TYPES = ("text/html", "image/svg+xml", "text/plain")
-"""What an output shows where no widget can."""
+STILL_TYPES = ("text/html", "text/plain")
+"""What a page is sent of a picture, which may be large: the HTML has the SVG in it."""
 
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
@@ -116,7 +116,8 @@ class View(anywidget.AnyWidget):
         nbclient, which writes files without a page, renews it. One that may still come hears of it both ways. A
         picture stays as it is once the runtime was restarted, or once the view was shown elsewhere.
         """
-        if not self._output or self._drawn_at == self._moment():
+        kept = self.audience.views and self.audience.without_panels  # such a page cannot change the file
+        if kept or not self._output or self._drawn_at == self._moment():
             return
         if self.shown_in is not None and self.session.recorder.scenes[-1].machine != self.shown_in.machine:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -276,8 +277,26 @@ def test_page_stores_the_picture_after_each_cell_that_changes_it(
 
     first, second = drawn(sent)
     assert (7, 7) == (first["count"], second["count"])
-    assert [False, True] == ["Neg" in content["data"]["image/svg+xml"] for content in (first, second)]
-    assert {"text/html", "image/svg+xml", "text/plain"} == second["data"].keys()
+    assert [False, True] == ["Neg" in content["data"]["text/html"] for content in (first, second)]
+    assert {"text/html", "text/plain"} == second["data"].keys()
+
+
+@pytest.mark.parametrize("line", ["%devices --live", "%gpu_memory --live"])
+@pytest.mark.parametrize("gpus", [8, 64])
+def test_stored_picture_is_a_small_message(
+    inline: Shell, sent: list[Message], stored_line: str, gpus: int, line: str
+) -> None:
+    inline.run(f"tf.runtime.restart(); tf.runtime.simulate_gpus({gpus})")
+    assert stored_line
+    bundle(inline, line)
+    inline.run(
+        f"for n in range({gpus}):\n"
+        "    with tf.device(f'GPU:{n}'): a = tf.ones([9999])\n"
+        f"    with tf.device(f'GPU:{{(n + 3) % {gpus}}}'): b = tf.square(a)"
+    )
+
+    (content,) = drawn(sent)
+    assert len(json.dumps(content)) < 64 * 1024
 
 
 def test_page_that_loads_the_view_late_stores_the_picture_then(
@@ -292,7 +311,7 @@ def test_page_that_loads_the_view_late_stores_the_picture_then(
     widget._handle_custom_msg({"kind": "view", "n": 1}, [])
 
     assert [] == as_shown
-    assert ["Fill" in content["data"]["image/svg+xml"] for content in drawn(sent)] == [True]
+    assert ["Fill" in content["data"]["text/html"] for content in drawn(sent)] == [True]
 
 
 def test_page_is_sent_no_picture_once_the_runtime_was_restarted(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import nbtf.compat.v1 as tf1
-from nbtf.compat._v1._variables import global_step as steps
+from nbtf.compat._v1._variables import initializing as steps
 
 
 @pytest.fixture

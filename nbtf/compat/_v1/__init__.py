@@ -40,8 +40,7 @@ _FROM = _name_modules(
         "_graph.grouping": "group",
         # sessions
         "_config.config_proto": "ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions",
-        "_session.interactive": "InteractiveSession",
-        "_session.session": "Session",
+        "_session.session": "InteractiveSession Session",
         "_session.defaults": "get_default_session",
         # variables
         "_variables.store": "AUTO_REUSE",

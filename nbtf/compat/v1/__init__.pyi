@@ -198,7 +198,7 @@ from nbtf.compat._v1._graph.graph import Graph as Graph
 from nbtf.compat._v1._graph.graph_def import GraphDef as GraphDef
 from nbtf.compat._v1._graph.grouping import group as group
 from nbtf.compat._v1._session.defaults import get_default_session as get_default_session
-from nbtf.compat._v1._session.interactive import InteractiveSession as InteractiveSession
+from nbtf.compat._v1._session.session import InteractiveSession as InteractiveSession
 from nbtf.compat._v1._session.session import Session as Session
 from nbtf.compat._v1._surface.arithmetic import accumulate_n as accumulate_n
 from nbtf.compat._v1._surface.arithmetic import add_n as add_n

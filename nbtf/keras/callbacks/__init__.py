@@ -1,17 +1,17 @@
 """`tf.keras.callbacks`: who is told what happens in training."""
 
 from nbtf._public import public_names as _public_names
-from nbtf.keras.callbacks.backup_and_restore import BackupAndRestore as BackupAndRestore
 from nbtf.keras.callbacks.callback import Callback as Callback
+from nbtf.keras.callbacks.callback import LambdaCallback as LambdaCallback
 from nbtf.keras.callbacks.callback_list import CallbackList as CallbackList
-from nbtf.keras.callbacks.early_stopping import EarlyStopping as EarlyStopping
 from nbtf.keras.callbacks.history import CSVLogger as CSVLogger
 from nbtf.keras.callbacks.history import History as History
 from nbtf.keras.callbacks.history import TensorBoard as TensorBoard
-from nbtf.keras.callbacks.lambda_callback import LambdaCallback as LambdaCallback
 from nbtf.keras.callbacks.learning_rates import LearningRateScheduler as LearningRateScheduler
 from nbtf.keras.callbacks.learning_rates import ReduceLROnPlateau as ReduceLROnPlateau
+from nbtf.keras.callbacks.model_checkpoint import BackupAndRestore as BackupAndRestore
 from nbtf.keras.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckpoint
+from nbtf.keras.callbacks.monitoring import EarlyStopping as EarlyStopping
 from nbtf.keras.callbacks.progbar_logger import ProgbarLogger as ProgbarLogger
 from nbtf.keras.callbacks.terminate_on_nan import TerminateOnNaN as TerminateOnNaN
 

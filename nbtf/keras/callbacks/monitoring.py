@@ -1,7 +1,8 @@
-"""Which of two results is the better one."""
+"""Which of two results is the better one, and when training ends because none is."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -58,3 +59,72 @@ class Monitoring(Callback):
                 stacklevel=3,
             )
         return value
+
+
+class EarlyStopping(Monitoring):
+    """Ends training when a result no longer gets better.
+
+    Args:
+      monitor: the name of the result.
+      min_delta: by how much it must get better.
+      patience: after how many passes without that training ends.
+      verbose: 1 says so.
+      mode: `"min"`, `"max"`, or `"auto"` by the name.
+      baseline: what it must be better than from the beginning.
+      restore_best_weights: whether the weights of the best pass come back.
+      start_from_epoch: passes before this one do not count.
+
+    >>> tf.keras.callbacks.EarlyStopping(patience=3).monitor
+    'val_loss'
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0.0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ) -> None:
+        super().__init__(monitor, mode, min_delta)
+        self.patience, self.verbose, self.baseline = patience, verbose, baseline
+        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+        self.on_train_begin()
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Forgets what was best."""
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best: float | None = None
+        self.best_weights: Any = None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Looks at the result."""
+        assert self.upwards is not None  # says what is wrong before the first result is missed
+        value = self.value_in(logs, "Early stopping")
+        if value is None or epoch < self.start_from_epoch:
+            return
+        if self.restore_best_weights and self.best_weights is None:
+            self.best_weights, self.best_epoch = self.model.get_weights(), epoch
+        self.wait += 1
+        if self.is_better(value, self.best):
+            self.best, self.best_epoch = value, epoch
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            if self.baseline is None or self.is_better(value, self.baseline):
+                self.wait = 0
+            return
+        if self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch, self.model.stop_training = epoch, True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Says where training ended, and brings the best weights back."""
+        if self.stopped_epoch > 0 and self.verbose:
+            sys.stdout.write(f"Epoch {self.stopped_epoch + 1}: early stopping\n")
+        if self.restore_best_weights and self.best_weights is not None:
+            if self.verbose:
+                best = self.best_epoch + 1
+                sys.stdout.write(f"Restoring model weights from the end of the best epoch: {best}.\n")
+            self.model.set_weights(self.best_weights)

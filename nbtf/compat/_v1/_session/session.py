@@ -1,11 +1,11 @@
-"""A session: runs the nodes of a graph on the road that eager ops take."""
+"""A session: runs the nodes of a graph on the road that eager ops take; also one that stays open."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from typing import Any
+from typing import Any, NoReturn
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
@@ -13,18 +13,19 @@ from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import ChangingBlock
 from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.logger import get_logger
 from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import EMPTY
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._graph.defaults import get_default_graph
 from nbtf.compat._v1._graph.graph import Graph
+from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._session.colocation import is_generator
-from nbtf.compat._v1._session.defaults import as_default_session
-from nbtf.compat._v1._session.device_attributes import DeviceAttributes, devices_of
+from nbtf.compat._v1._session.defaults import add_default_session, as_default_session, drop_default_session
 from nbtf.compat._v1._session.feeds import fed_values
 from nbtf.compat._v1._session.fetches import elements_in, empty, values_like
 from nbtf.compat._v1._session.log import Placed, SessionLog
-from nbtf.compat._v1._session.machine import config_of, machine_of
+from nbtf.compat._v1._session.machine import DeviceAttributes, config_of, devices_of, machine_of
 from nbtf.compat._v1._session.placer import Placement, place_nodes
 from nbtf.compat._v1._session.plan import Plan, needed, plan
 from nbtf.compat._v1._session.running import Runner
@@ -233,3 +234,56 @@ def _line(node: Operation, placement: Placement) -> Placed:
     """Returns what the log tells of a node."""
     sources = [tensor.op.name for tensor in node.inputs] + [control_input.name for control_input in node.control_inputs]
     return Placed(node.name, node.type, placement.device.name, is_generator(node), tuple(sources))
+
+
+_ANOTHER_IS_ACTIVE = (
+    "An interactive session is already active. This can cause out-of-memory errors or some other unexpected errors "
+    "(due to the unpredictable timing of garbage collection) in some cases. You must explicitly call "
+    "`InteractiveSession.close()` to release resources held by the other session(s). Please use `tf.Session()` if you "
+    "intend to productionize."
+)
+
+
+class InteractiveSession(Session):
+    """A session that `eval` and `run` use from its creation until it is closed.
+
+    It places only what is fetched, and where it is given no settings the memory of GPUs grows.
+
+    Args:
+      target: empty: this process.
+      graph: the graph; by default the default one. One that is given is the default graph until the session closes.
+      config: settings; `graph_options.place_pruned_graph` is set in them.
+
+    >>> import nbtf.compat.v1 as tf1
+    >>> session = tf1.InteractiveSession(graph=tf1.Graph())
+    >>> tf1.constant(5.0).eval()
+    np.float32(5.0)
+    >>> session.close()
+    """
+
+    def __init__(
+        self, target: str | bytes | None = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        """Makes a session, and makes it the default one."""
+        if config is None:
+            config = ConfigProto(gpu_options={"allow_growth": True})
+        if isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]  # else Session refuses it
+            config.graph_options.place_pruned_graph = True
+        super().__init__(target, graph, config)
+        if process().sessions:
+            get_logger().error(_ANOTHER_IS_ACTIVE)
+        self._before = process().graph
+        self._own_graph = graph
+        add_default_session(self)
+        if graph is not None:
+            process().graph = graph
+
+    def close(self) -> None:
+        """Is no longer the default session, and refuses to run from now on; closing twice is fine."""
+        super().close()
+        drop_default_session(self)
+        if self._own_graph is not None and process().graph is self._own_graph:
+            process().graph = self._before
+
+    def __enter__(self) -> NoReturn:
+        raise TypeError("An InteractiveSession is the default session already; close it instead of using it in a with.")

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import NoReturn as _NoReturn
 
 from nbtf.compat._v1._surface.absent import refusal as _refusal
-from nbtf.compat._v1._variables.global_step import assert_global_step as assert_global_step
-from nbtf.compat._v1._variables.global_step import create_global_step as create_global_step
-from nbtf.compat._v1._variables.global_step import get_global_step as get_global_step
-from nbtf.compat._v1._variables.global_step import get_or_create_global_step as get_or_create_global_step
-from nbtf.compat._v1._variables.global_step import global_step as global_step
-from nbtf.compat._v1.train.checkpoint_state import CheckpointState as CheckpointState
-from nbtf.compat._v1.train.checkpoint_state import checkpoint_exists as checkpoint_exists
-from nbtf.compat._v1.train.checkpoint_state import get_checkpoint_state as get_checkpoint_state
-from nbtf.compat._v1.train.checkpoint_state import remove_checkpoint as remove_checkpoint
-from nbtf.compat._v1.train.checkpoint_state import update_checkpoint_state as update_checkpoint_state
+from nbtf.compat._v1._variables.initializing import assert_global_step as assert_global_step
+from nbtf.compat._v1._variables.initializing import create_global_step as create_global_step
+from nbtf.compat._v1._variables.initializing import get_global_step as get_global_step
+from nbtf.compat._v1._variables.initializing import get_or_create_global_step as get_or_create_global_step
+from nbtf.compat._v1._variables.initializing import global_step as global_step
 from nbtf.compat._v1.train.cluster import ClusterSpec as ClusterSpec
 from nbtf.compat._v1.train.cluster import replica_device_setter as replica_device_setter
 from nbtf.compat._v1.train.coordinator import Coordinator as Coordinator
@@ -50,7 +45,12 @@ from nbtf.compat._v1.train.optimizers import FtrlOptimizer as FtrlOptimizer
 from nbtf.compat._v1.train.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
 from nbtf.compat._v1.train.optimizers import MomentumOptimizer as MomentumOptimizer
 from nbtf.compat._v1.train.optimizers import RMSPropOptimizer as RMSPropOptimizer
+from nbtf.compat._v1.train.saver import CheckpointState as CheckpointState
 from nbtf.compat._v1.train.saver import Saver as Saver
+from nbtf.compat._v1.train.saver import checkpoint_exists as checkpoint_exists
+from nbtf.compat._v1.train.saver import get_checkpoint_state as get_checkpoint_state
+from nbtf.compat._v1.train.saver import remove_checkpoint as remove_checkpoint
+from nbtf.compat._v1.train.saver import update_checkpoint_state as update_checkpoint_state
 from nbtf.compat._v1.train.timed_hooks import CheckpointSaverHook as CheckpointSaverHook
 from nbtf.compat._v1.train.timed_hooks import LoggingTensorHook as LoggingTensorHook
 from nbtf.compat._v1.train.timed_hooks import SecondOrStepTimer as SecondOrStepTimer

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbtf.compat._v1 import logging
-from nbtf.compat._v1._variables.global_step import get_global_step
+from nbtf.compat._v1._variables.initializing import get_global_step
 
 
 class SessionRunArgs(NamedTuple):

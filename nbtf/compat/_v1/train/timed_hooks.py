@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbtf.compat._v1 import logging
-from nbtf.compat._v1._variables.global_step import get_global_step
+from nbtf.compat._v1._variables.initializing import get_global_step
 from nbtf.compat._v1.train.hooks import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from nbtf.compat._v1.train.saver import Saver
 

@@ -23,7 +23,7 @@ def read_at(xp: Any, array: Any, columns: Sequence[Any]) -> Any:
     Args:
       xp: the array library.
       array: what is read.
-      where: positions for each of these axes, all of one shape.
+      columns: positions for each of these axes, all of one shape.
     """
     if xp is CPU.xp or not columns:
         return array[(*columns, ...)]
@@ -53,7 +53,7 @@ def written_at(xp: Any, array: Any, columns: Sequence[Any], updates: Any) -> Any
     Args:
       xp: the array library.
       array: what is copied.
-      where: positions for each of these axes, all of one shape.
+      columns: positions for each of these axes, all of one shape.
       updates: what is written. Of a place that comes twice NumPy keeps the last, a GPU any one.
     """
     if xp is CPU.xp or not columns:
@@ -72,7 +72,7 @@ def joined_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: A
       xp: the array library.
       join: `xp.add`, `xp.maximum` or `xp.minimum`.
       array: what is copied.
-      where: positions for each of these axes, all of one shape.
+      columns: positions for each of these axes, all of one shape.
       updates: what it is joined with; at a place that comes twice with both.
       fresh: nobody else has the array, so it need not be copied.
     """

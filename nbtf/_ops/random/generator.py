@@ -399,9 +399,6 @@ class Generator:
         Returns:
           TensorFlow's numbers where ten or more successes are expected; others, equally distributed, where fewer are.
 
-        Raises:
-          InvalidArgumentError: the shapes do not fit.
-
         >>> tf.random.Generator.from_seed(1).binomial([3], 10.0, 1.0).numpy()
         array([10, 10, 10], dtype=int32)
         """

@@ -75,9 +75,6 @@ class VariableParts(Buffer):
           indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
           updates: the new values, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
-        Returns:
-          The variable.
-
         Raises:
           InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
@@ -92,9 +89,6 @@ class VariableParts(Buffer):
         Args:
           indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
           updates: what is added, shape `indices.shape[:-1] + variable.shape[depth:]`.
-
-        Returns:
-          The variable.
 
         Raises:
           InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
@@ -111,9 +105,6 @@ class VariableParts(Buffer):
           indices: places, shape `[..., depth]`, as for `scatter_nd_update`.
           updates: what is subtracted, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
-        Returns:
-          The variable.
-
         Raises:
           InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
@@ -128,9 +119,6 @@ class VariableParts(Buffer):
         Args:
           sparse_delta: the rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
-
-        Returns:
-          The variable.
 
         Raises:
           TypeError: `sparse_delta` is something else.
@@ -148,9 +136,6 @@ class VariableParts(Buffer):
           sparse_delta: what is added and to which rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
 
-        Returns:
-          The variable.
-
         Raises:
           TypeError: `sparse_delta` is something else.
           InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
@@ -166,9 +151,6 @@ class VariableParts(Buffer):
         Args:
           sparse_delta: what is subtracted and from which rows, a `tf.IndexedSlices`.
           use_locking: accepted and ignored.
-
-        Returns:
-          The variable.
 
         Raises:
           TypeError: `sparse_delta` is something else.

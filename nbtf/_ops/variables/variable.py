@@ -211,9 +211,6 @@ class Variable(VariableParts):
           use_locking: accepted and ignored.
           read_value: False returns None.
 
-        Returns:
-          The variable.
-
         Raises:
           ValueError: the value is a tensor of another dtype, or does not have the variable's shape.
           TypeError: a Python value that does not suit the dtype.
@@ -247,11 +244,7 @@ class Variable(VariableParts):
           use_locking: accepted and ignored.
           read_value: False returns None.
 
-        Returns:
-          The variable.
-
         Raises:
-          InvalidArgumentError: the shapes differ.
           ValueError: `delta` is a tensor of another dtype.
           TypeError: a Python value that does not suit the dtype.
 
@@ -272,11 +265,7 @@ class Variable(VariableParts):
           use_locking: accepted and ignored.
           read_value: False returns None.
 
-        Returns:
-          The variable.
-
         Raises:
-          InvalidArgumentError: the shapes differ.
           ValueError: `delta` is a tensor of another dtype.
           TypeError: a Python value that does not suit the dtype.
 

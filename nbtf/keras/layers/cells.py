@@ -28,15 +28,8 @@ class Cell(Layer):
       units: how many numbers a state has.
       activation: what is applied to the results.
       use_bias: whether there is a bias.
-      kernel_initializer: what the kernel of the inputs begins with.
-      recurrent_initializer: what the kernel of the states begins with.
-      bias_initializer: what the bias begins with.
-      kernel_regularizer: what large elements of the kernel cost.
-      recurrent_regularizer: the same for that of the states.
-      bias_regularizer: the same for the bias.
-      kernel_constraint: what the kernel is brought back to after each update.
-      recurrent_constraint: the same for that of the states.
-      bias_constraint: the same for the bias.
+      kernel_initializer, recurrent_initializer, bias_initializer, kernel_regularizer, recurrent_regularizer,
+        bias_regularizer, kernel_constraint, recurrent_constraint, bias_constraint: as for `Dense`.
       dropout: which part of the inputs becomes 0 in training.
       recurrent_dropout: which part of the states becomes 0 in training.
       seed: of the dropout.

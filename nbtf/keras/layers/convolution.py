@@ -29,13 +29,8 @@ class Convolution(Layer):
       groups: into how many parts the channels are split, each of which has filters of its own.
       activation: what is applied to the results.
       use_bias: whether there is a bias.
-      kernel_initializer: what the kernel begins with.
-      bias_initializer: what the bias begins with.
-      kernel_regularizer: what large elements of the kernel cost.
-      bias_regularizer: the same for the bias.
-      activity_regularizer: the same for the results.
-      kernel_constraint: what the kernel is brought back to after each update.
-      bias_constraint: the same for the bias.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+        kernel_constraint, bias_constraint: as for `Dense`.
 
     Raises:
       ValueError: an argument does not suit, in Keras' words.
@@ -267,9 +262,7 @@ class DepthwiseConv2D(Convolution):
       dilation_rate: how far apart the elements of the window stand.
       activation: what is applied to the results.
       use_bias: whether there is a bias.
-      depthwise_initializer: what the kernel begins with.
-      depthwise_regularizer: what large elements of it cost.
-      depthwise_constraint: what it is brought back to after each update.
+      depthwise_initializer, depthwise_regularizer, depthwise_constraint: as for `Dense`.
       **kwargs: the same for the bias, and what every layer takes.
     """
 
@@ -351,12 +344,8 @@ class SeparableConv2D(Convolution):
       depth_multiplier: how many windows each channel has.
       activation: what is applied to the results.
       use_bias: whether there is a bias.
-      depthwise_initializer: what the windows begin with.
-      pointwise_initializer: what the mixture begins with.
-      depthwise_regularizer: what large elements of the windows cost.
-      pointwise_regularizer: the same for the mixture.
-      depthwise_constraint: what the windows are brought back to after each update.
-      pointwise_constraint: the same for the mixture.
+      depthwise_initializer, pointwise_initializer, depthwise_regularizer, pointwise_regularizer, depthwise_constraint,
+        pointwise_constraint: as for `Dense`.
       **kwargs: the same for the bias, and what every layer takes.
     """
 

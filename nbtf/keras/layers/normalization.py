@@ -26,14 +26,8 @@ class BatchNormalization(Layer):
       epsilon: added to the variance.
       center: whether something trained is added to the results.
       scale: whether the results are multiplied by something trained.
-      beta_initializer: what is added at first.
-      gamma_initializer: by what is multiplied at first.
-      moving_mean_initializer: what the moving mean begins with.
-      moving_variance_initializer: what the moving variance begins with.
-      beta_regularizer: what large values of what is added cost.
-      gamma_regularizer: the same for the factor.
-      beta_constraint: what it is brought back to after each update.
-      gamma_constraint: the same for the factor.
+      beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer, beta_regularizer,
+        gamma_regularizer, beta_constraint, gamma_constraint: as for `LayerNormalization`.
       synchronized: accepted and ignored: each replica normalizes its own part.
 
     >>> layer = tf.keras.layers.BatchNormalization()

@@ -29,7 +29,6 @@ class SGD(Optimizer):
     """Gradient descent, with momentum if wanted.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       momentum: how much of the last change is made again.
       nesterov: whether the gradient is looked at after that change.
 
@@ -63,7 +62,6 @@ class Adam(Optimizer):
     """Steps of about equal size for all elements: running means of the gradient and of its square.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       beta_1: how slowly the mean of the gradient follows.
       beta_2: how slowly that of its square follows.
       epsilon: keeps the division finite.
@@ -101,7 +99,6 @@ class AdamW(Adam):
     """`Adam` whose weights decay.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       weight_decay: how much of each weight is taken away in a step, times the learning rate.
       **kwargs: as for `Adam`.
     """
@@ -133,7 +130,6 @@ class Adamax(_Moments):
     """`Adam` with the largest gradient instead of the mean of squares.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       beta_1: how slowly the mean of the gradient follows.
       beta_2: how slowly the largest one is forgotten.
       epsilon: keeps the division finite.
@@ -154,7 +150,6 @@ class Nadam(_Moments):
     """`Adam` that looks one step ahead, as Nesterov's momentum does.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       beta_1: how slowly the mean of the gradient follows.
       beta_2: how slowly that of its square follows.
       epsilon: keeps the division finite.
@@ -191,7 +186,6 @@ class RMSprop(Optimizer):
     """Gradients divided by the root of a running mean of their squares.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       rho: how slowly the mean follows.
       momentum: how much of the last change is made again.
       epsilon: keeps the division finite.
@@ -247,7 +241,6 @@ class Adagrad(_Accumulating):
     """Gradients divided by the root of the sum of all their squares so far.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       initial_accumulator_value: what the sum begins with.
       epsilon: keeps the division finite.
     """
@@ -271,7 +264,6 @@ class Adadelta(Optimizer):
     """Steps in proportion to the size of the last ones.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       rho: how slowly the means follow.
       epsilon: keeps the division finite.
     """
@@ -296,7 +288,6 @@ class Lion(Optimizer):
     """Steps of equal size for all elements: the sign of a running mean.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       beta_1: how much of the mean counts beside the gradient.
       beta_2: how slowly the mean follows.
     """
@@ -333,7 +324,6 @@ class Ftrl(_Accumulating):
     """Follows the regularised leader: weights that stay small or become zero.
 
     Args:
-      learning_rate: a number, a schedule, or a function without arguments.
       learning_rate_power: by which power of the sum of squares steps shrink.
       initial_accumulator_value: what the sum begins with.
       l1_regularization_strength: what sizes cost.

@@ -38,13 +38,8 @@ class Conv2D(Layer):
       dilation_rate: how far apart its elements stand.
       activation: a function; None for none.
       use_bias: whether something is added.
-      kernel_initializer: by default that of the scope, or Glorot's uniform one.
-      bias_initializer: by default zeros.
-      kernel_regularizer: makes a loss of the kernel.
-      bias_regularizer: makes a loss of the bias.
-      activity_regularizer: makes a loss of the result.
-      kernel_constraint: is applied to the kernel by optimizers.
-      bias_constraint: is applied to the bias by optimizers.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
+        kernel_constraint, bias_constraint: as for `Dense`.
       trainable: whether the variables are trained.
     """
 

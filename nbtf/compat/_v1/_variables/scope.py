@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.host_values import host_array
 from nbtf._types import DType, DTypeLike, as_dtype, float32
 from nbtf.compat._v1._graph.defaults import get_default_graph
@@ -50,60 +51,17 @@ class VariableScope:
         self._caching_device, self._partitioner, self._custom_getter = caching_device, partitioner, custom_getter
         self._dtype, self._use_resource = as_dtype(dtype), use_resource
 
-    @property
-    def name(self) -> str:
-        """What stands in front of the names of variables."""
-        return self._name
-
-    @property
-    def original_name_scope(self) -> str:
-        """The name scope that was opened with it, with the last `/`."""
-        return self._name_scope
-
-    @property
-    def reuse(self) -> Any:
-        """Whether variables are found or made."""
-        return self._reuse
-
-    @property
-    def initializer(self) -> Any:
-        """What makes first values."""
-        return self._initializer
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of variables."""
-        return self._dtype
-
-    @property
-    def use_resource(self) -> bool | None:
-        """Which kind of variables is made; None where it does not say."""
-        return self._use_resource
-
-    @property
-    def regularizer(self) -> Any:
-        """What makes losses of variables."""
-        return self._regularizer
-
-    @property
-    def caching_device(self) -> Any:
-        """What was asked for; it has no effect."""
-        return self._caching_device
-
-    @property
-    def partitioner(self) -> Any:
-        """What was asked for."""
-        return self._partitioner
-
-    @property
-    def custom_getter(self) -> Getter | None:
-        """What is called instead of making a variable."""
-        return self._custom_getter
-
-    @property
-    def constraint(self) -> Any:
-        """What optimizers apply to values."""
-        return self._constraint
+    name: str = reads("_name", "What stands in front of the names of variables.")
+    original_name_scope: str = reads("_name_scope", "The name scope that was opened with it, with the last `/`.")
+    reuse: Any = reads("_reuse", "Whether variables are found or made.")
+    initializer: Any = reads("_initializer", "What makes first values.")
+    dtype: DType = reads("_dtype", "The dtype of variables.")
+    use_resource: bool | None = reads("_use_resource", "Which kind of variables is made; None where it does not say.")
+    regularizer: Any = reads("_regularizer", "What makes losses of variables.")
+    caching_device: Any = reads("_caching_device", "What was asked for; it has no effect.")
+    partitioner: Any = reads("_partitioner", "What was asked for.")
+    custom_getter: Getter | None = reads("_custom_getter", "What is called instead of making a variable.")
+    constraint: Any = reads("_constraint", "What optimizers apply to values.")
 
     def reuse_variables(self) -> None:
         """Finds variables from now on, and makes none."""

@@ -10,6 +10,7 @@ from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._ops.variables.variable import Variable as EagerVariable
+from nbtf._runtime.attributes import reads
 from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Reference
@@ -159,25 +160,10 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         """The node's name with `:0` behind."""
         return f"{self._op.name}:0"
 
-    @property
-    def op(self) -> Operation:
-        """The node that stands for it."""
-        return self._op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph it belongs to."""
-        return self._graph
-
-    @property
-    def device(self) -> str:
-        """The device that its node asks for; empty when none was."""
-        return self._op.device
-
-    @property
-    def dtype(self) -> DType:
-        """The type of its elements; of a reference `float32_ref` and the like."""
-        return self._dtype
+    op: Operation = reads("_op", "The node that stands for it.")
+    graph: Graph = reads("_graph", "The graph it belongs to.")
+    device: str = reads("_op.device", "The device that its node asks for; empty when none was.")
+    dtype: DType = reads("_dtype", "The type of its elements; of a reference `float32_ref` and the like.")
 
     @property
     def shape(self) -> TensorShape:
@@ -193,35 +179,16 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         for tensor in (self._op.outputs[0], self._as_graph_element()):
             tensor._shape = tensor._shape.merge_with(shape)
 
-    @property
-    def trainable(self) -> bool:
-        """Whether it is in the collection of trainable variables."""
-        return self._trainable
-
-    @property
-    def constraint(self) -> Callable[[Any], Any] | None:
-        """What optimizers apply to the value after an update."""
-        return self._constraint
-
-    @property
-    def synchronization(self) -> VariableSynchronization:
-        """How a strategy would keep copies equal."""
-        return self._synchronization
-
-    @property
-    def aggregation(self) -> VariableAggregation:
-        """What a strategy would do with values of several replicas."""
-        return self._aggregation
-
-    @property
-    def initializer(self) -> Operation:
-        """The node whose run gives it the initial value."""
-        return self._initializer
-
-    @property
-    def initial_value(self) -> GraphTensor:
-        """What the initializer assigns."""
-        return self._initial_value
+    trainable: bool = reads("_trainable", "Whether it is in the collection of trainable variables.")
+    constraint: Callable[[Any], Any] | None = reads(
+        "_constraint", "What optimizers apply to the value after an update."
+    )
+    synchronization: VariableSynchronization = reads("_synchronization", "How a strategy would keep copies equal.")
+    aggregation: VariableAggregation = reads(
+        "_aggregation", "What a strategy would do with values of several replicas."
+    )
+    initializer: Operation = reads("_initializer", "The node whose run gives it the initial value.")
+    initial_value: GraphTensor = reads("_initial_value", "What the initializer assigns.")
 
     @property
     def _shared_name(self) -> str:
